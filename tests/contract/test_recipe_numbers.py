@@ -20,7 +20,7 @@ from mmscore.core.recipe import Item, Recipe
 from mmscore.core.table import SCORED
 from mmscore.scoring.evaluate import score
 from mmscore.scoring.judging.request import JudgeRequest
-from mmscore.scoring.score import score_items
+from support.items import score_items
 
 RECIPES = list(find_plugins("mmscore.recipes"))
 BY_RULES = [name for name in RECIPES if not load("mmscore.recipes", name).needs_judge]

@@ -6,7 +6,7 @@ in order, the same objects in any key order. `{"error": ...}` is met by any refu
 
 import math
 import re
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 
 ERROR_KEYS = {"error", "construct_error", "message", "log_before_error"}
 ERRORS = ("error", "construct_error")
@@ -23,6 +23,7 @@ class Manner:
         informational: Keys of the expected object that are not compared.
         optional: Keys that may be left out, and the log lines that hold their names.
         ordered: True where key order is part of the result.
+        unordered: Keys below which the order of keys and items is not settled, in the original neither.
         numbers_in_text: True where numbers inside two texts are compared as numbers.
         wide: Relative and absolute tolerance under keys whose name contains the given word.
     """
@@ -32,6 +33,7 @@ class Manner:
     informational: frozenset[str] = frozenset()
     optional: frozenset[str] = frozenset()
     ordered: bool = False
+    unordered: frozenset[str] = frozenset()
     numbers_in_text: bool = False
     wide: dict[str, tuple[float, float]] = field(default_factory=dict)
 
@@ -49,7 +51,8 @@ MANNERS = {
     "reform_ocr": Manner(numbers_in_text=True),
     "reform_singlechoice": Manner(numbers_in_text=True),
     "vlmeval_coco": Manner(relative=1e-6, absolute=1e-6),
-    "vlmeval_mcq_eval": Manner(ordered=True),
+    "vlmeval_mcq_eval": Manner(ordered=True, unordered=frozenset({"hit", "acc"})),
+    "vlmeval_yorn": Manner(unordered=frozenset({"score"})),
 }
 PLAIN = Manner()
 
@@ -98,8 +101,24 @@ def _object(expected, actual, manner, path):
         return f"{path}: keys lacking {lacking}, keys too many {extra}"
     if manner.ordered and list(wanted) != list(given):
         return f"{path}: keys in order {list(wanted)}, got {list(given)}"
-    found = (_difference(value, given[key], manner, f"{path}.{key}") for key, value in wanted.items())
+    found = (_under(key, value, given[key], manner, f"{path}.{key}") for key, value in wanted.items())
     return next((reason for reason in found if reason), None)
+
+
+def _under(key, expected, actual, manner, path):
+    if key not in manner.unordered:
+        return _difference(expected, actual, manner, path)
+    if isinstance(expected, dict):
+        return _difference(expected, actual, replace(manner, ordered=False), path)
+    if not isinstance(actual, list) or len(actual) != len(expected):
+        return _differs(path, expected, actual)
+    lacking = list(expected)
+    for item in actual:
+        found = next((n for n, one in enumerate(lacking) if not _difference(one, item, manner, path)), None)
+        if found is None:
+            return _differs(path, lacking, item)
+        del lacking[found]
+    return None
 
 
 def _list(expected, actual, manner, path):

@@ -1,7 +1,7 @@
-"""The rule table: (family, rule) -> the project's function, wrapped to speak the golden encoding.
+"""The rule table: (family, rule) -> the command that it serves, and the command's function in the golden encoding.
 
-Each file in `kits/` adds its part as `RULES`. A wrapper takes the case's `input`, calls the
-project and encodes the result as the family's description says; it decides nothing itself. For
+Each file in `kits/` adds its part as `RULES`. A wrapper takes the case's `input`, calls what the
+command calls and encodes the result as the family's description says; it decides nothing itself. For
 lines that carry `expected_v2` the rule `<rule>@v2` is asked for that value.
 """
 
@@ -36,7 +36,7 @@ def refusal_or(run: Callable[[], object]) -> object:
         return {"error": type(error).__name__}
 
 
-def _collect() -> dict[tuple[str, str], Callable | Whole]:
+def _collect() -> dict[tuple[str, str], tuple[str, Callable | Whole]]:
     table = {}
     for found in pkgutil.iter_modules([str(KITS)]):
         part = importlib.import_module(f"goldens.kits.{found.name}").RULES
@@ -46,4 +46,7 @@ def _collect() -> dict[tuple[str, str], Callable | Whole]:
     return table
 
 
-RULES = _collect()
+_TABLE = {k: v if isinstance(v, tuple) else ("", v) for k, v in _collect().items()}
+RULES = {name: run for name, (_, run) in _TABLE.items()}
+COMMANDS = {name: command for name, (command, _) in _TABLE.items()}
+"""The command whose number or text a rule proves."""

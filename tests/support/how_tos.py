@@ -3,8 +3,9 @@
 import shutil
 from pathlib import Path
 
-from mmscore.kits.mmtrusteval.chains import read_chain
-from mmscore.kits.mmtrusteval.task_log import evaluate_samples, format_log
+from mmscore.compat.mmtrusteval.evaluators import SequentialEvaluator
+from mmscore.compat.mmtrusteval.runner import evaluated
+from mmscore.kits.mmtrusteval.task_log import format_log
 from support.hub_repo import Blob, Repo
 from support.hub_server import HubServer
 
@@ -77,9 +78,11 @@ def publish(page: str, hub: HubServer) -> None:
 
 
 def _log() -> str:
-    chain = read_chain({"rule_yes_or_no_eval": {"metrics_cfg": {"pred_no_op": {}, "accuracy_score": {}}}})
-    samples = [
-        {"content": f"Is there a face in picture {number}?", "response": reply, "target": target, "extra": None}
-        for number, (reply, target) in enumerate(_TRUSTED)
-    ]
-    return format_log(evaluate_samples([chain], samples))
+    chain = SequentialEvaluator({"rule_yes_or_no_eval": {"metrics_cfg": {"pred_no_op": {}, "accuracy_score": {}}}})
+    columns = {
+        "content": [f"Is there a face in picture {number}?" for number in range(len(_TRUSTED))],
+        "pred": [reply for reply, _ in _TRUSTED],
+        "label": [target for _, target in _TRUSTED],
+        "extra": [None for _ in _TRUSTED],
+    }
+    return format_log(evaluated([chain], columns))

@@ -1,12 +1,10 @@
 """MMMU's own wording: the question, options as `(A) text`, one closing line; the first picture only."""
 
 from collections.abc import Sequence
-from string import ascii_uppercase
 from typing import Any
 
 from msgspec.structs import replace
 
-from mmconvert.core.errors import RowError, show
 from mmconvert.core.record import LETTERS, Record
 from mmconvert.core.text.prompt_parts import Wording, put_images_first
 from mmconvert.core.text.turns import list_last_turn_images
@@ -59,27 +57,6 @@ def build_mmmu_text(question: str, options: Sequence[Any] | None) -> str:
         return f"{question}\n{OPEN_LINE}"
     listed = "".join(f"({chr(ord('A') + number)}) {option}\n" for number, option in enumerate(options))
     return f"{question}\n{listed}\n{CHOICE_LINE}"
-
-
-def find_chosen_option(options: Sequence[Any], answer: str) -> Any:
-    """Look up the option that an answer letter names, in either case.
-
-    Raises:
-        RowError: The answer is no single character, or none of the options' letters.
-
-    Parity: MMMU-Benchmark/MMMU@bb0b95a mmmu/utils/data_utils.py:construct_prompt. Kept on purpose: a
-    character before A counts back from the last option, so that "9" is the first of eight.
-
-    Example:
-        >>> chosen_option(["cat", "dog"], "b")
-        'dog'
-    """
-    letter = answer.upper()
-    place = ord(letter) - ord("A") if len(letter) == 1 else len(options)
-    if not -len(options) <= place < len(options):
-        letters = ", ".join(ascii_uppercase[: len(options)])
-        raise RowError("answer.letter", "answer", f"expected one of {letters} {show(answer)}. Correct it.")
-    return options[place]
 
 
 PROMPT = mmmu

@@ -2,7 +2,7 @@
 
 `None`, `NA`, `null`, `nan` and their like become empty cells, and a column that looks like numbers or
 truth values becomes numbers or truth values as a whole (`007` is 7, and 7.0 where a cell is empty). A
-question that is lost is asked as `nan`.
+question that is lost is asked as `nan`, a prediction that is lost is scored as `nan`.
 """
 
 from collections.abc import Iterable, Iterator
@@ -13,7 +13,8 @@ from msgspec.structs import replace
 from mmconvert.core.rows import Rejected, Row
 from mmconvert.kits.vlmevalkit.lossy_tables import retype_rows
 
-_QUESTION = "question"
+_PRINTED = ("question", "prediction", "answer")
+"""Columns of which the kit prints what is lost."""
 
 
 def vlmevalkit(path: Path, rows: Iterable[Row | Rejected]) -> Iterator[Row | Rejected]:
@@ -33,8 +34,9 @@ def vlmevalkit(path: Path, rows: Iterable[Row | Rejected]) -> Iterator[Row | Rej
     `read_excel`), vlmeval/dataset/image_base.py. See `mmconvert.io.pandas_dtypes` for what is not kept.
     """
     for item in retype_rows(path, rows):
-        if isinstance(item, Row) and _QUESTION in item.fields and item.fields[_QUESTION] is None:
-            item = replace(item, fields={**item.fields, _QUESTION: "nan"})
+        if isinstance(item, Row):
+            lost = {name: "nan" for name in _PRINTED if name in item.fields and item.fields[name] is None}
+            item = replace(item, fields={**item.fields, **lost}) if lost else item
         yield item
 
 

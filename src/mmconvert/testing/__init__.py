@@ -57,7 +57,7 @@ def find_breaches(kind: str, name: str, examples: Sequence[str | Path] = ()) -> 
     for path in paths:
         if not path.exists():
             raise build_missing_path_error(path)
-    subject = module.subject(name, paths)
+    subject = module.load_subject(name, paths)
     declaration, *others = module.CHECKS
     # What is not even of its kind would break every other promise too.
     wrong = list(run_check(module.CHECKS, declaration, subject))

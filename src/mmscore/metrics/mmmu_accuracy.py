@@ -4,7 +4,6 @@ from collections.abc import Iterable, Mapping, Sequence
 
 import msgspec
 
-from mmconvert.core.errors import Error
 from mmconvert.kits.mmmu.subjects import DOMAINS
 
 
@@ -42,21 +41,6 @@ def mmmu_accuracy(shares: Iterable[AccuracyShare]) -> AccuracyShare:
         right += share.accuracy * share.count
         count += share.count
     return AccuracyShare(right / count if count else 0.0, count)
-
-
-def count_hits(hits: Sequence[bool]) -> AccuracyShare:
-    """Count right answers.
-
-    Raises:
-        Error: There are none to count; the scripts break off at a subject without answers.
-
-    Example:
-        >>> share_of([True, False])
-        Share(accuracy=0.5, count=2)
-    """
-    if not hits:
-        raise Error("a subject has no answers, so that it has no accuracy. Leave it out.")
-    return AccuracyShare(sum(hits) / len(hits), len(hits))
 
 
 def build_breakdown(subjects: Mapping[str, AccuracyShare]) -> dict[str, AccuracyShare]:

@@ -5,33 +5,40 @@ generator seeded with 42, subject after subject in the script's order, rows in f
 is the official number; `accuracy_without_fallback` counts the drawn ones as wrong, and
 `fallback_share` says how many there were. Rows of subjects that MMMU does not have are left out.
 
+Version `eval_only` takes answers that are final: letters as they are, nothing drawn, and a choice that
+nobody made is wrong.
+
 Parity: MMMU-Benchmark/MMMU@bb0b95a mmmu/main_parse_and_eval.py (subject ALL) and
-mmmu/print_results.py, whose table rounds to three digits.
+mmmu/print_results.py, whose table rounds to three digits; `eval_only`: mmmu/main_eval_only.py.
 """
 
 from collections.abc import Mapping, Sequence
 from random import Random
 
+import numpy as np
 from msgspec.structs import replace
 
-from mmconvert.core.errors import RowError
+from mmconvert.core.errors import Error, RowError
 from mmconvert.core.record import LETTERS
 from mmconvert.core.text.options import list_letters
 from mmconvert.kits.mmmu.subjects import DOMAIN_OF, SUBJECTS
 from mmscore.core.parsed import UNPARSED, Parsed
 from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row, average_scores, read_label
-from mmscore.core.table import SCORED, Scored
+from mmscore.core.table import FAILED, SCORED, Scored
 from mmscore.metrics.mmmu_accuracy import AccuracyShare, build_breakdown, is_right_choice, parse_subject
 from mmscore.metrics.mmmu_open_match import mmmu_open_match
 from mmscore.parsers.mmmu_choice import draw_choice, mmmu_choice
 from mmscore.parsers.mmmu_open import mmmu_open
 
+FINAL = "eval_only"
 SEED = 42
 DRAWN = "random fallback"
 FORMATS = frozenset(("mmmu", "mmmu_outputs"))
 
 
 def _parse(item: Item, version: str) -> Parsed:
+    if item.options and version == FINAL:
+        return Parsed(item.prediction, "as given")
     if item.options:
         texts = {letter: text for letter, text in zip(LETTERS, item.options, strict=False) if text is not None}
         return mmmu_choice(item.prediction, list(texts), texts)
@@ -63,20 +70,36 @@ def _read_gold(item: Item) -> str | Sequence[str]:
 
 
 def _adjust_rows(scored: Scored, version: str) -> Scored:
-    """Draw the letters that the script draws, in its order, and name subject and domain."""
+    """Settle what nobody can read, and name subject and domain."""
+    scored = _with_unmade_choices(scored) if version == FINAL else _with_drawn_letters(scored)
+    subjects = [parse_subject(id or "") for id in scored.column("id")]
+    scored = scored.with_column("subject", [subject if subject in DOMAIN_OF else None for subject in subjects])
+    return scored.with_column("domain", list(map(DOMAIN_OF.get, subjects)))
+
+
+def _with_drawn_letters(scored: Scored) -> Scored:
+    """Draw the letters that the script draws, in its order."""
     ids, statuses, values, hows = (scored.column(name) for name in ("id", "status", "value", "how"))
-    subjects = [parse_subject(id or "") for id in ids]
     accuracy = scored.scores["accuracy"].copy()
     unread = [n for n, (status, how) in enumerate(zip(statuses, hows, strict=True)) if (status, how) == _UNREAD]
     options, references = scored.column("options"), [scored.column(name) for name in _REFERENCES]
     rng = Random(SEED)
-    for n in sorted(unread, key=lambda n: SUBJECTS.index(subjects[n])):
+    for n in sorted(unread, key=lambda n: SUBJECTS.index(parse_subject(ids[n]))):
         values[n], hows[n] = draw_choice(list_letters(options[n]), rng), DRAWN
         item = Item(**{name: column[n] for name, column in zip(_REFERENCES, references, strict=True) if column[n]})
         accuracy[n] = float(is_right_choice(values[n], _read_gold(item)))
-    scored = scored.with_column("value", values).with_column("how", hows)
-    scored = scored.with_column("subject", [subject if subject in DOMAIN_OF else None for subject in subjects])
-    return scored.with_column("domain", list(map(DOMAIN_OF.get, subjects))).with_scores(accuracy=accuracy)
+    return scored.with_column("value", values).with_column("how", hows).with_scores(accuracy=accuracy)
+
+
+def _with_unmade_choices(scored: Scored) -> Scored:
+    """Count a choice that nobody made as wrong; the script stops at an open question without an answer."""
+    rows = zip(*map(scored.column, ("id", "status", "options")), strict=True)
+    unmade = [status == FAILED and parse_subject(id or "") in DOMAIN_OF for id, status, _ in rows]
+    if not all(options for options, row in zip(scored.column("options"), unmade, strict=True) if row):
+        raise Error('an open question has no answer, at which the script stops. Give one, or "".')
+    statuses = [SCORED if row else status for status, row in zip(scored.column("status"), unmade, strict=True)]
+    scores = {name: np.where(unmade, 0.0, values) for name, values in scored.scores.items()}
+    return scored.with_column("status", statuses).with_scores(**scores)
 
 
 _UNREAD = (SCORED, UNPARSED.how)
@@ -105,7 +128,7 @@ def _default_for(facts: Facts) -> str | None:
 RECIPE = Recipe(
     summary="MMMU as its own script scores model outputs, random fallback reproduced",
     parity="MMMU main_parse_and_eval.py",
-    versions={"1": "MMMU-Benchmark/MMMU@bb0b95a"},
+    versions={"1": "MMMU-Benchmark/MMMU@bb0b95a", FINAL: "MMMU-Benchmark/MMMU@bb0b95a main_eval_only.py"},
     columns=("id", "options", *_REFERENCES),
     parse=_parse,
     metrics=_score_row,

@@ -31,7 +31,7 @@ def find_covered_texts(item: Item) -> Sequence[Found]:
         RowError: The answer is no list of texts.
         UsageError: spaCy is not installed.
     """
-    reply, covered = read_assistant_text(item.prediction), _read_covered_texts(item)
+    reply, covered = read_assistant_text(item.prediction), covered_texts(item)
     if refuses(reply):
         return [Found()] * len(covered)
     language = "zh" if "ZH" in (item.dataset or "") else "en"
@@ -39,7 +39,12 @@ def find_covered_texts(item: Item) -> Sequence[Found]:
     return [vlmevalkit_vcr(words, text, split_words(text, language), JOINERS[language]) for text in covered]
 
 
-def _read_covered_texts(item: Item) -> Sequence[str]:
+def covered_texts(item: Item) -> Sequence[str]:
+    """Read the covered texts of a row.
+
+    Raises:
+        RowError: The answer is no list of texts.
+    """
     label = read_label(item)
     listed = item.answers if label is None else label if isinstance(label, list) else parse_list(str(label))
     if not listed or not all(isinstance(text, str) for text in listed):

@@ -12,7 +12,7 @@ from msgspec.structs import replace
 
 from mmconvert.core.error_hints import add_hint, says_what_to_do
 from mmconvert.core.errors import Error, RowError, show
-from mmconvert.core.record import PREDICTION_SCHEMA, encode_json
+from mmconvert.core.record import encode_json
 from mmscore.core.judge import JUDGED, NoVerdict, Verdict
 from mmscore.core.parsed import UNPARSED, Parsed
 from mmscore.core.predictions.join import REFERENCES, read_unmatched
@@ -123,29 +123,6 @@ def _build_no_reference_error(path: str, columns: Sequence[str]) -> Error:
         f"{path}: no row has a reference (columns {', '.join(columns)}). "
         "Give the dataset that has them: --answers DATASET."
     )
-
-
-def score_items(items: Sequence[Item], recipe: Recipe, version: str | None = None) -> Scored:
-    """Score items that stand in memory, settled; for one's own loops and for tests.
-
-    Args:
-        items: Items with the fields that the recipe reads.
-        recipe: How to score.
-        version: One of the recipe's versions; None for its default.
-
-    Returns:
-        One row an item, in order.
-    """
-    version = version or next(iter(recipe.versions))
-    names = [name for name in Item._fields if name != "id"]
-    columns = {name: pa.array([getattr(i, name) for i in items], PREDICTION_SCHEMA.field(name).type) for name in names}
-    columns["id"] = pa.array([item.id or str(number) for number, item in enumerate(items)], pa.string())
-    collector = _Collector("items", list(dict.fromkeys([*recipe.groups, *recipe.keep])))
-    collector.add(pa.RecordBatch.from_pydict(columns), recipe, version)
-    if collector.refusals:
-        raise Error(collector.refusals[0].message)
-    scored = collector.scored()
-    return recipe.settle(scored, version) if scored.scores else scored
 
 
 def find_source_column(name: str) -> str:

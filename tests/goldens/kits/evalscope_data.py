@@ -7,10 +7,10 @@ from pathlib import Path
 from goldens.rules import per_version
 from mmconvert.kits.evalscope.files import load_subset
 from mmconvert.kits.evalscope.messages import sample_of
-from mmconvert.kits.evalscope.release import RELEASES
 from mmconvert.kits.evalscope.shuffle import Choices, shuffle_choices
 from mmconvert.kits.evalscope.wire import build_data_url_resolver, build_wire_messages
 from mmconvert.prompts.evalscope import DEFAULT, read_choice_sample
+from support.releases import RELEASES
 
 BYTES = "b64:"
 QUESTION = "q"

@@ -1,7 +1,11 @@
 """Golden rule of EvalScope's report file, data frame and table."""
 
+import math
+
+import numpy as np
+
 from goldens.rules import per_version
-from mmscore.kits.evalscope.aggregation import Identity, ScoredSample
+from mmscore.kits.evalscope.aggregation import Identity, Replies
 from mmscore.kits.evalscope.report import (
     ReportHeader,
     aggregate_metrics,
@@ -21,10 +25,7 @@ def _report(given):
 
 
 def _one(given, version):
-    subsets = {
-        name: [ScoredSample(s["value"], s.get("group"), s.get("extracted", "")) for s in samples]
-        for name, samples in given["subsets"].items()
-    }
+    subsets = {name: _replies(samples) for name, samples in given["subsets"].items()}
     wanted = given.get("primary")
     primary = wanted and Identity(
         wanted["name"], wanted["aggregation"], tuple(sorted(wanted.get("dimensions", {}).items()))
@@ -48,4 +49,13 @@ def _one(given, version):
     return found
 
 
-RULES = {("evalscope_report", "evalscope_report"): _report}
+def _replies(samples):
+    names = dict.fromkeys(name for sample in samples for name in sample["value"])
+    return Replies(
+        {name: np.array([sample["value"].get(name, math.nan) for sample in samples]) for name in names},
+        [sample.get("group") for sample in samples],
+        [sample.get("extracted", "") for sample in samples],
+    )
+
+
+RULES = {("evalscope_report", "evalscope_report"): ("mmscore.compat.evalscope", _report)}

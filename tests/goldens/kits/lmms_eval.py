@@ -2,39 +2,31 @@
 
 import json
 
-from mmconvert.plugins.registry import load
-from mmscore.core.recipe import Item
+from goldens.product import score, score_row
 from mmscore.metrics.lmms_ocrbench import FORMULAS, lmms_ocrbench
-from mmscore.metrics.lmms_vqa import (
-    lmms_vqa,
-    lmms_vqav2,
-    normalize_evalai_answer,
-    normalize_evalai_tokens,
-    normalize_vqav2_answer,
-)
+from mmscore.metrics.lmms_vqa import normalize_evalai_answer, normalize_evalai_tokens, normalize_vqav2_answer
 from mmscore.nlp.relaxed_match import is_relaxed_match
 from mmscore.nlp.vqa_normalize import DOT_BEFORE_NO_DIGIT, process_digit_article, process_punctuation
 from mmscore.parsers.lmms_mme_yes_no import lmms_mme_yes_no
-from mmscore.scoring.score import score_items
+from support.items import rows_of
 
 
-def _table(name):
-    recipe = load("mmscore.recipes", name)
-
+def _table(recipe):
     def run(given):
-        items = [
-            Item(
-                group=str(row["question_id"]),
-                label=json.dumps(row["answer"]),
-                category=row.get("category"),
-                prediction=row["prediction"],
-            )
-            for row in given["rows"]
-        ]
-        (line,) = recipe.table(score_items(items, recipe), "0.7")
-        return line
+        _, table = score(rows_of([_prediction(number, row) for number, row in enumerate(given["rows"])]), recipe)
+        return table[0]
 
     return run
+
+
+def _prediction(number, row):
+    return {
+        "id": str(number),
+        "group": str(row["question_id"]),
+        "label": json.dumps(row["answer"]),
+        "category": row.get("category"),
+        "prediction": row["prediction"],
+    }
 
 
 def _mme(given):
@@ -56,33 +48,44 @@ def _evalai(given):
 def _vqav2(given):
     # Where the test split has no answers, the kit hands the prediction on as it is.
     processed = given["prediction"] if given["answers"] is None else normalize_vqav2_answer(given["prediction"])
-    score = lmms_vqav2(given["prediction"], given["answers"] or [])
-    return {"exact_match": score, "processed_prediction": processed}
+    return {**_scores("lmms_vqav2", given["answers"], given), "processed_prediction": processed}
 
 
 def _textvqa(given):
-    score = lmms_vqa(given["prediction"], given["answers"] or [])
-    return {"exact_match": score, "processed_prediction": normalize_evalai_answer(given["prediction"])}
+    return {
+        **_scores("lmms_textvqa", given["answers"], given),
+        "processed_prediction": normalize_evalai_answer(given["prediction"]),
+    }
 
 
-def _anls(given):
-    recipe = load("mmscore.recipes", "lmms_docvqa")
-    item = Item(label=json.dumps(given["references"]), prediction=given["prediction"])
-    return recipe.metrics(item, recipe.parse(item, "0.7"), "0.7")["anls"]
+def _scores(recipe, label, given):
+    _, scores = score_row(recipe, label=json.dumps(label), prediction=given["prediction"])
+    return scores
+
+
+def _relaxed(given):
+    return is_relaxed_match(given["target"], given["prediction"])
 
 
 def _ocrbench(given):
     return lmms_ocrbench(given["prediction"], given["answer"], formula=given["dataset"] == FORMULAS)
 
 
+SCORE = "mmscore score --recipe"
 RULES = {
-    ("lmms_pope_mme", "lmms_mme_parse"): lambda given: lmms_mme_yes_no(given["prediction"]).value or "other",
-    ("lmms_pope_mme", "lmms_mme"): _mme,
-    ("lmms_pope_mme", "lmms_pope"): _table("lmms_pope"),
-    ("lmms_vqa", "lmms_evalai_process"): _evalai,
-    ("lmms_vqa", "lmms_vqav2"): _vqav2,
-    ("lmms_vqa", "lmms_textvqa"): _textvqa,
-    ("lmms_vqa", "lmms_anls"): _anls,
-    ("lmms_vqa", "lmms_relaxed"): lambda given: is_relaxed_match(given["target"], given["prediction"]),
-    ("lmms_vqa", "lmms_ocrbench"): _ocrbench,
+    ("lmms_pope_mme", "lmms_mme_parse"): (
+        f"{SCORE} lmms_mme",
+        lambda given: lmms_mme_yes_no(given["prediction"]).value or "other",
+    ),
+    ("lmms_pope_mme", "lmms_mme"): (f"{SCORE} lmms_mme", _mme),
+    ("lmms_pope_mme", "lmms_pope"): (f"{SCORE} lmms_pope", _table("lmms_pope")),
+    ("lmms_vqa", "lmms_evalai_process"): (f"{SCORE} lmms_textvqa", _evalai),
+    ("lmms_vqa", "lmms_vqav2"): (f"{SCORE} lmms_vqav2", _vqav2),
+    ("lmms_vqa", "lmms_textvqa"): (f"{SCORE} lmms_textvqa", _textvqa),
+    ("lmms_vqa", "lmms_anls"): (
+        f"{SCORE} lmms_docvqa",
+        lambda given: _scores("lmms_docvqa", given["references"], given)["anls"],
+    ),
+    ("lmms_vqa", "lmms_relaxed"): (f"{SCORE} lmms_chartqa", _relaxed),
+    ("lmms_vqa", "lmms_ocrbench"): (f"{SCORE} lmms_ocrbench", _ocrbench),
 }

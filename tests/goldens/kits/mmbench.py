@@ -1,71 +1,45 @@
 """Golden rules of MMBench: its own loader, and lmms-eval's wording and static scoring."""
 
-import io
 import tempfile
 from pathlib import Path
 
-from PIL import Image
-
+from goldens.product import score
 from goldens.rules import refusal_or
-from mmconvert.core.errors import Error, RowError
-from mmconvert.core.rows import Rejected
-from mmconvert.images.loader import decode_base64
-from mmconvert.io import tables
-from mmconvert.io.pandas_dtypes import read_cells
-from mmconvert.plugins.registry import load
+from mmconvert.core.errors import Error
 from mmconvert.prompts.lmms_mmbench import build_lmms_mmbench_text
-from mmconvert.prompts.mmbench import build_mmbench_text, build_options_text, read_question
-from mmscore.core.recipe import Item
+from mmscore.compat.mmbench import MMBenchDataset, inference_prompt
+from mmscore.core.select_recipe import find_recipe
+from mmscore.core.table import SCORED
 from mmscore.parsers.lmms_mmbench_option import lmms_mmbench_option
-from mmscore.scoring.score import score_items
-
-
-def _rows(text):
-    with tempfile.TemporaryDirectory() as folder:
-        file = Path(folder) / "table.tsv"
-        file.write_text(text, "utf-8", newline="")
-        rows = [*tables.rows(file)]
-        names = tables.read_header(file)
-    if refused := [row for row in rows if isinstance(row, Rejected)]:
-        raise Error(str(refused[0]))
-    cells = read_cells({name: [row.fields[name] for row in rows] for name in names})
-    return [dict(zip(names, values, strict=True)) for values in zip(*cells.values(), strict=True)]
+from mmscore.scoring.groups import compute_groups
+from support.items import rows_of
 
 
 def _coded(value):
     if value is None:
         return ["none"]
+    value = value.item() if hasattr(value, "item") else value
     kind = {str: "s", bool: "b", int: "i", float: "f"}[type(value)]
     return [kind, value if kind in "sb" else repr(value)]
 
 
-def _size(cell):
-    """Take width and height off the picture; the product's own check stands in `mmconvert.images.loader`."""
-    if cell is None:
-        raise RowError("image.missing", "image", "the cell is empty.")
-    try:
-        return list(Image.open(io.BytesIO(decode_base64(cell))).size)
-    except OSError as error:
-        raise RowError("image.format", "image", str(error)) from None
-
-
 def _loaded(given):
-    rows = _rows(given["tsv"])
-    if not 0 <= given["row"] < len(rows):
-        raise Error("no such row.")
-    question = read_question(rows[given["row"]])
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder) / "table.tsv"
+        file.write_text(given["tsv"], "utf-8", newline="")
+        dataset = MMBenchDataset(file)
+        try:
+            sample = dataset[given["row"]]
+        except IndexError as error:
+            raise Error(str(error)) from None
+    coded = ("question", "answer", "category", "l2-category", "index", "context")
     return {
-        "question": _coded(question.question),
-        "answer": _coded(question.answer),
-        "category": _coded(question.category),
-        "l2-category": _coded(question.l2_category),
-        "index": _coded(question.index),
-        "context": _coded(question.context),
-        "options": build_options_text(question.options),
-        "options_dict": {letter: _coded(text) for letter, text in question.options.items()},
-        "image_size": _size(rows[given["row"]]["image"]),
-        "len": len(rows),
-        "prompt": refusal_or(lambda: build_mmbench_text(question.question, question.options, question.context)),
+        **{name: _coded(sample[name]) for name in coded},
+        "options": sample["options"],
+        "options_dict": {letter: _coded(text) for letter, text in sample["options_dict"].items()},
+        "image_size": list(sample["img"].size),
+        "len": len(dataset),
+        "prompt": refusal_or(lambda: inference_prompt(sample)),
     }
 
 
@@ -75,36 +49,38 @@ def _worded(given):
 
 
 def _static(given):
-    recipe = load("mmscore.recipes", "lmms_mmbench_static")
-    items = [
-        Item(
-            id=str(row["index"]),
-            options=[row[letter] for letter in "ABCD"],
-            answer=row["answer"],
-            category=row["category"],
-            l2_category=row["L2-category"],
-            prediction=row["prediction"],
-        )
-        for row in given["results"]
-    ]
-    scored = score_items(items, recipe)
+    rows = rows_of([_prediction(row) for row in given["results"]])
+    scored, _ = score(rows, "lmms_mmbench_static")
+    choice = find_recipe("lmms_mmbench_static")
+    valid = scored.with_status(SCORED)
+    groups = compute_groups(valid, choice.recipe, choice.version, ("category", "l2_category"))
+    found = {column: {name: _rate(metrics) for name, metrics in parts.items()} for column, parts in groups.items()}
+    # A question counts in the group of its first row; one that has none has no number.
+    by = {column: {name: rate for name, rate in parts.items() if rate == rate} for column, parts in found.items()}
+    return {"overall": _rate(choice.recipe.reduce(valid, choice.version)), **by}
 
-    def accuracy(part):
-        return recipe.reduce(part, "0.7")["circular_accuracy"]
 
-    def by(column):
-        means = {name: accuracy(part) for name, part in scored.split(column)}
-        return {name: mean.value / 100 for name, mean in means.items() if mean.n}
+def _rate(metrics):
+    return metrics["circular_accuracy"].value / 100
 
-    overall = accuracy(scored).value / 100
-    return {"overall": overall, "category": by("category"), "l2_category": by("l2_category")}
+
+def _prediction(row):
+    return {
+        "id": str(row["index"]),
+        "options": [row[letter] for letter in "ABCD"],
+        "answer": row["answer"],
+        "category": row["category"],
+        "l2_category": row["L2-category"],
+        "prediction": row["prediction"],
+    }
 
 
 RULES = {
-    ("mmbench_prompt", "mmbench_prompt"): _loaded,
-    ("mmbench_prompt", "mmbench_prompt_lmms"): _worded,
-    ("mmbench_prompt", "lmms_mmbench_static"): _static,
-    ("mmbench_prompt", "lmms_mmbench_can_infer"): lambda given: (
-        lmms_mmbench_option(given["prediction"], given["choices"]).value or False
+    ("mmbench_prompt", "mmbench_prompt"): ("mmscore.compat.mmbench", _loaded),
+    ("mmbench_prompt", "mmbench_prompt_lmms"): ("mmconvert convert --prompt lmms_mmbench", _worded),
+    ("mmbench_prompt", "lmms_mmbench_static"): ("mmscore score --recipe lmms_mmbench_static", _static),
+    ("mmbench_prompt", "lmms_mmbench_can_infer"): (
+        "mmscore score --recipe lmms_mmbench_static",
+        lambda given: lmms_mmbench_option(given["prediction"], given["choices"]).value or False,
     ),
 }

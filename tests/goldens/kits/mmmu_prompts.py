@@ -1,9 +1,11 @@
 """Golden rules of the three ways to word an MMMU question."""
 
 from mmconvert.core.errors import RowError
+from mmconvert.core.record import LETTERS
 from mmconvert.core.text.literals import parse_list
+from mmconvert.core.text.options import read_answer_letter
 from mmconvert.prompts.lmms_mmmu import build_lmms_mmmu_text, interleave_images, list_named_images
-from mmconvert.prompts.mmmu import build_mmmu_text, find_chosen_option
+from mmconvert.prompts.mmmu import build_mmmu_text
 from mmconvert.prompts.mmmu_pro import build_mmmu_pro_text
 
 MULTIPLE_CHOICE = "multiple-choice"
@@ -30,7 +32,7 @@ def _mmmu(given):
         return sample
     letters = [chr(ord("A") + number) for number in range(len(options))]
     return sample | {
-        "gt_content": find_chosen_option(options, record["answer"]),
+        "gt_content": options[LETTERS.index(read_answer_letter(record["answer"], options))],
         "all_choices": letters,
         "index2ans": dict(zip(letters, options, strict=True)),
         "correct_choice": record["answer"],

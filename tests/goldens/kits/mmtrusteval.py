@@ -5,11 +5,16 @@ import math
 import numpy as np
 
 from goldens.rules import Whole
-from mmscore.kits.mmtrusteval.benchmark_rank import compute_benchmark_rank
-from mmscore.kits.mmtrusteval.chains import read_chain, run_chain
+from mmconvert.core.errors import Error
+from mmscore.analysis.rank import compute_ranking
+from mmscore.compat.mmtrusteval.evaluators import KitEvaluator, SequentialEvaluator
+from mmscore.compat.mmtrusteval.runner import evaluated
+from mmscore.core.report import Counts, Entry
+from mmscore.kits.mmtrusteval.benchmark_rank import PATHS
 from mmscore.kits.mmtrusteval.evaluators import EVALUATORS, EvaluatorContext
 from mmscore.kits.mmtrusteval.measures import MEASURES, compute_measure
-from mmscore.kits.mmtrusteval.task_log import evaluate_samples, format_log
+from mmscore.kits.mmtrusteval.ranking import build_columns, build_task_cells
+from mmscore.kits.mmtrusteval.task_log import format_log
 from mmscore.kits.mmtrusteval.task_scores import compute_task_scores
 
 
@@ -31,10 +36,9 @@ def _metric(given):
 
 def _rule(given):
     given = decoded(given)
-    config = {given["evaluator_id"]: {**given["kwargs"], "metrics_cfg": {}}}
-    columns = given["preds"], given["labels"], given["extras"]
-    (link,) = read_chain(config).links
-    return {"preds": link.process_all(*columns), "labels": columns[1], "extras": columns[2]}
+    evaluator = KitEvaluator(given["evaluator_id"], {}, **given["kwargs"])
+    preds, labels, extras = evaluator.process(given["preds"], given["labels"], given["extras"])
+    return {"preds": preds, "labels": labels, "extras": extras}
 
 
 def _sequence(case):
@@ -45,15 +49,17 @@ def _sequence(case):
         prompts.append(prompt)
         return next(replies)
 
-    chain = read_chain(given["evaluator_seq_cfg"], EvaluatorContext(ask=ask))
-    found = run_chain(chain, given["preds"], given["labels"], given["extras"])
+    chain = SequentialEvaluator(given["evaluator_seq_cfg"], EvaluatorContext(ask=ask))
+    found = chain(given["preds"], given["labels"], given["extras"])
     shown = {"results": {key: _plain(value) for key, value in found.items()}, "key_order": list(found)}
     return shown | ({"judge_prompts": prompts} if "judge_replies" in given else {})
 
 
 def _task(given):
     given = decoded(given)
-    log = evaluate_samples([read_chain(config) for config in given["evaluator_seq_cfgs"]], given["responses"])
+    names = {"content": "content", "pred": "response", "label": "target", "extra": "extra"}
+    columns = {name: [sample[key] for sample in given["responses"]] for name, key in names.items()}
+    log = evaluated([SequentialEvaluator(config) for config in given["evaluator_seq_cfgs"]], columns)
     format_log(log)
     return {"json": log, "key_order": list(log), "nan_literal": _holds_nan(log)}
 
@@ -69,18 +75,31 @@ def _scores(task):
 
 
 def _rank(given):
-    rank = compute_benchmark_rank(given["results"])
-    return {"tasks": rank.tasks, "subaspects": rank.subaspects, "total": rank.total}
+    entries = [_entry(path, scores) for path, scores in given["results"].items()]
+    ranking = compute_ranking(build_task_cells(entries, str), "subaspect", needed=build_columns(str), by_score=True)
+    ((model,),) = (table.standings for table in ranking.tables)
+    if model.missing:
+        raise Error(f"the command says that there is no number for {model.missing}.")
+    tasks = {cell.dataset: cell.score for cell in ranking.cells}
+    return {"tasks": tasks, "subaspects": model.scores, "total": round(model.average_score, 2)}
 
 
+def _entry(path, scores):
+    """Make the report of a task whose scores stand in a file of the kit's."""
+    (task,) = (task for task, paths in PATHS.items() if path in paths)
+    table = [{"task": task, "log": log, **numbers} for log, numbers in scores.items()]
+    return Entry("mmtrust_task", "1", "", "", {}, {}, Counts(*[0] * 8), False, "model", None, "", table, path)
+
+
+METRIC, CLASSES = "mmscore score --recipe mmtrust_task", "mmscore.compat.mmtrusteval"
 RULES = {
-    **{("mmte_metrics", name): _metric for name in MEASURES},
-    **{("mmte_rules", name): _rule for name in EVALUATORS if name.startswith("rule_")},
-    ("mmte_sequence", "sequence"): Whole(_sequence),
-    ("mmte_task", "task"): _task,
+    **{("mmte_metrics", name): (METRIC, _metric) for name in MEASURES},
+    **{("mmte_rules", name): (CLASSES, _rule) for name in EVALUATORS if name.startswith("rule_")},
+    ("mmte_sequence", "sequence"): (CLASSES, Whole(_sequence)),
+    ("mmte_task", "task"): (CLASSES, _task),
     **{
-        ("mmte_scores", f"{n[0]}{n[1]}"): _scores(f"{n[0].upper()}.{n[1]}")
+        ("mmte_scores", f"{n[0]}{n[1]}"): (METRIC, _scores(f"{n[0].upper()}.{n[1]}"))
         for n in ["f4", "f5", "f6", "f7", "p3", "p4", "p5", "p6", "s4"]
     },
-    ("mmte_scores", "rank"): _rank,
+    ("mmte_scores", "rank"): ("mmscore rank --by subaspect", _rank),
 }

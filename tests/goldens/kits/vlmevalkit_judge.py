@@ -3,7 +3,7 @@
 import math
 
 from mmscore.kits.vlmevalkit.judge_prompts import build_mmvet_prompt
-from mmscore.kits.vlmevalkit.judge_replies import FAILED_CALL, infer_judged_option, read_judged_yes_no
+from mmscore.kits.vlmevalkit.judge_replies import infer_judged_option, read_judged_yes_no
 from mmscore.kits.vlmevalkit.mathvista import (
     GradedQuestion,
     MathvistaQuestion,
@@ -13,6 +13,7 @@ from mmscore.kits.vlmevalkit.mathvista import (
 )
 from mmscore.kits.vlmevalkit.mmvet import build_mmvet_tables, build_table_row, grade
 
+FAILED_CALL = "Failed to obtain answer via API."
 DRAWN = "<random of options + Z>"
 UNKNOWN = "Unknown"
 DIRECTLY = "Prefetch succeed"

@@ -1,49 +1,42 @@
-"""Golden rules of VLMEvalKit's other tables, their lossy reading included."""
+"""Golden rules of VLMEvalKit's evaluations, its lossy reading of their tables included."""
 
 import json
 
-from mmconvert.core.errors import RowError
-from mmconvert.core.text.literals import parse_list
-from mmconvert.io.pandas_dtypes import read_cells
-from mmconvert.kits.vlmevalkit.circular import build_circular_rows
-from mmconvert.plugins.registry import load
+from goldens.product import read_predictions, read_table, score
+from mmconvert.core.record import LETTERS
+from mmconvert.core.text.options import gather_lettered_options
 from mmscore.core.recipe import Item
-from mmscore.core.table import SCORED
-from mmscore.metrics.vlmevalkit_vcr import JOINERS, Found, read_assistant_text, refuses, vlmevalkit_vcr
+from mmscore.metrics.vlmevalkit_vqa import choose_rule, compare_references, read_references, reduce_matches
 from mmscore.metrics.vlmevalkit_yes_no import UNKNOWN
-from mmscore.scoring.score import score_items
+from mmscore.recipes.vlmevalkit_vcr import covered_texts, find_covered_texts
+from support.items import rows_of
+
+CONVERT = "mmconvert convert --read-as vlmevalkit"
+SCORE = "mmscore score --recipe"
+MULTIPLE_CHOICE = {"dataset": None, "task": "multiple_choice", "source.format": "lmudata"}
 
 
-def _read(columns, rows):
-    """Read a table as the kit does; rows are objects, None a missing cell."""
-    table = read_cells({name: [row[number] for row in rows] for number, name in enumerate(columns)})
-    return [dict(zip(columns, cells, strict=True)) for cells in zip(*table.values(), strict=True)]
+def _scored(recipe, given, dataset):
+    rows = read_predictions(given["columns"], given["rows"], dataset)
+    return score(rows, recipe, dataset=dataset)
 
 
-def _ocrbench(given):
-    recipe = load("mmscore.recipes", "vlmevalkit_ocrbench")
-    scored = score_items([_item(row) for row in _read(given["columns"], given["rows"])], recipe)
-    (line,) = recipe.table(scored, "1")
-    return line
+def _line(recipe, dataset):
+    return f"{SCORE} {recipe}", lambda given: _scored(recipe, given, dataset)[1][0]
 
 
-def _captions(given):
-    recipe = load("mmscore.recipes", "vlmevalkit_caption")
-    scored = score_items([_item(row) for row in _read(given["columns"], given["rows"])], recipe)
-    (line,) = recipe.table(scored, "1")
-    return line
+def _yes_no(recipe, score):
+    def encoded(given):
+        scored, table = _scored(recipe, given, given["dataset"])
+        extracted = [value or UNKNOWN for value in scored.column("value")]
+        return {"score": table, "extracted": extracted, "hit": scored.scores[score].tolist()}
+
+    return f"{SCORE} {recipe}", encoded
 
 
 def _covered_row(given):
-    cut = given["prediction_tokens"], given["answer_tokens"]
-    answer = given["answer"]
-    texts = parse_list(answer) if isinstance(answer, str) else answer
-    refused = refuses(read_assistant_text(given["prediction"]))
-    joiner = JOINERS[given["language"]]
-    found = [
-        Found() if refused else vlmevalkit_vcr(cut[0], text, words, joiner)
-        for text, words in zip(texts, cut[1], strict=True)
-    ]
+    dataset, label = _covered_dataset(given), json.dumps(given["answer"])
+    item = Item(prediction=given["prediction"], label=label, dataset=dataset)
     return {
         str(number): {
             "crossed_text": text,
@@ -55,74 +48,77 @@ def _covered_row(given):
             "jaccard": one.jaccard,
             "exact_match": one.exact,
         }
-        for number, (text, one) in enumerate(zip(texts, found, strict=True))
+        for number, (text, one) in enumerate(zip(covered_texts(item), find_covered_texts(item), strict=True))
     }
 
 
 def _covered_table(given):
-    recipe = load("mmscore.recipes", "vlmevalkit_vcr")
-    dataset = f"VCR_{given['language'].upper()}_EASY_ALL"
-    rows = _read(given["columns"], given["rows"])
-    if not all(isinstance(row["prediction"], str) for row in rows):
-        raise RowError("prediction.type", "prediction", "the kit takes texts only here.")
-    items = [_item(row)._replace(dataset=dataset) for row in rows]
-    (line,) = recipe.table(score_items(items, recipe), "1")
-    return {**line, "returned": None}
+    _, table = _scored("vlmevalkit_vcr", given, _covered_dataset(given))
+    return {**table[0], "returned": None}
 
 
-def _text(cell):
-    return "nan" if cell is None else str(cell)
+def _covered_dataset(given):
+    return f"VCR_{given['language'].upper()}_EASY_ALL"
 
 
-def _name(cell):
-    return None if cell is None else str(cell)
+def _vqa(given):
+    dataset = given["dataset"]
+    _, table = _scored("vlmevalkit_vqa", given, dataset)
+    rows = read_table(given["columns"], given["rows"])
+    return {"score": table, "eval_score": [_mean_match(row, choose_rule(dataset)) for row in rows]}
 
 
-def _circular(given):
-    rows = build_circular_rows(_read(given["columns"], given["rows"]))
-    columns = list(rows[0])
-    written = _read(columns, [list(row.values()) for row in rows])
-    return {"columns": columns, "rows": [list(row.values()) for row in written]}
-
-
-def _yes_no(name, score="accuracy", *, by_split=False):
-    recipe = load("mmscore.recipes", f"vlmevalkit_{name}")
-
-    def run(given):
-        scored = score_items([_item(row) for row in _read(given["columns"], given["rows"])], recipe)
-        lines = recipe.table(scored.with_status(SCORED), next(iter(recipe.versions)))
-        if by_split:
-            lines = sorted(lines, key=lambda line: (line["split"] != "Overall", line["split"]))
-        return {
-            "score": lines,
-            "extracted": [value or UNKNOWN for value in scored.column("value")],
-            "hit": [bool(hit) for hit in scored.scores[score]],
-        }
-
-    return run
-
-
-def _item(row):
-    return Item(
-        id=str(row["index"]),
-        group=row.get("image_path"),
-        label=json.dumps(_text(row["answer"])),
-        category=_name(row.get("category")),
-        l2_category=_name(row.get("l2-category")),
-        prediction=_text(row["prediction"]),
+def _mean_match(row, rule):
+    return reduce_matches(
+        compare_references(row["prediction"], read_references(row["answer"]), rule.method).values, "mean"
     )
 
 
+def _multiple_choice(version):
+    def run(given):
+        dataset = read_table(given["columns"], given["rows"])
+        kept = [n for n in range(len(dataset)) if n not in given["dropped_rows"]]
+        predictions = [[*dataset[n].values(), given["predictions"][n]] for n in kept]
+        rows = read_table([*given["columns"], "prediction"], predictions)
+        facts = {**MULTIPLE_CHOICE, "dataset": given["dataset"]}
+        asked = [{**facts, **_choice(row), **_reference(dataset[n])} for n, row in zip(kept, rows, strict=True)]
+        scored, table = score(rows_of(asked), version=version)
+        hits, *_ = scored.scores.values()
+        hits = {id: int(hit) for id, hit in zip(scored.column("id"), hits.tolist(), strict=True) if hit == hit}
+        return {"acc": table, "hit": hits}
+
+    return "mmscore score --recipe vlmevalkit_mcq", run
+
+
+def _choice(row):
+    return {
+        "id": row["index"],
+        "group": row.get("g_index"),
+        "question": row["question"],
+        "options": gather_lettered_options(row.get(letter) for letter in LETTERS),
+        "category": row.get("category"),
+        "l2_category": row.get("l2-category"),
+        "split": row.get("split"),
+        "prediction": row["prediction"],
+    }
+
+
+def _reference(row):
+    return {"label": json.dumps(row["answer"])} if "answer" in row else {}
+
+
 RULES = {
-    ("vlmeval_yorn", "MME_table"): _yes_no("mme"),
-    ("vlmeval_yorn", "POPE_table"): _yes_no("pope", "acc", by_split=True),
-    ("vlmeval_yorn", "HallusionBench_table"): _yes_no("hallusionbench", "aAcc", by_split=True),
-    ("vlmeval_yorn", "AMBER_table"): _yes_no("amber"),
-    ("vlmeval_yorn", "VSR_table"): _yes_no("vsr", "acc"),
-    ("vlmeval_yorn", "default_yorn_table"): _yes_no("yorn"),
-    ("vlmeval_ocrbench", "ocrbench_table"): _ocrbench,
-    ("vlmeval_vcr", "vcr_row"): _covered_row,
-    ("vlmeval_vcr", "vcr_table"): _covered_table,
-    ("vlmeval_coco", "coco_table"): _captions,
-    ("vlmeval_circular", "circular"): _circular,
+    ("vlmeval_mcq_eval", "mcq_table"): _multiple_choice("v3"),
+    ("vlmeval_mcq_eval", "mcq_table@v2"): _multiple_choice("v2"),
+    ("vlmeval_yorn", "MME_table"): _yes_no("vlmevalkit_mme", "accuracy"),
+    ("vlmeval_yorn", "POPE_table"): _yes_no("vlmevalkit_pope", "acc"),
+    ("vlmeval_yorn", "HallusionBench_table"): _yes_no("vlmevalkit_hallusionbench", "aAcc"),
+    ("vlmeval_yorn", "AMBER_table"): _yes_no("vlmevalkit_amber", "accuracy"),
+    ("vlmeval_yorn", "VSR_table"): _yes_no("vlmevalkit_vsr", "acc"),
+    ("vlmeval_yorn", "default_yorn_table"): _yes_no("vlmevalkit_yorn", "accuracy"),
+    ("vlmeval_ocrbench", "ocrbench_table"): _line("vlmevalkit_ocrbench", "OCRBench"),
+    ("vlmeval_coco", "coco_table"): _line("vlmevalkit_caption", "COCO_VAL"),
+    ("vlmeval_vcr", "vcr_row"): ("mmscore score --recipe vlmevalkit_vcr", _covered_row),
+    ("vlmeval_vcr", "vcr_table"): ("mmscore score --recipe vlmevalkit_vcr", _covered_table),
+    ("vlmeval_vqa", "vqa_table"): ("mmscore score --recipe vlmevalkit_vqa", _vqa),
 }

@@ -4,9 +4,9 @@ from mmconvert.core.errors import RowError, UsageError
 from mmconvert.core.record import Image, Part, Record, Source, Turn
 from mmconvert.core.text.placeholders import format_turn
 from mmconvert.kits.evalscope.files import read_rows
-from mmconvert.kits.evalscope.release import RELEASES
 from mmconvert.pipeline.convert import read
 from mmconvert.prompts.evalscope import TEMPLATES, build_choice_text, evalscope, read_choice_sample, read_options
+from support.releases import RELEASES
 
 BRIEF = "{question}\n{choices}"
 

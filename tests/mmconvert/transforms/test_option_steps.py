@@ -85,7 +85,7 @@ def test_a_gap_cannot_rotate() -> None:
 
 
 def test_rotating_agrees_with_the_table_that_the_kit_makes() -> None:
-    rows = build_circular_rows([{"index": 7, "question": "Which?", "A": "w", "B": "x", "C": "y", "answer": "B"}])
+    rows = build_circular_rows([{"index": "7", "question": "Which?", "A": "w", "B": "x", "C": "y", "answer": "B"}])
     copies = made(choice(options=("w", "x", "y")), "circular")
     assert [(c.options, c.answer) for c in copies] == [((r["A"], r["B"], r["C"]), r["answer"]) for r in rows]
 

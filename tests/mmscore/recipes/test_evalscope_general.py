@@ -4,7 +4,7 @@ import pytest
 
 from mmconvert.plugins.registry import load
 from mmscore.core.recipe import Item
-from mmscore.scoring.score import score_items
+from support.items import score_items
 
 VQA = load("mmscore.recipes", "evalscope_general_vqa")
 VMCQ = load("mmscore.recipes", "evalscope_general_vmcq")
@@ -44,7 +44,9 @@ def test_a_reasoning_block_is_cut_before_scoring():
 @pytest.mark.parametrize(("label", "value"), [("a cat", 1.0), (["a", " cat"], 1.0), (None, 0.0), (0, 0.0)])
 def test_what_the_kit_makes_of_a_reference(label, value):
     item = Item(prediction="a cat", label=None if label is None else json.dumps(label))
-    assert score_items([item], VQA, "1.10").mean("bleu-1").value == value
+    # A file in which no row has a reference is refused.
+    scored = score_items([item, Item(prediction="a cat", label='"a cat"')], VQA, "1.10")
+    assert scored.scores["bleu-1"].tolist() == [value, 1.0]
 
 
 def test_the_table_rounds_and_counts_as_the_kits_does():

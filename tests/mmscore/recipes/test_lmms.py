@@ -8,7 +8,7 @@ from mmconvert.plugins.registry import load
 from mmscore.core.recipe import Facts, Item
 from mmscore.core.select_recipe import choose_recipe
 from mmscore.scoring.evaluate import score
-from mmscore.scoring.score import score_items
+from support.items import score_items
 from support.predictions import write_predictions
 
 
@@ -71,7 +71,7 @@ def test_vqav2_reads_objects():
 
 def test_docvqa_takes_the_nearest_reference():
     assert _numbers("docvqa", Item(answers=["zzzz", "abcd"], prediction="abce")) == {"anls": 0.75}
-    with pytest.raises(Error, match="no reference"):
+    with pytest.raises(Error, match="no row has a reference"):
         _numbers("docvqa", Item(prediction="x"))
 
 

@@ -6,7 +6,7 @@ from mmconvert.core.errors import Error
 from mmconvert.plugins.registry import load
 from mmscore.core.recipe import Item
 from mmscore.scoring.evaluate import score
-from mmscore.scoring.score import score_items
+from support.items import score_items
 
 RECIPE = load("mmscore.recipes", "mme_official")
 

@@ -6,7 +6,7 @@ from mmconvert.core.errors import Error
 from mmconvert.plugins.registry import load
 from mmscore.core.recipe import Item
 from mmscore.scoring.evaluate import score
-from mmscore.scoring.score import score_items
+from support.items import score_items
 
 RECIPE = load("mmscore.recipes", "mmmu_pro")
 OPTIONS = tuple(f"option {n}" for n in range(10))
@@ -35,5 +35,5 @@ def test_an_unread_choice_has_the_chance_of_the_draw():
 
 
 def test_a_row_without_a_reference_is_refused():
-    with pytest.raises(Error, match="no reference"):
+    with pytest.raises(Error, match="no row has a reference"):
         _scores("hm", answer=None)

@@ -5,7 +5,7 @@ import pytest
 
 from mmconvert.plugins.registry import load
 from mmscore.core.recipe import Item
-from mmscore.scoring.score import score_items
+from support.items import score_items
 
 RECIPE = load("mmscore.recipes", "mmmu_val")
 OPTIONS = ("red", "green", "blue", "black")

@@ -16,7 +16,7 @@ from mmscore.kits.mmtrusteval.rows import build_chain_recipe
 from mmscore.kits.mmtrusteval.task_log import SAMPLES, TOTAL
 from mmscore.kits.mmtrusteval.tasks import TASKS, find_task
 from mmscore.scoring.evaluate import score
-from mmscore.scoring.score import score_items
+from support.items import score_items
 
 LATEST = "2025.03"
 YES_NO = {"rule_yes_or_no_eval": {"metrics_cfg": {"accuracy_score": {}, "pred_mean": {}}}}
@@ -191,7 +191,7 @@ def test_chains_that_rows_cannot_have_are_refused(configs, message):
     ("items", "message"),
     [
         ([_item("yes", "a text")], "one side holds texts"),
-        ([_item("yes")], "no reference"),
+        ([_item("yes")], "no row has a reference"),
         ([Item(id="1", prediction="yes", label="{")], "expected JSON"),
     ],
 )

@@ -3,7 +3,7 @@ import pytest
 from mmconvert.plugins.registry import load
 from mmscore.core.recipe import Item
 from mmscore.scoring.evaluate import score
-from mmscore.scoring.score import score_items
+from support.items import score_items
 from support.predictions import choices, write_predictions
 
 CHOICE = load("mmscore.recipes", "own_choice")

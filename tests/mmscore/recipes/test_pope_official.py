@@ -11,7 +11,7 @@ from mmconvert.plugins.registry import load
 from mmscore.core.recipe import Item
 from mmscore.parsers.pope_yes_no import pope_yes_no
 from mmscore.scoring.evaluate import score
-from mmscore.scoring.score import score_items
+from support.items import score_items
 from support.terminal import mmscore, one_message
 
 RECIPE = load("mmscore.recipes", "pope_official")

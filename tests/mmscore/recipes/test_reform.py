@@ -11,7 +11,7 @@ from mmscore.core.table import SCORED
 from mmscore.kits.reform_eval.evaluation import evaluate
 from mmscore.nlp import meteor
 from mmscore.scoring.evaluate import score
-from mmscore.scoring.score import score_items
+from support.items import score_items
 from support.predictions import choices, write_predictions
 
 FILES = {

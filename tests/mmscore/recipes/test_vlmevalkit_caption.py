@@ -8,7 +8,7 @@ from mmscore.core.recipe import Facts, Item
 from mmscore.core.select_recipe import choose_recipe
 from mmscore.core.table import SCORED
 from mmscore.scoring.evaluate import score
-from mmscore.scoring.score import score_items
+from support.items import score_items
 from support.predictions import write_predictions
 
 RECIPE = load("mmscore.recipes", "vlmevalkit_caption")

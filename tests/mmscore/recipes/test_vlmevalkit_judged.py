@@ -6,7 +6,7 @@ from mmconvert.core.errors import Error
 from mmconvert.plugins.registry import load
 from mmscore.core.recipe import Facts, Item
 from mmscore.core.select_recipe import RECIPES, choose_recipe
-from mmscore.scoring.score import score_items
+from support.items import score_items
 
 MATHVISTA = load(RECIPES, "vlmevalkit_mathvista")
 

@@ -8,7 +8,7 @@ from mmconvert.plugins.registry import load
 from mmscore.core.recipe import Facts, Item
 from mmscore.core.select_recipe import choose_recipe
 from mmscore.nlp import spacy_tokens
-from mmscore.scoring.score import score_items
+from support.items import score_items
 
 RECIPE = load("mmscore.recipes", "vlmevalkit_vcr")
 

@@ -7,7 +7,7 @@ from mmscore.core.select_recipe import choose_recipe
 from mmscore.core.table import SCORED
 from mmscore.kits.mme.points import COGNITION, PERCEPTION
 from mmscore.scoring.evaluate import score
-from mmscore.scoring.score import score_items
+from support.items import score_items
 from support.predictions import write_predictions
 
 

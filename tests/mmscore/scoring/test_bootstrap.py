@@ -12,7 +12,7 @@ from mmconvert.plugins.registry import find_plugins, load
 from mmscore.core.recipe import Item, Recipe
 from mmscore.core.table import CLUSTER
 from mmscore.scoring.bootstrap import add_errors, compare_numbers
-from mmscore.scoring.score import score_items
+from support.items import score_items
 
 POPE = load("mmscore.recipes", "pope_official")
 CHOICE = load("mmscore.recipes", "own_choice")

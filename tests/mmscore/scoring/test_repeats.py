@@ -14,7 +14,7 @@ from mmconvert.plugins.registry import load
 from mmscore.core.recipe import Item
 from mmscore.scoring.evaluate import score
 from mmscore.scoring.repeats import pass_at_k
-from mmscore.scoring.score import score_items
+from support.items import score_items
 from support.predictions import write_predictions
 
 CHOICE = load("mmscore.recipes", "own_choice")

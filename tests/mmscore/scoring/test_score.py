@@ -9,7 +9,7 @@ from mmscore.core.predictions.join import join
 from mmscore.core.predictions.load import open_rows
 from mmscore.core.recipe import Item, NoReferenceError
 from mmscore.scoring.evaluate import score
-from mmscore.scoring.score import score_items, score_rows
+from support.items import score_items, score_rows
 from support.plain_recipe import RECIPE
 from support.predictions import choices, write_predictions
 

@@ -11,6 +11,7 @@ FIRST_OFFSET = 1_000_000
 """Distance of the copies' indices; ten times larger while an index reaches it."""
 
 NO_LETTER = re.compile(r"[^A-Za-z\s]")
+WHOLE_NUMBER = re.compile(r"-?[0-9]+")
 
 
 def build_circular_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -20,7 +21,7 @@ def build_circular_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any
     letters, an option that is itself letters (`A`, `AB`) or names two of the letters.
 
     Args:
-        rows: Raw rows with `index` (int), `answer` and one column a letter, A first and without a
+        rows: Raw rows of texts with `index`, `answer` and one column a letter, A first and without a
             gap; None is a missing cell.
 
     Returns:
@@ -35,13 +36,15 @@ def build_circular_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/tools.py:CIRCULAR.
 
     Example:
-        >>> rows = circular_rows([{"index": 7, "A": "cat", "B": "dog", "answer": "A"}])
+        >>> rows = circular_rows([{"index": "7", "A": "cat", "B": "dog", "answer": "A"}])
         >>> [(row["index"], row["A"], row["B"], row["answer"], row["g_index"]) for row in rows]
         [(7, 'cat', 'dog', 'A', 7), (1000007, 'dog', 'cat', 'B', 7)]
     """
     for row in rows:
         _check_columns([letter for letter in ascii_uppercase if letter in row])
-    offset = choose_offset([_read_index(row) for row in rows])
+    offset = FIRST_OFFSET
+    while any(_read_index(row) >= offset for row in rows):
+        offset *= 10
     groups: dict[int, list[Mapping[str, Any]]] = {}
     for row in rows:
         options = present_options(row)
@@ -53,19 +56,6 @@ def build_circular_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any
         for turn in range(max(size, 1))
         for row in members
     ]
-
-
-def choose_offset(indices: Sequence[int]) -> int:
-    """Choose the distance between the indices of two passes: a power of ten above every index.
-
-    Example:
-        >>> offset_for([1, 2]), offset_for([1_000_000])
-        (1000000, 10000000)
-    """
-    offset = FIRST_OFFSET
-    while indices and max(indices) >= offset:
-        offset *= 10
-    return offset
 
 
 def present_options(row: Mapping[str, Any]) -> dict[str, str]:
@@ -115,25 +105,6 @@ def can_rotate(options: Mapping[str, str], answer: object) -> bool:
     )
 
 
-def rotate_options(options: Sequence[Any], answer: str, turn: int) -> tuple[list[Any], str]:
-    """Move the options up by some letters, the first ones to the end, and the answer with them.
-
-    Args:
-        options: Options from A on.
-        answer: The letter of the right one.
-        turn: How many letters.
-
-    Returns:
-        The options and the answer's letter.
-
-    Example:
-        >>> rotated(["w", "x", "y", "z"], "A", 1)
-        (['x', 'y', 'z', 'w'], 'D')
-    """
-    letter = ascii_uppercase[(ascii_uppercase.index(answer) - turn) % len(options)]
-    return [*options[turn:], *options[:turn]], letter
-
-
 def _check_columns(letters: Sequence[str]) -> None:
     missing = [letter for letter, wanted in zip(letters, ascii_uppercase, strict=False) if letter != wanted]
     if missing:
@@ -142,19 +113,16 @@ def _check_columns(letters: Sequence[str]) -> None:
 
 def _read_index(row: Mapping[str, Any]) -> int:
     index = row.get("index")
-    if not isinstance(index, int) or isinstance(index, bool):
+    if index is None or not WHOLE_NUMBER.fullmatch(index):
         raise RowError("index.type", "index", f"expected a whole number {show(index)}. Number the rows.")
-    return index
+    return int(index)
 
 
 def _copy(row: Mapping[str, Any], size: int, turn: int, offset: int) -> dict[str, Any]:
-    copy = dict(row)
+    index, letters = _read_index(row), ascii_uppercase[:size]
+    copy = {name: value for name, value in row.items() if name != "g_index"} | {"index": index + turn * offset}
     if turn:
-        letters = ascii_uppercase[:size]
-        options, copy["answer"] = rotate_options([row[letter] for letter in letters], row["answer"], turn)
-        copy |= dict(zip(letters, options, strict=True))
-        copy["index"] = row["index"] + turn * offset
-        if "image" in row:
-            copy["image"] = str(row["index"])
-    copy.pop("g_index", None)
-    return copy | {"g_index": row["index"]}
+        copy |= {letter: row[letters[(place + turn) % size]] for place, letter in enumerate(letters)}
+        copy["answer"] = letters[(letters.index(row["answer"]) - turn) % size]
+        copy |= {"image": row["index"]} if "image" in row else {}
+    return copy | {"g_index": index}

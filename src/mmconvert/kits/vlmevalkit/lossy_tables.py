@@ -1,6 +1,6 @@
 """The rows of a table with its cells as pandas would have read them, for `--read-as`."""
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 
 from msgspec.structs import replace
@@ -37,7 +37,7 @@ def retype_rows(path: Path, rows: Iterable[Row | Rejected]) -> Iterator[Row | Re
     table = [item.fields for item in items if isinstance(item, Row)]
     names = [name for name in dict.fromkeys(name for fields in table for name in fields) if name != ROTATION_OF]
     sheet = path.suffix.lower() == WORKBOOK
-    columns = {name: _print_cells([fields.get(name) for fields in table], sheet) for name in names}
+    columns = _print_cells({name: [fields.get(name) for fields in table] for name in names}, sheet)
     position = 0
     for item in items:
         if isinstance(item, Row):
@@ -47,11 +47,17 @@ def retype_rows(path: Path, rows: Iterable[Row | Rejected]) -> Iterator[Row | Re
         yield item
 
 
-def _print_cells(cells: Sequence[Cell], sheet: bool) -> list[str | None]:
+def _print_cells(columns: Mapping[str, Sequence[Cell]], sheet: bool) -> dict[str, list[str | None]]:
     # A picture as base64 makes a column of texts as any other text does; pandas need not see all of it.
-    short = [_STAND_IN if isinstance(cell, str) and len(cell) > _LONG else cell for cell in cells]
-    read = read_cells({"": short}, sheet=sheet)[""]
-    return [
-        None if value is None else str(value if known is cell else cell)
-        for cell, known, value in zip(cells, short, read, strict=True)
-    ]
+    short = {
+        name: [_STAND_IN if isinstance(cell, str) and len(cell) > _LONG else cell for cell in cells]
+        for name, cells in columns.items()
+    }
+    read = read_cells(short, sheet=sheet)
+    return {
+        name: [
+            None if value is None else str(value if known is cell else cell)
+            for cell, known, value in zip(cells, short[name], read[name], strict=True)
+        ]
+        for name, cells in columns.items()
+    }

@@ -243,7 +243,6 @@ def _by_recipe(task: Task, answers: Path, around: Surroundings) -> tuple[str, in
 
 
 def _by_classes(chains: Sequence[SequentialEvaluator], samples: Stored, answers: Path) -> str:
-    """Run chains as the kit does: all rows at once, and again for each subset."""
     rows = pq.read_table(answers, columns=["id", "prediction", "prediction_status"]).to_pylist()
     asked = [(samples.samples[int(row["id"])], row["prediction"]) for row in rows if row["prediction_status"] == OK]
     columns = {
@@ -252,12 +251,28 @@ def _by_classes(chains: Sequence[SequentialEvaluator], samples: Stored, answers:
         "label": [sample["target"] for sample, _ in asked],
         "extra": [sample["extra"] for sample, _ in asked],
     }
+    return format_log(evaluated(chains, columns)) + "\n"
+
+
+def evaluated(chains: Sequence[SequentialEvaluator], columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
+    """Run chains over answered samples as the kit does: over all at once, and again over each subset.
+
+    Args:
+        chains: The chains; of two results with one key the later stays.
+        columns: `content`, `pred`, `label` and `extra`, one value a sample.
+
+    Returns:
+        The kit's log.
+
+    Raises:
+        Error: As `build_log`.
+    """
 
     def found(numbers: Sequence[int]) -> dict[str, Any]:
         own = [[columns[name][number] for number in numbers] for name in ("pred", "label", "extra")]
         return {key: value for chain in chains for key, value in chain(*own).items()}
 
-    return format_log(build_log(columns, found)) + "\n"
+    return build_log(columns, found)
 
 
 class BaseTask:

@@ -42,6 +42,7 @@ from mmscore.compat.vlmevalkit.pictures import (
 from mmscore.compat.vlmevalkit.recipes import as_recipe
 from mmscore.compat.vlmevalkit.running import Run, convert, run
 from mmscore.compat.vlmevalkit.tables import (
+    CIRCULAR,
     LMUDataRoot,
     d2df,
     dump,
@@ -100,6 +101,7 @@ MODULES = {
     "dataset.image_yorn": ("ImageYORNDataset",),
     "dataset.image_caption": ("ImageCaptionDataset",),
     "dataset.image_mt": ("ImageMTDataset",),
+    "tools": ("CIRCULAR",),
     "vlm": ("BaseModel",),
     "vlm.base": ("BaseModel",),
     "api": ("BaseAPI", "OpenAIWrapper"),
@@ -112,6 +114,7 @@ MODULES = {
 """Modules of the kit that can be imported where it is not installed, and the names in each."""
 
 __all__ = [
+    "CIRCULAR",
     "DATASET_MODALITY",
     "DATASET_TYPE",
     "DEBUG_MESSAGE",

@@ -16,12 +16,14 @@ from typing import Any
 import pandas as pd
 
 from mmconvert.core.errors import Error, RowError, UsageError, suggest_spelling
-from mmconvert.core.rows import Rejected
+from mmconvert.core.rows import Rejected, Row
 from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.literals import looks_like_list, parse_list
-from mmconvert.io import xlsx
+from mmconvert.io import tables, xlsx
 from mmconvert.io.write_xlsx import write_workbook
+from mmconvert.kits.vlmevalkit.circular import build_circular_rows
 from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root
+from mmconvert.kits.vlmevalkit.lossy_tables import retype_rows
 from mmscore.compat.vlmevalkit.stored_values import read_values, write_values
 
 _KINDS = {
@@ -97,6 +99,22 @@ def LMUDataRoot() -> str:  # noqa: N802 - the kit's own name
     return str(find_lmudata_root())
 
 
+def CIRCULAR(inp: str | Path) -> None:  # noqa: N802 - the kit's own name
+    """Write `NAME_circular.tsv` beside a table: each question once for each rotation of its options.
+
+    Args:
+        inp: A .tsv file with `index`, `answer` and a column a letter; it is read as lossily as the kit reads it.
+
+    Raises:
+        RowError: An index is no whole number, an option is missing before another, or stands alone.
+
+    Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/tools.py:CIRCULAR.
+    """
+    path = Path(inp)
+    rows = build_circular_rows([_fields(row, path) for row in retype_rows(path, tables.rows(path))])
+    dump(rows, path.with_name(f"{path.stem}_circular.tsv"))
+
+
 def md5(s: str | Path) -> str:
     """Give the MD5 of a file, or of a text that names none, as hex."""
     path = Path(s)
@@ -125,15 +143,17 @@ def _by_suffix(path: Path, known: Mapping[str, Callable[..., Any]], verb: str) -
 
 
 def _read_workbook(path: Path) -> pd.DataFrame:
-    rows = []
-    for row in xlsx.rows(path):
-        if isinstance(row, Rejected):
-            raise Error(f"{path}: {row}")
-        rows.append(row.fields)
+    rows = [_fields(row, path) for row in xlsx.rows(path)]
     cells = pd.DataFrame(rows, columns=xlsx.read_header(path))
     # Through text, so that columns get the types that they get from a TSV.
     typed: pd.DataFrame = pd.read_csv(io.StringIO(cells.to_csv(index=False)), **_READ)
     return typed
+
+
+def _fields(row: Row | Rejected, path: Path) -> Mapping[str, Any]:
+    if isinstance(row, Rejected):
+        raise Error(f"{path}: {row}")
+    return row.fields
 
 
 def _read_jsonl(path: Path) -> list[Any]:

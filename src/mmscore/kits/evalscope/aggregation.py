@@ -7,8 +7,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from typing import Any, Literal
 
 import msgspec
+import numpy as np
 
 from mmconvert.core.errors import Error
+from mmscore.core.table import Floats
 
 Release = Literal["1.3.0", "1.10.0", "1.14.1"]
 
@@ -27,18 +29,18 @@ OLD_MARKS = {"pass_at_k": "pass@", "vote_at_k": "vote@", "pass_hat_k": "pass^"}
 STATISTICS = {"R": "recall", "P": "precision", "F": "f1"}
 
 
-class ScoredSample(msgspec.Struct, frozen=True):
-    """One scored reply.
+class Replies(msgspec.Struct, frozen=True):
+    """The scored replies of a subset, column by column.
 
     Attributes:
-        scores: Score name -> value.
-        group: Equal for repeats of one question; None for none.
-        extracted: What was read in the reply, "" for nothing.
+        scores: Score name -> a value a reply, NaN for none.
+        groups: Equal for repeats of one question.
+        extracted: What was read in each reply, "" for nothing.
     """
 
-    scores: Mapping[str, float]
-    group: int | None = None
-    extracted: str = ""
+    scores: Mapping[str, Floats]
+    groups: Sequence[int | None] = ()
+    extracted: Sequence[str] = ()
 
 
 class Identity(msgspec.Struct, frozen=True):
@@ -104,63 +106,64 @@ def build_label(score: str, release: Release) -> str:
     return str(parse_identity(score)) if release == NEW else f"mean_{score}"
 
 
-def aggregate(samples: Sequence[ScoredSample], aggregation: str, release: Release) -> list[Aggregate]:
+def aggregate(replies: Replies, aggregation: str, release: Release) -> list[Aggregate]:
     """Compute every number of one subset.
 
     Args:
-        samples: The subset's samples in order.
+        replies: The subset's replies in order.
         aggregation: A key of `KINDS`.
         release: Release whose behaviour is wanted.
 
     Returns:
-        Score after score in order of first appearance, the mean of each first; a sample without a
-        score does not count for it.
+        Score after score, the mean of each first; a reply without a score does not count for it.
 
     Raises:
         Error: Until 1.10 pass^k cannot be had of a group that is shorter than the mean.
     """
-    names = dict.fromkeys(name for sample in samples for name in sample.scores)
     kind = KINDS[aggregation]
     numbers = []
-    for name in names:
-        having = [sample for sample in samples if name in sample.scores]
-        values = [float(sample.scores[name]) for sample in having]
-        numbers.append(
-            Aggregate(parse_identity(name), build_label(name, release), sum(values) / len(values), len(values))
-        )
-        if kind is not None:
-            numbers += _aggregate_at_k(having, name, kind, release)
+    for name, column in replies.scores.items():
+        having = np.flatnonzero(~np.isnan(column)).tolist()
+        values = column[having].tolist()
+        if values:
+            mean = sum(values) / len(values)
+            numbers.append(Aggregate(parse_identity(name), build_label(name, release), mean, len(values)))
+        if values and kind is not None:
+            numbers += _aggregate_at_k(replies, having, name, kind, release)
     return numbers
 
 
-def _aggregate_at_k(samples: Sequence[ScoredSample], name: str, kind: str, release: Release) -> Iterator[Aggregate]:
-    groups: dict[int | None, list[ScoredSample]] = {}
-    for sample in samples:
-        groups.setdefault(sample.group, []).append(sample)
-    most = min(map(len, groups.values())) if release == NEW else len(samples) // len(groups)
+def _aggregate_at_k(
+    replies: Replies, having: Sequence[int], name: str, kind: str, release: Release
+) -> Iterator[Aggregate]:
+    groups: dict[int | None, list[int]] = {}
+    for number in having:
+        groups.setdefault(replies.groups[number], []).append(number)
+    most = min(map(len, groups.values())) if release == NEW else len(having) // len(groups)
     for k in range(1, most + 1):
-        values = [_score_group(group, name, kind, k, release) for group in groups.values()]
+        values = [_score_group(replies, group, name, kind, k, release) for group in groups.values()]
         identity = Identity(parse_identity(name).name, kind, (("k", k),))
         if release == NEW:
             total = len(groups)
             coverage = {"eligible": total, "total": total, "coverage": 1.0, "excluded": 0}
             yield Aggregate(identity, str(identity), sum(values) / total, total, coverage)
         else:
-            # Every sample carries the value of its group.
+            # Every reply carries the value of its group.
             weighed = sum(value * len(group) for value, group in zip(values, groups.values(), strict=True))
-            yield Aggregate(identity, f"mean_{name}_{OLD_MARKS[kind]}{k}", weighed / len(samples), len(samples))
+            yield Aggregate(identity, f"mean_{name}_{OLD_MARKS[kind]}{k}", weighed / len(having), len(having))
 
 
-def _score_group(group: Sequence[ScoredSample], name: str, kind: str, k: int, release: Release) -> float:
-    n, right = len(group), sum(sample.scores[name] == 1.0 for sample in group)
+def _score_group(replies: Replies, group: Sequence[int], name: str, kind: str, k: int, release: Release) -> float:
+    scores, extracted = replies.scores[name], replies.extracted
+    n, right = len(group), sum(bool(scores[number] == 1.0) for number in group)
     if kind == "pass_at_k":
         return 1.0 if n - right < k else 1.0 - math.comb(n - right, k) / math.comb(n, k)
     if kind == "pass_hat_k":
         if n < k:
             raise Error(f"group: one has {n} repeats, fewer than the {k} of the mean. Give every question as many.")
         return math.comb(right, k) / math.comb(n, k)
-    voters = [sample for sample in group[:k] if release != NEW or sample.extracted.strip()]
+    voters = [number for number in group[:k] if release != NEW or extracted[number].strip()]
     if not voters:
         return 0.0
-    winner, _ = Counter(sample.extracted for sample in voters).most_common(1)[0]
-    return float(any(sample.extracted == winner and sample.scores[name] == 1.0 for sample in voters))
+    winner, _ = Counter(extracted[number] for number in voters).most_common(1)[0]
+    return float(any(extracted[number] == winner and scores[number] == 1.0 for number in voters))

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from mmconvert.core.errors import Error
-from mmscore.kits.evalscope.aggregation import NEW, Aggregate, Identity, Release, ScoredSample, aggregate
+from mmscore.kits.evalscope.aggregation import NEW, Aggregate, Identity, Release, Replies, aggregate
 from mmscore.kits.evalscope.text_grid import draw_table
 
 DIGITS = 4
@@ -84,7 +84,7 @@ class ReportHeader(msgspec.Struct, frozen=True):
 
 
 def aggregate_metrics(
-    subsets: Mapping[str, Sequence[ScoredSample]],
+    subsets: Mapping[str, Replies],
     category_map: Mapping[str, str | Sequence[str]],
     aggregation: str,
     release: Release,
@@ -92,7 +92,7 @@ def aggregate_metrics(
     """Aggregate every subset and gather the numbers by metric.
 
     Args:
-        subsets: Samples by subset; an empty one is passed over.
+        subsets: Replies by subset; an empty one is passed over.
         category_map: Subset -> its category or path of categories.
         aggregation: A key of `aggregation.KINDS`.
         release: Release whose behaviour is wanted.
@@ -101,14 +101,14 @@ def aggregate_metrics(
         Metrics in order of first appearance.
 
     Raises:
-        Error: No sample has a score.
+        Error: No reply has a score.
     """
     found: dict[str, list[tuple[str, Aggregate]]] = {}
-    for subset, samples in subsets.items():
-        for number in aggregate(samples, aggregation, release):
+    for subset, replies in subsets.items():
+        for number in aggregate(replies, aggregation, release):
             found.setdefault(number.label, []).append((subset, number))
     if not found:
-        raise Error("no sample has a score, so that there is nothing to report.")
+        raise Error("no reply has a score, so that there is nothing to report.")
     metrics = []
     for label, numbers in found.items():
         rows = [

@@ -4,8 +4,8 @@ from collections.abc import Mapping, Sequence
 
 from mmscore.core.recipe import Metrics, Row
 from mmscore.core.table import Scored
-from mmscore.kits.evalscope.aggregation import Release, build_label, parse_identity
-from mmscore.kits.evalscope.report import DEFAULT, DIGITS, MetricScore, ReportHeader, SubsetScore, build_report_rows
+from mmscore.kits.evalscope.aggregation import Release, Replies, build_label
+from mmscore.kits.evalscope.report import DEFAULT, ReportHeader, aggregate_metrics, build_report_rows
 
 VERSIONS: Mapping[str, str] = {
     "1.14": "modelscope/evalscope 1.14.1",
@@ -33,11 +33,8 @@ def build_mean_table(scored: Scored, version: str) -> Sequence[Row]:
         Metric, Subset, Num, Score and category, metric after metric; Score is a fraction rounded to four digits.
     """
     release = RELEASES[version]
-    parts = list(scored.split("subset")) or [(DEFAULT, scored)]
-    metrics = []
-    for name in scored.scores:
-        means = [(subset, part.mean(name)) for subset, part in parts]
-        rows = [SubsetScore(subset, (DEFAULT,), round(e.value, DIGITS), e.n, None) for subset, e in means if e.n]
-        metrics.append(MetricScore(parse_identity(name), build_label(name, release), tuple(rows)))
+    parts = dict(scored.split("subset")) or {DEFAULT: scored}
+    subsets = {name: Replies(part.scores) for name, part in parts.items()}
+    metrics = aggregate_metrics(subsets, {}, "mean", release)
     headings, lines = build_report_rows(metrics, ReportHeader("", "", "", {}), release)
     return [dict(zip(headings[2:], line[2:], strict=True)) for line in lines]

@@ -1,10 +1,7 @@
 """MMTrustEval's ranking of a model: 32 tasks, 10 sub-aspects, one number."""
 
 from collections.abc import Callable, Mapping, Sequence
-from math import fsum
 from typing import Any
-
-import msgspec
 
 from mmconvert.core.errors import Error, show
 
@@ -20,47 +17,17 @@ TRAITS = 6
 """p values of F.6: three traits in two logs."""
 
 
-class Rank(msgspec.Struct, frozen=True):
-    """Numbers of one model, from 0 to 100 (P.3 is a correlation and may be below).
-
-    Attributes:
-        tasks: Number of the task -> score.
-        subaspects: Name -> mean of its tasks, in the kit's order.
-        total: Mean of the sub-aspects, two digits.
-    """
-
-    tasks: Mapping[str, float]
-    subaspects: Mapping[str, float]
-    total: float
-
-
-def compute_benchmark_rank(results: Results) -> Rank:
-    """Put the score files of one model together.
-
-    Args:
-        results: Path of each file -> its scores; the 33 of `PATHS`.
-
-    Raises:
-        Error: A file, a log or a number is missing, a number is none, or there are too few or too many.
-
-    Parity: thu-ml/MMTrustEval@a067801 scripts/compute_rank.py.
-    """
-    tasks = {task: compute_task_score(task, results) for task in TASKS}
-    subaspects = {name: _average([tasks[task] for task in parts]) for name, parts in SUBASPECTS.items()}
-    subaspects[AWARENESS] = fsum(weight * tasks[task] for task, weight in AWARENESS_WEIGHTS.items())
-    ordered = {name: subaspects[name] for name in ORDER}
-    return Rank(tasks, ordered, round(sum(ordered.values()) / len(ordered), 2))
-
-
 def compute_task_score(task: str, results: Results) -> float:
     """Score one task, from 0 to 100.
 
     Args:
         task: Its number, such as `F.4`.
-        results: As for `compute_benchmark_rank`; the files of the task will do.
+        results: Path of each file -> its scores; those of the task, see `PATHS`.
 
     Raises:
-        Error: As `compute_benchmark_rank`.
+        Error: A file, a log or a number is missing, a number is none, or there are too few or too many.
+
+    Parity: thu-ml/MMTrustEval@a067801 scripts/compute_rank.py.
     """
     return TASKS[task]([_read_file(results, path) for path in PATHS[task]])
 

@@ -7,7 +7,7 @@ import msgspec
 
 from mmconvert.core.errors import UsageError, show, suggest_spelling
 from mmscore.kits.mmtrusteval.evaluators import ALONE, EVALUATORS, Evaluator, EvaluatorContext, Process, Read, Settings
-from mmscore.kits.mmtrusteval.measures import COLUMN, check_settings, compute_measure, find_measure
+from mmscore.kits.mmtrusteval.measures import COLUMN, check_settings, find_measure
 
 METRICS_CFG = "metrics_cfg"
 
@@ -127,39 +127,3 @@ def _check_settings(name: str, settings: Any, evaluator: Evaluator) -> Mapping[s
     for metric in metrics:
         find_measure(metric)
     return metrics
-
-
-def run_chain(
-    chain: Chain, preds: Sequence[Any], labels: Sequence[Any] | None, extras: Sequence[Any] | None = None
-) -> dict[str, Any]:
-    """Run a chain over all samples.
-
-    Args:
-        chain: The chain.
-        preds: Replies.
-        labels: References, or None.
-        extras: More about each sample, or None.
-
-    Returns:
-        `a:pred_no_op` -> outputs of each evaluator but the last; then `a->b:metric` -> each metric of the
-        last, in the order of the configuration.
-
-    Raises:
-        RowError: A value is of a type that an evaluator or a metric does not take.
-        Error: A chat model or a classifier is needed and not connected.
-
-    Parity: thu-ml/MMTrustEval@a067801 mmte/evaluators/base.py:SequentialEvaluator.eval.
-
-    Example:
-        >>> chain = chain_of({"rule_yes_or_no_eval": {"metrics_cfg": {"pred_no_op": {}, "accuracy_score": {}}}})
-        >>> results(chain, ["Yes.", "no"], [1, 1])
-        {'rule_yes_or_no_eval:pred_no_op': [1, 0], 'rule_yes_or_no_eval:accuracy_score': 0.5}
-    """
-    found: dict[str, Any] = {}
-    for number, link in enumerate(chain.links, start=1):
-        preds = link.process_all(preds, labels, extras)
-        if number < len(chain.links):
-            found[link.column] = preds
-        else:
-            found |= {f"{link.key}:{m}": compute_measure(m, labels, preds, s) for m, s in chain.metrics.items()}
-    return found

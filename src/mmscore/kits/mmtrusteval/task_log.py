@@ -7,21 +7,22 @@ from typing import Any
 import numpy as np
 
 from mmconvert.core.errors import Error, RowError, show
-from mmscore.kits.mmtrusteval.chains import Chain, run_chain
 
 TOTAL, SAMPLES = "total_results", "per_sample_results"
 SUBSET = "subset"
 
 
-def evaluate_samples(chains: Sequence[Chain], responses: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
-    """Evaluate answered samples as the runner does.
+def build_log(
+    columns: Mapping[str, Sequence[Any]], run: Callable[[Sequence[int]], Mapping[str, Any]]
+) -> dict[str, Any]:
+    """Lay out samples and what was found over them as the runner saves it.
 
-    A column in which nothing is true is left out, references that are all 0 among them.
+    A column in which nothing is true is left out, references that are all 0 among them. Where the first `extra`
+    holds `subset` all must, and every number is given for each subset too, as `key_subset`.
 
     Args:
-        chains: One an entry of `evaluator_seq_cfgs`; of two results with one key the later stays.
-        responses: Samples with `content`, `response`, `target` and `extra`. Where the first `extra` holds
-            `subset` all must, and every number is given for each subset too, as `key_subset`.
+        columns: `content`, `pred`, `label` and `extra`, one value a sample.
+        run: Numbers of samples -> key -> number, or a list of one value for each of them.
 
     Returns:
         `total_results`, key -> number, and `per_sample_results`, one mapping a sample.
@@ -33,38 +34,13 @@ def evaluate_samples(chains: Sequence[Chain], responses: Sequence[Mapping[str, A
     Parity: thu-ml/MMTrustEval@a067801 mmte/tasks/base.py:BaseTask.eval, BaseTask.save_results.
 
     Example:
-        >>> from mmscore.kits.mmtrusteval.chains import read_chain
-        >>> chain = read_chain({"rule_yes_or_no_eval": {"metrics_cfg": {"pred_mean": {}}}})
-        >>> task_log([chain], [{"content": "Is it?", "response": "Yes", "target": 1, "extra": None}])
+        >>> samples = {"content": ["Is it?"], "pred": ["Yes"], "label": [1], "extra": [None]}
+        >>> log_of(samples, lambda numbers: {"rule_yes_or_no_eval:pred_mean": 1})
         {'total_results': {'rule_yes_or_no_eval:pred_mean': 1.0},
          'per_sample_results': [{'content': 'Is it?', 'pred': 'Yes', 'label': 1}]}
     """
-    if not responses:
+    if not columns["extra"]:
         raise Error("there are no answered samples, and the kit's runner needs one.")
-    names = {"content": "content", "pred": "response", "label": "target", "extra": "extra"}
-    columns = {name: [sample[key] for sample in responses] for name, key in names.items()}
-
-    def run(numbers: Sequence[int]) -> dict[str, Any]:
-        pred, label, extra = ([columns[name][number] for number in numbers] for name in ("pred", "label", "extra"))
-        return {key: value for chain in chains for key, value in run_chain(chain, pred, label, extra).items()}
-
-    return build_log(columns, run)
-
-
-def build_log(
-    columns: Mapping[str, Sequence[Any]], run: Callable[[Sequence[int]], Mapping[str, Any]]
-) -> dict[str, Any]:
-    """Lay out samples and what was found over them as the runner saves it.
-
-    Args:
-        columns: `content`, `pred`, `label` and `extra`, one value a sample.
-        run: Numbers of samples -> key -> number, or a list of one value for each of them.
-
-    Raises:
-        Error: As `evaluate_samples`.
-
-    Parity: thu-ml/MMTrustEval@a067801 mmte/tasks/base.py:BaseTask.eval, BaseTask.save_results.
-    """
     found = dict(run(range(len(columns["extra"]))))
     for subset, numbers in _group_subsets(columns["extra"]).items():
         found |= {f"{key}_{subset}": value for key, value in run(numbers).items() if not _is_column(value)}

@@ -1,7 +1,7 @@
 """MMTrustEval's second layer: what its score scripts read out of a task's logs.
 
 A script looks at each log of its task and gives a few rates; they, not the log's own totals, are the published
-numbers, and what `benchmark_rank` reads. Most are totals under another name (`log_totals`); here are those that
+numbers, and what the ranking reads. Most are totals under another name (`log_totals`); here are those that
 are computed from the samples. Rates are rounded to four digits.
 """
 
@@ -40,7 +40,7 @@ def compute_task_scores(task: str, logs: Mapping[str, Log]) -> dict[str, Scores]
 
     Args:
         task: Number of the task, such as `F.4`.
-        logs: Name -> log, as `task_log` gives it.
+        logs: Name -> log, as `log_of` gives it.
 
     Returns:
         Name of the log -> rates by name, fractions of 1 with four digits, in truthfulness texts of percents with

@@ -2,7 +2,7 @@
 
 The functions see the replies so far, and give None where the kit asks once more: each try `STEP`
 warmer than the last, `TRIES` at most; an option is asked for `OPTION_TRIES` times at the same
-temperature. A call that failed has the text `FAILED_CALL` in the kit, which reads as no answer.
+temperature. A call that failed has a text in the kit, which reads as no answer.
 """
 
 from collections.abc import Mapping, Sequence
@@ -21,7 +21,6 @@ STEP = 0.5
 GENERATION = MappingProxyType({"temperature": 0, "max_tokens": 1024})
 """Options of the first try. The kit allows fewer tokens for some benchmarks, too few for a judge that thinks."""
 
-FAILED_CALL = "Failed to obtain answer via API."
 DRAWN = "Failed to predict, thus randomly generate one. "
 
 

@@ -6,7 +6,7 @@ import pytest
 
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.kits.evalscope.files import CELL_LENGTH, load_subset, read_rows
-from mmconvert.kits.evalscope.release import RELEASES
+from support.releases import RELEASES
 
 OLD, OLDER, NEW = "1.10.0", "1.3.0", "1.14.1"
 

@@ -2,7 +2,7 @@ import pytest
 
 from mmconvert.core.errors import RowError
 from mmconvert.kits.evalscope.messages import add_system_message, check_reference, read_messages, sample_of
-from mmconvert.kits.evalscope.release import RELEASES
+from support.releases import RELEASES
 
 ASK = {"role": "user", "content": "What?"}
 

@@ -3,8 +3,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import RowError
-from mmconvert.kits.evalscope.release import RELEASES
 from mmconvert.kits.evalscope.shuffle import Choices, build_label, shuffle_choices
+from support.releases import RELEASES
 
 
 @given(st.lists(st.text(max_size=3), min_size=1, max_size=30), st.integers(), st.sampled_from(RELEASES))

@@ -1,7 +1,8 @@
+import numpy as np
 import pytest
 
 from mmconvert.core.errors import Error
-from mmscore.kits.evalscope.aggregation import Identity, ScoredSample, aggregate
+from mmscore.kits.evalscope.aggregation import Identity, Replies, aggregate
 from mmscore.kits.evalscope.report import (
     ReportHeader,
     aggregate_metrics,
@@ -11,7 +12,16 @@ from mmscore.kits.evalscope.report import (
     draw_report_table,
 )
 
-RIGHT, WRONG = ScoredSample({"acc": 1.0}), ScoredSample({"acc": 0.0})
+RIGHT, WRONG = [1.0], [0.0]
+
+
+def _replies(accuracy, groups=(), extracted=(), **more):
+    scores = {"acc": accuracy, **more}
+    return Replies({name: np.array(values, float) for name, values in scores.items()}, groups, extracted)
+
+
+def _metrics(subsets, categories, release):
+    return aggregate_metrics({n: _replies(values) for n, values in subsets.items()}, categories, "mean", release)
 
 
 def _setting(**more):
@@ -19,29 +29,28 @@ def _setting(**more):
 
 
 def test_rounding_happens_at_every_level():
-    metrics = aggregate_metrics({"a": [RIGHT, WRONG, WRONG], "b": [RIGHT] * 2 + [WRONG]}, {}, "mean", "1.10.0")
+    metrics = _metrics({"a": [1, 0, 0], "b": [1, 1, 0]}, {}, "1.10.0")
     assert [subset.score for subset in metrics[0].subsets] == [0.3333, 0.6667]
     assert metrics[0].score == 0.5
 
 
 def test_categories_are_sorted_and_subsets_keep_their_order():
-    subsets = {"z": [RIGHT], "y": [WRONG], "x": [RIGHT]}
-    (metric,) = aggregate_metrics(subsets, {"z": "b", "y": ["a", "deep"], "x": "b"}, "mean", "1.10.0")
+    subsets = {"z": RIGHT, "y": WRONG, "x": RIGHT}
+    (metric,) = _metrics(subsets, {"z": "b", "y": ["a", "deep"], "x": "b"}, "1.10.0")
     assert [subset.name for subset in metric.subsets] == ["y", "z", "x"]
     assert build_report_rows([metric], _setting(), "1.10.0")[1][1][-2:] == ["b", None]
 
 
 @pytest.mark.parametrize(("release", "lines"), [("1.3.0", 1), ("1.10.0", 1), ("1.14.1", 2)])
 def test_only_the_first_metric_has_an_overall_line_until_1_10(release, lines):
-    samples = [ScoredSample({"acc": 1.0, "anls": 0.5})]
-    metrics = aggregate_metrics({"a": samples, "b": samples}, {}, "mean", release)
+    replies = _replies([1.0], anls=[0.5])
+    metrics = aggregate_metrics({"a": replies, "b": replies}, {}, "mean", release)
     rows = build_report_rows(metrics, _setting(overall=True), release)[1]
     assert sum(row[3] == "OVERALL" for row in rows) == lines
 
 
 def _repeats(*scores, extracted=None):
-    names = extracted or ["" for _ in scores]
-    return [ScoredSample({"acc": s}, 0, name) for s, name in zip(scores, names, strict=True)]
+    return _replies(scores, [0] * len(scores), extracted or [""] * len(scores))
 
 
 @pytest.mark.parametrize(
@@ -66,35 +75,35 @@ def test_blank_votes_do_not_count_since_1_14():
 
 
 def test_several_known_metrics_need_a_choice():
-    metrics = aggregate_metrics({"a": [ScoredSample({"acc": 1.0, "anls": 0.5})]}, {}, "mean", "1.14.1")
+    metrics = aggregate_metrics({"a": _replies([1.0], anls=[0.5])}, {}, "mean", "1.14.1")
     with pytest.raises(Error, match="several metrics"):
         choose_primary_metric(metrics, None)
     assert choose_primary_metric(metrics, Identity("anls")).score == 0.5
 
 
 def test_a_choice_that_nothing_meets_is_told():
-    metrics = aggregate_metrics({"a": [RIGHT]}, {}, "mean", "1.14.1")
+    metrics = _metrics({"a": RIGHT}, {}, "1.14.1")
     report = build_report_json(metrics, _setting(primary=Identity("bleu")), "1.14.1")
     assert report["primary_metric_identity"] is None
     assert "{'name': 'bleu', 'aggregation': 'mean', 'dimensions': {}}" in report["primary_metric_unavailable_reason"]
 
 
 def test_nothing_scored_is_refused():
-    with pytest.raises(Error, match="no sample"):
-        aggregate_metrics({"a": []}, {}, "mean", "1.3.0")
+    with pytest.raises(Error, match="no reply"):
+        _metrics({"a": []}, {}, "1.3.0")
 
 
 def test_the_newest_table_drops_categories_that_say_nothing():
-    metrics = aggregate_metrics({"a": [RIGHT], "b": [WRONG]}, {}, "mean", "1.14.1")
+    metrics = _metrics({"a": RIGHT, "b": WRONG}, {}, "1.14.1")
     assert "Category" not in draw_report_table(metrics, _setting(overall=True), "1.14.1")
-    metrics = aggregate_metrics({"a": [RIGHT], "b": [WRONG]}, {"a": "c"}, "mean", "1.14.1")
+    metrics = _metrics({"a": RIGHT, "b": WRONG}, {"a": "c"}, "1.14.1")
     lines = draw_report_table(metrics, _setting(), "1.14.1").splitlines()
     assert "Category" in lines[1]
     assert "100%" in lines[3] or "100%" in lines[5]
 
 
 def test_pass_hat_k_needs_groups_as_long_as_the_mean_until_1_10():
-    uneven = [ScoredSample({"acc": 1.0}, group) for group in (0, 0, 0, 1)]
+    uneven = _replies([1.0] * 4, [0, 0, 0, 1])
     with pytest.raises(Error, match="repeats"):
         aggregate(uneven, "mean_and_pass_hat_k", "1.10.0")
     assert [number.identity.aggregation for number in aggregate(uneven, "mean_and_pass_hat_k", "1.14.1")] == [

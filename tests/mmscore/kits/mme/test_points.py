@@ -7,7 +7,7 @@ from hypothesis import strategies as st
 from mmscore.core.estimates import Estimate
 from mmscore.core.recipe import Item
 from mmscore.kits.mme.points import PLUS, POINTS, add_estimates, count_category_points, score_pairs
-from mmscore.scoring.score import score_items
+from support.items import score_items
 from support.plain_recipe import RECIPE
 
 

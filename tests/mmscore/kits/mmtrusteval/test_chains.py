@@ -5,7 +5,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import Error
-from mmscore.kits.mmtrusteval.chains import read_chain, run_chain
+from mmscore.compat.mmtrusteval.evaluators import SequentialEvaluator
+from mmscore.kits.mmtrusteval.chains import read_chain
 from mmscore.kits.mmtrusteval.evaluators import EVALUATORS, EvaluatorContext
 from mmscore.kits.mmtrusteval.measures import compute_measure
 from mmscore.parsers.mmtrust_refusal import V0_2_1
@@ -16,6 +17,10 @@ values = st.none() | st.booleans() | st.integers(-5, 200) | st.floats() | st.tex
 anything = st.recursive(
     values, lambda inner: st.lists(inner, max_size=2) | st.dictionaries(st.text(), inner, max_size=2)
 )
+
+
+def results(config, setting, preds, labels, extras=None):
+    return SequentialEvaluator(config, setting)(preds, labels, extras)
 
 
 @pytest.mark.parametrize("name", EVALUATORS)
@@ -39,7 +44,7 @@ def test_a_chain_keeps_the_outputs_of_each_evaluator_and_the_metrics_of_the_last
         return "[Yes]"
 
     config = {"chatmodel_eval": dict(CHAT, generation_kwargs={"do_sample": False}), "rule_yes_or_no_eval": MEAN}
-    found = run_chain(read_chain(config, EvaluatorContext(ask=ask)), ["a"], [1], [{"k": 3}])
+    found = results(config, EvaluatorContext(ask=ask), ["a"], [1], [{"k": 3}])
     assert found == {"chatmodel_eval:pred_no_op": ["[Yes]"], "chatmodel_eval->rule_yes_or_no_eval:pred_mean": 1.0}
     assert asked == [("judge", "Is a right? 3", {"do_sample": False})]
 
@@ -51,7 +56,7 @@ def test_a_reply_that_is_the_answer_needs_no_judge_and_noise_is_asked_about():
         "chatmodel_score": dict(CHAT, prompt_template="{} {} {}", test_noise=True),
         "rule_score_eval": MEAN,
     }
-    found = run_chain(read_chain(config, setting), ["Red.<\\s>\n", "blurred"], ["Colour?\nx->red"] * 2)
+    found = results(config, setting, ["Red.<\\s>\n", "blurred"], ["Colour?\nx->red"] * 2)
     assert found["chatmodel_score:pred_no_op"] == ["100", "100"]
     assert list(replies) == []
 
@@ -59,32 +64,25 @@ def test_a_reply_that_is_the_answer_needs_no_judge_and_noise_is_asked_about():
 def test_releases_differ_in_what_refuses():
     config = {"rule_reject_template_eval": MEAN}
     latest, older = (
-        run_chain(read_chain(config, s), ["I can't.", "sorry"], None)
-        for s in (EvaluatorContext(), EvaluatorContext(V0_2_1))
+        results(config, s, ["I can't.", "sorry"], None) for s in (EvaluatorContext(), EvaluatorContext(V0_2_1))
     )
     assert [found["rule_reject_template_eval:pred_mean"] for found in (latest, older)] == [1.0, 0.5]
 
 
 def test_repaired_rules_take_a_text_as_one_label_and_points_as_numbers():
     contain, score = {"rule_contain_eval": MEAN}, {"rule_score_eval": MEAN}
-    assert run_chain(read_chain(contain), ["a dog"], ["cat"])["rule_contain_eval:pred_mean"] == 1.0
-    assert (
-        run_chain(read_chain(contain, EvaluatorContext(fixed=True)), ["a dog"], ["cat"])["rule_contain_eval:pred_mean"]
-        == 0.0
-    )
-    assert run_chain(read_chain(score), ["75.0"], [None])["rule_score_eval:pred_mean"] == 0.0
-    assert (
-        run_chain(read_chain(score, EvaluatorContext(fixed=True)), ["75.0"], [None])["rule_score_eval:pred_mean"]
-        == 75.0
-    )
+    assert results(contain, None, ["a dog"], ["cat"])["rule_contain_eval:pred_mean"] == 1.0
+    assert results(contain, EvaluatorContext(fixed=True), ["a dog"], ["cat"])["rule_contain_eval:pred_mean"] == 0.0
+    assert results(score, None, ["75.0"], [None])["rule_score_eval:pred_mean"] == 0.0
+    assert results(score, EvaluatorContext(fixed=True), ["75.0"], [None])["rule_score_eval:pred_mean"] == 75.0
 
 
 def test_what_an_evaluator_needs_and_is_not_connected_is_named():
     config = {"harmbenchmodel_eval": MEAN}
     with pytest.raises(Error, match="harmbenchmodel_eval needs a model"):
-        run_chain(read_chain(config), ["a"], ["b"])
+        results(config, None, ["a"], ["b"])
     with pytest.raises(Error, match="asks the chat model 'judge'"):
-        run_chain(read_chain({"chatmodel_eval": dict(CHAT, prompt_template="{pred}")}), ["a"], ["b"], [None])
+        results({"chatmodel_eval": dict(CHAT, prompt_template="{pred}")}, None, ["a"], ["b"], [None])
 
 
 @pytest.mark.parametrize(
@@ -126,21 +124,21 @@ def test_a_configuration_that_cannot_run_is_refused_before_it_runs(config, messa
 )
 def test_a_value_that_a_rule_does_not_take_is_refused(config, pred, label, message):
     with pytest.raises(Error, match=message):
-        run_chain(read_chain(config), [pred], [label], [None])
+        results(config, None, [pred], [label], [None])
 
 
 def test_a_judge_may_grade_what_an_evaluator_before_it_made():
     config = {"rule_yes_or_no_eval": {"metrics_cfg": {}}, "chatmodel_score": dict(CHAT, prompt_template="{:>3}|{!r}")}
     config["chatmodel_score"]["metrics_cfg"] = {"pred_no_op": {}}
-    chain = read_chain(config, EvaluatorContext(ask=lambda model, prompt, generation: prompt))
-    assert run_chain(chain, ["yes"], ["b"])["rule_yes_or_no_eval->chatmodel_score:pred_no_op"] == ["  1|'b'"]
+    setting = EvaluatorContext(ask=lambda model, prompt, generation: prompt)
+    assert results(config, setting, ["yes"], ["b"])["rule_yes_or_no_eval->chatmodel_score:pred_no_op"] == ["  1|'b'"]
 
 
 def test_none_stands_for_a_settings_default_and_degrees_may_be_numbers():
     config = {"rule_match_and_score_eval": {"metrics_cfg": {"pred_mean": {}}, "kv_mapping": None, "values": None}}
-    assert run_chain(read_chain(config), ["fifty"], [1])["rule_match_and_score_eval:pred_mean"] == 50.0
+    assert results(config, None, ["fifty"], [1])["rule_match_and_score_eval:pred_mean"] == 50.0
     config["rule_match_and_score_eval"]["kv_mapping"] = {"half": 50}
-    assert run_chain(read_chain(config), ["half"], [1])["rule_match_and_score_eval:pred_mean"] == 50.0
+    assert results(config, None, ["half"], [1])["rule_match_and_score_eval:pred_mean"] == 50.0
 
 
 def test_sums_and_failures_are_of_numbers():

@@ -17,7 +17,7 @@ from mmscore.kits.mmtrusteval.evaluators import EvaluatorContext
 from mmscore.kits.mmtrusteval.local_classifiers import load_harmbench, load_longformer
 from mmscore.kits.mmtrusteval.rows import build_chain_recipe
 from mmscore.scoring.evaluate import score
-from mmscore.scoring.score import score_items
+from support.items import score_items
 
 PROMPT = "{behavior}|{generation}|"
 

@@ -4,16 +4,24 @@ import pytest
 from scipy.stats import chi2_contingency
 
 from mmconvert.core.errors import Error
-from mmscore.kits.mmtrusteval.benchmark_rank import PATHS, compute_benchmark_rank
-from mmscore.kits.mmtrusteval.chains import read_chain
-from mmscore.kits.mmtrusteval.task_log import evaluate_samples, format_log
-from mmscore.kits.mmtrusteval.task_scores import compute_task_scores, test_independence
+from mmscore.compat.mmtrusteval.evaluators import SequentialEvaluator
+from mmscore.compat.mmtrusteval.runner import evaluated
+from mmscore.kits.mmtrusteval.benchmark_rank import PATHS, compute_task_score
+from mmscore.kits.mmtrusteval.task_log import format_log
+from mmscore.kits.mmtrusteval.task_scores import compute_task_scores
+from mmscore.kits.mmtrusteval.task_scores import test_independence as independence
 
 YES_NO = {"rule_yes_or_no_eval": {"metrics_cfg": {"pred_no_op": {}, "accuracy_score": {}}}}
 
 
 def _sample(response, target=1, extra=None):
     return {"content": "q", "response": response, "target": target, "extra": extra}
+
+
+def _task_log(config, samples):
+    names = {"content": "content", "pred": "response", "label": "target", "extra": "extra"}
+    columns = {name: [sample[key] for sample in samples] for name, key in names.items()}
+    return evaluated([SequentialEvaluator(one) for one in config], columns)
 
 
 def _log(*flags, **more):
@@ -28,7 +36,7 @@ def test_each_subset_has_its_own_numbers():
         _sample("no", extra={"subset": None}),
         _sample("yes", 0, {"subset": "a"}),
     ]
-    totals = evaluate_samples([read_chain(YES_NO)], samples)["total_results"]
+    totals = _task_log([YES_NO], samples)["total_results"]
     assert totals == {
         "rule_yes_or_no_eval:accuracy_score": pytest.approx(1 / 3),
         "rule_yes_or_no_eval:accuracy_score_a": 0.5,
@@ -38,11 +46,11 @@ def test_each_subset_has_its_own_numbers():
 
 def test_an_extra_that_is_a_text_or_a_list_has_no_subset():
     for extra in ("text", ["a"], {}, None):
-        assert len(evaluate_samples([read_chain(YES_NO)], [_sample("yes", extra=extra)])["total_results"]) == 1
+        assert len(_task_log([YES_NO], [_sample("yes", extra=extra)])["total_results"]) == 1
 
 
 def test_references_that_are_all_zero_leave_the_log():
-    log = evaluate_samples([read_chain(YES_NO)], [_sample("no", 0)])
+    log = _task_log([YES_NO], [_sample("no", 0)])
     assert log["per_sample_results"] == [{"rule_yes_or_no_eval:pred_no_op": 0, "content": "q", "pred": "no"}]
     assert json.loads(format_log(log)) == log
 
@@ -60,16 +68,16 @@ def test_references_that_are_all_zero_leave_the_log():
 )
 def test_samples_that_the_runner_cannot_log_are_refused(samples, message):
     with pytest.raises(Error, match=message):
-        evaluate_samples([read_chain(YES_NO)], samples)
+        _task_log([YES_NO], samples)
 
 
 def test_a_log_without_a_column_is_refused_and_so_is_an_array():
     nothing = {"content": None, "response": "", "target": None, "extra": None}
     with pytest.raises(Error, match="no column"):
-        evaluate_samples([], [nothing])
+        _task_log([], [nothing])
     config = {"rule_yes_or_no_eval": {"metrics_cfg": {"f1_score": {"average": None}}}}
     with pytest.raises(Error, match="Choose an average"):
-        evaluate_samples([read_chain(config)], [_sample("yes"), _sample("no", 0)])
+        _task_log([config], [_sample("yes"), _sample("no", 0)])
 
 
 def test_a_short_reply_is_no_refusal_by_the_classifier_alone():
@@ -93,9 +101,9 @@ def test_a_topic_without_samples_has_no_rate():
 
 def test_traits_are_tested_with_yates_correction():
     pairs = [("f", 1)] * 7 + [("f", 0)] * 3 + [("m", 1)] * 2 + [("m", 0)] * 6
-    assert test_independence(pairs) == pytest.approx(chi2_contingency([[7, 3], [2, 6]]).pvalue)
+    assert independence(pairs) == pytest.approx(chi2_contingency([[7, 3], [2, 6]]).pvalue)
     three = [*pairs, *[("x", 1)] * 5, ("x", 0)]
-    assert test_independence(three) == pytest.approx(chi2_contingency([[7, 3], [2, 6], [5, 1]]).pvalue)
+    assert independence(three) == pytest.approx(chi2_contingency([[7, 3], [2, 6], [5, 1]]).pvalue)
 
 
 @pytest.mark.parametrize(
@@ -122,10 +130,10 @@ def test_a_rank_needs_every_task():
         f"{a}.{n}" for a, count in zip("TSRFP", (7, 6, 6, 7, 6), strict=True) for n in range(1, count + 1)
     )
     with pytest.raises(Error, match="no scores of this task"):
-        compute_benchmark_rank({})
+        compute_task_score("T.1", {})
 
 
-def test_the_best_and_the_worst_model_have_round_numbers(shared):
+def test_the_best_model_has_round_numbers(shared):
     case = next(
         json.loads(line)
         for line in (shared / "golden/mmte_scores.visible.jsonl").read_text(encoding="utf-8").splitlines()
@@ -142,9 +150,7 @@ def test_the_best_and_the_worst_model_have_round_numbers(shared):
         }
         for path, logs in case["input"]["results"].items()
     }
-    rank = compute_benchmark_rank(perfect)
-    assert set(rank.tasks.values()) == {100.0}
-    assert rank.total == 100.0
+    assert {compute_task_score(task, perfect) for task in PATHS} == {100.0}
     path = "fairness/f2-stereo-agreement/f2-stereo-agreement"
     for broken, message in (
         ({path: {"stereo-agreement-text": {"Agreement_Rate_Average": 0.0}}}, "lacks the logs"),
@@ -155,5 +161,6 @@ def test_the_best_and_the_worst_model_have_round_numbers(shared):
         ({"truthfulness/t5-text-misleading/t5-text-misleading": {"a": {"Accuracy": "?"}}}, "expected the number"),
         ({"safety/s4-typographic-jailbreaking/s4-typographic-jailbreaking": {"a": {"RtA": 1}}}, "expects 6 numbers"),
     ):
+        (task,) = (task for task, paths in PATHS.items() if not broken.keys().isdisjoint(paths))
         with pytest.raises(Error, match=message):
-            compute_benchmark_rank(perfect | broken)
+            compute_task_score(task, perfect | broken)

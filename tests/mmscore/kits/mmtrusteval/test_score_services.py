@@ -7,7 +7,7 @@ from mmscore.core.recipe import Item
 from mmscore.kits.mmtrusteval.evaluators import EvaluatorContext
 from mmscore.kits.mmtrusteval.rows import build_chain_recipe
 from mmscore.kits.mmtrusteval.score_services import ATTRIBUTES, MODERATED, connect_moderation, connect_perspective
-from mmscore.scoring.score import score_items
+from support.items import score_items
 from support.web_server import reply, web_server
 
 SCORES = {name: n / 100 for n, name in enumerate(MODERATED)} | {"illicit": 0.9}

@@ -4,14 +4,7 @@ from hypothesis import strategies as st
 
 from mmconvert.core.errors import RowError
 from mmscore.core.parsed import UNPARSED
-from mmscore.kits.vlmevalkit.judge_replies import (
-    DRAWN,
-    FAILED_CALL,
-    OPTION_TRIES,
-    TRIES,
-    infer_judged_option,
-    read_judged_yes_no,
-)
+from mmscore.kits.vlmevalkit.judge_replies import DRAWN, OPTION_TRIES, TRIES, infer_judged_option, read_judged_yes_no
 
 FRUITS = {"A": "pear", "B": "plum"}
 NOTHING = "I cannot say"
@@ -29,7 +22,7 @@ def test_the_judge_is_asked_until_a_reply_names_an_option():
 
 
 def test_after_three_replies_that_name_no_option_the_kit_would_draw_one():
-    judged = infer_judged_option(NOTHING, FRUITS, ["hm", FAILED_CALL, "The answer is C"])
+    judged = infer_judged_option(NOTHING, FRUITS, ["hm", "Failed to obtain answer via API.", "The answer is C"])
     assert (judged.parsed, judged.log) == (UNPARSED, DRAWN)
 
 

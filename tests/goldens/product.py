@@ -1,0 +1,85 @@
+"""Cases on the way that a command takes: files written as a user has them, read and scored as the command does."""
+
+import csv
+import tempfile
+from contextlib import contextmanager
+from pathlib import Path
+
+import pyarrow as pa
+from msgspec.structs import replace
+
+from mmconvert.core.errors import Error
+from mmconvert.core.record import to_arrow
+from mmconvert.core.rows import Rejected
+from mmconvert.io import tables
+from mmconvert.pipeline import convert
+from mmconvert.plugins.registry import load
+from mmscore.core.recipe import Item
+from mmscore.core.select_recipe import choose_recipe, find_recipe, gather_facts
+from mmscore.core.table import SCORED, Scored
+from mmscore.scoring.scored_file import score_by_recipe
+from support.items import opened
+
+
+@contextmanager
+def table_file(name, columns, rows):
+    """Write a TSV as pandas does, None as an empty cell."""
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / name
+        with path.open("w", newline="", encoding="utf-8") as file:
+            writer = csv.writer(file, delimiter="\t", quoting=csv.QUOTE_ALL, lineterminator="\n")
+            writer.writerows([columns, *rows])
+        yield path
+
+
+def read_table(columns, rows, reading="vlmevalkit"):
+    """Read a table's raw rows as `mmconvert convert --read-as` does, before its format makes records of them."""
+    with table_file("table.tsv", columns, rows) as path:
+        return [fields_of(row) for row in load("mmconvert.readings", reading)(path, tables.rows(path))]
+
+
+def fields_of(row):
+    """Give the fields of a raw row; one that is refused is refused."""
+    if isinstance(row, Rejected):
+        raise Error(str(row))
+    return row.fields
+
+
+def read_predictions(columns, rows, dataset):
+    """Read VLMEvalKit's table of predictions as `mmconvert convert --read-as vlmevalkit` does, for `mmscore`."""
+    with table_file(f"model_{dataset}.tsv", columns, rows) as path:
+        records = list(convert.read(path, "vlmevalkit_predictions", read_as="vlmevalkit"))
+    return opened(pa.Table.from_batches([to_arrow(records)]))
+
+
+def score(rows, recipe="", *, dataset=None, version=None):
+    """Score rows as `mmscore score` does, by the recipe that fits where none is named.
+
+    Returns:
+        The scored rows, and the kit's table over them.
+
+    Raises:
+        Error: A row is refused; the original stops there.
+    """
+    choice = find_recipe(recipe) if recipe else choose_recipe(gather_facts(rows, dataset))
+    choice = replace(choice, version=version or choice.version)
+    scored = _settled(rows, choice, dataset) if len(rows) else Scored(rows.identity, {})
+    return scored, list(choice.recipe.table(scored.with_status(SCORED), choice.version))
+
+
+def _settled(rows, choice, dataset):
+    settled = score_by_recipe(rows, choice, dataset=dataset)
+    if settled.refusals:
+        raise Error(settled.refusals[0].message)
+    return settled.rows
+
+
+def score_row(recipe, **fields):
+    """Score one row as `mmscore score --recipe` does.
+
+    Returns:
+        What was read in the prediction, and the row's scores.
+    """
+    choice, item = find_recipe(recipe), Item(**fields)
+    parsed = choice.recipe.parse(item, choice.version)
+    return parsed, choice.recipe.metrics(item, parsed, choice.version)

@@ -1,0 +1,91 @@
+"""What stands in src is reached from a command, an API verb, a compatibility layer or a documented plug-in."""
+
+from pathlib import Path
+
+import pytest
+
+from support.reached import Source
+
+ROOT = Path(__file__).resolve().parents[1]
+PAGES = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", *(ROOT / "examples").rglob("*.py")]
+
+CALLED_BY_OTHERS = {
+    ("mmconvert.storage.http", "_Timed.makefile"): "http.client calls it on its socket",
+    ("mmconvert.storage.http", "_Timed.sendall"): "http.client calls it on its socket",
+}
+"""Methods of classes that stand in for somebody else's, without inheriting from it."""
+
+PARTS_OF_KITS = {
+    ("mmconvert.kits.evalscope.messages", "sample_of"): "the kit's messages of a row, also those that no Record holds",
+    (
+        "mmconvert.prompts.evalscope",
+        "choice_sample",
+    ): "the same of multiple choice",
+    ("mmconvert.kits.evalscope.shuffle", "evalscope_shuffle"): "the door refuses shuffle_choices: true",
+    ("mmconvert.kits.evalscope.wire", "data_url_in"): "no command sends a kit's messages without a Record",
+    ("mmconvert.kits.vlmevalkit.pictures", "kept_rows"): "which pictures the kit stores; the door stores all",
+    ("mmconvert.kits.vlmevalkit.pictures", "picture_files"): "under which names; the door's end as their bytes say",
+    ("mmconvert.kits.vlmevalkit.pictures", "picture_paths"): "the same of a table without pictures",
+}
+"""What golden cases ask of a kit and no command needs; a command that does takes a line away here."""
+
+
+@pytest.fixture(scope="module")
+def source() -> Source:
+    return Source(ROOT / "src", PAGES, {**CALLED_BY_OTHERS, **PARTS_OF_KITS})
+
+
+def test_every_name_of_src_is_reached(source: Source) -> None:
+    assert source.unreached() == [], "only tests call these: let a command call them, or remove them"
+
+
+def test_every_exception_is_one() -> None:
+    plain = Source(ROOT / "src", PAGES)
+    kept = [name for name in (*CALLED_BY_OTHERS, *PARTS_OF_KITS) if plain.reaches(*name)]
+    assert kept == [], "these are reached by themselves: take them off the list"
+
+
+CORE, API, CLI = "mmconvert/core.py", "mmconvert/api.py", "mmconvert/cli/__init__.py"
+
+
+def _source(folder: Path, files: dict[str, str]) -> Source:
+    empty = {}
+    for program in ("mmconvert", "mmscore"):
+        empty[f"{program}/__init__.py"] = "__all__ = ['verb']\n"
+        empty[f"{program}/cli/__init__.py"] = "def main():\n    pass\n"
+        empty[f"{program}/api.py"] = "def verb():\n    pass\n"
+    for name, text in (empty | files).items():
+        (folder / name).parent.mkdir(parents=True, exist_ok=True)
+        (folder / name).write_text(text)
+    return Source(folder)
+
+
+def test_a_function_that_only_itself_and_its_docstring_call_is_named(tmp_path: Path) -> None:
+    files = {
+        API: "from mmconvert.core import used\n\n\ndef verb():\n    return used()\n",
+        CORE: 'LIMIT = 3\n\n\ndef used():\n    return LIMIT\n\n\ndef lone():\n    """>>> lone()"""\n    lone()\n',
+    }
+    assert _source(tmp_path, files).unreached() == ["mmconvert.core:lone"]
+
+
+def test_a_method_is_reached_by_its_name_in_reached_code_alone(tmp_path: Path) -> None:
+    methods = "".join(f"    def {name}(self):\n        {body}\n\n" for name, body in _METHODS.items())
+    files = {
+        API: "from mmconvert.core import A\n\n\ndef verb():\n    return A().three()\n",
+        CORE: f"class A:\n{methods}\ndef lone(a):\n    a.one()\n",
+    }
+    assert _source(tmp_path, files).unreached() == [f"mmconvert.core:{name}" for name in ("A.one", "A.two", "lone")]
+
+
+_METHODS = {"one": "self.two()", "two": "pass", "three": "self.four()", "four": "pass", "__len__": "pass"}
+
+
+def test_plugins_commands_and_modules_of_computed_names_are_reached(tmp_path: Path) -> None:
+    files = {
+        CLI: "COMMANDS = {'go': 'mmconvert.cli.run:go'}\n\n\ndef main():\n    return COMMANDS\n",
+        "mmconvert/cli/run.py": "def go():\n    pass\n\n\ndef stay():\n    pass\n",
+        "mmconvert/formats/one.py": "from mmconvert.core import helper\n\nFORMAT = helper\n",
+        CORE: "def helper(name):\n    return load(f'mmconvert.io.{name}').rows\n\n\ndef load(name):\n    pass\n",
+        "mmconvert/io/tsv.py": "def rows():\n    pass\n\n\ndef columns():\n    pass\n",
+    }
+    assert _source(tmp_path, files).unreached() == ["mmconvert.cli.run:stay", "mmconvert.io.tsv:columns"]
