@@ -207,6 +207,10 @@ class Source:
                         lost.append(f"{module.name}:{name}.{method}")
         return lost
 
+    def defines(self, module: str, name: str) -> bool:
+        """Tell whether a module has a function, class or method of this name."""
+        return self._is_defined((module, name))
+
     def _is_other_name(self, module: Module, name: str) -> bool:
         """Tell a further name of something that is reached: one under which plug-ins of before know it."""
         values = [getattr(node, "value", None) for node in module.defined[name]]
