@@ -21,11 +21,11 @@ PARTS_OF_KITS = {
     ("mmconvert.kits.evalscope.shuffle", "shuffle_choices"): "the door refuses shuffle_choices: true",
     ("mmconvert.kits.evalscope.wire", "build_data_url_resolver"): "no command sends a kit's messages without a Record",
     (
-        "mmconvert.kits.vlmevalkit.pictures",
+        "mmconvert.kits.vlmevalkit.images",
         "keep_rows_with_images",
     ): "which pictures the kit stores; the door stores all",
-    ("mmconvert.kits.vlmevalkit.pictures", "list_image_files"): "under which names; the door's end as their bytes say",
-    ("mmconvert.kits.vlmevalkit.pictures", "list_image_paths"): "the same of a table without pictures",
+    ("mmconvert.kits.vlmevalkit.images", "list_image_files"): "under which names; the door's end as their bytes say",
+    ("mmconvert.kits.vlmevalkit.images", "list_image_paths"): "the same of a table without pictures",
 }
 """What golden cases ask of a kit and no command needs; a command that does takes a line away here."""
 

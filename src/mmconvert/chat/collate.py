@@ -71,26 +71,26 @@ def _read_turns(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     turns = [*row["prompt"], *row["completion"]] if "completion" in row else row["messages"]
     if turns[-1]["role"] != "assistant":
         raise Error(f"row {row.get('id')!r}: has no reply to learn. Convert with --view sft or prompt-completion.")
-    pictures = iter(row["images"])
-    talk = _insert_images(turns, pictures)
-    if any(True for _ in pictures):
+    images = iter(row["images"])
+    talk = _insert_images(turns, images)
+    if any(True for _ in images):
         raise Error(f"row {row.get('id')!r}: has more pictures than its turns show. Convert it again.")
     return talk
 
 
-def _insert_images(turns: Sequence[Mapping[str, Any]], pictures: Iterator[Any]) -> list[dict[str, Any]]:
+def _insert_images(turns: Sequence[Mapping[str, Any]], images: Iterator[Any]) -> list[dict[str, Any]]:
     return [
-        {"role": turn["role"], "content": [_build_part(part, pictures) for part in turn["content"]]} for turn in turns
+        {"role": turn["role"], "content": [_build_part(part, images) for part in turn["content"]]} for turn in turns
     ]
 
 
-def _build_part(part: Mapping[str, Any], pictures: Iterator[Any]) -> dict[str, Any]:
+def _build_part(part: Mapping[str, Any], images: Iterator[Any]) -> dict[str, Any]:
     if part["type"] != "image":
         return {"type": "text", "text": part["text"]}
     try:
-        picture = next(pictures)
+        image = next(images)
     except StopIteration:
         raise Error("messages: the turns show more pictures than the row has. Convert it again.") from None
-    if picture is None:
+    if image is None:
         raise Error("images: a picture was kept as an address. Convert with --allow-remote, without --keep-urls.")
-    return {"type": "image", "image": picture}
+    return {"type": "image", "image": image}

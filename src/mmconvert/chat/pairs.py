@@ -13,12 +13,12 @@ from mmconvert.plugins.format import Loss
 SIDES = ("user", "assistant")
 
 
-def read_turns(texts: Any, pictures: int) -> tuple[tuple[Turn, ...], list[dict[str, Any]]]:
+def read_turns(texts: Any, images: int) -> tuple[tuple[Turn, ...], list[dict[str, Any]]]:
     """Read pairs as turns, all pictures in front of the first question.
 
     Args:
         texts: The field `texts` as the source has it.
-        pictures: How many pictures the row has.
+        images: How many pictures the row has.
 
     Returns:
         The turns, and the further fields of each pair with its user's turn.
@@ -35,7 +35,7 @@ def read_turns(texts: Any, pictures: int) -> tuple[tuple[Turn, ...], list[dict[s
             text = pair.get(side) if isinstance(pair, dict) else None
             if not isinstance(text, str):
                 raise RowError("messages.content", f"texts[{number}].{side}", f"expected a text {show(pair)}.")
-            shown = [Part("image")] * pictures if not turns else []
+            shown = [Part("image")] * images if not turns else []
             words = [Part("text", unescape(text))] if text or not shown else []
             turns.append(Turn(side, (*shown, *words)))
         extras += [{name: value for name, value in pair.items() if name not in SIDES and value is not None}, {}]

@@ -300,7 +300,7 @@ _PLAIN = tuple(
 )
 """Columns whose Arrow value is the field's value."""
 
-PICTURE_COLUMNS = ("images", "image_info", "attachments")
+IMAGE_COLUMNS = ("images", "image_info", "attachments")
 
 
 def list_missing_columns(names: Iterable[str]) -> list[str]:
@@ -312,7 +312,7 @@ def list_missing_columns(names: Iterable[str]) -> list[str]:
         >>> missing_columns(name for name in SCHEMA.names if name not in ("id", "images"))
         ['id']
     """
-    known = {*names, *PICTURE_COLUMNS}
+    known = {*names, *IMAGE_COLUMNS}
     if {"prompt", "completion"} <= known:
         known.add("messages")
     return [name for name in SCHEMA.names if name not in known]
@@ -359,9 +359,9 @@ def from_arrow(batch: pa.RecordBatch) -> Iterator[Record]:
     Columns that are not in `SCHEMA` are passed over; `images`, `image_info` and `attachments` may
     be missing, as in a predictions file, and count as empty.
     """
-    absent = [name for name in PICTURE_COLUMNS if name not in batch.schema.names]
+    absent = [name for name in IMAGE_COLUMNS if name not in batch.schema.names]
     if "images" in absent:
-        absent = list(PICTURE_COLUMNS)
+        absent = list(IMAGE_COLUMNS)
     for row in batch.to_pylist():
         yield from_row({**row, **{name: [] for name in absent}})
 
@@ -424,8 +424,8 @@ def check_record(record: Record) -> Record:
         for part in turn.content:
             kinds.append(part.type)
             texts.append(part.text)
-    pictures = kinds.count("image")
-    if pictures + kinds.count("text") != len(kinds) or not _are_all_texts(texts):
+    images = kinds.count("image")
+    if images + kinds.count("text") != len(kinds) or not _are_all_texts(texts):
         _check_texts(record)
     if not record.id.strip():
         raise RowError("id.missing", "id", f"the row has no id {show(record.id)}.")
@@ -434,9 +434,9 @@ def check_record(record: Record) -> Record:
     if record.round is not None:
         _check_number("round", record.round)
     _check_source(record)
-    if record.messages and pictures != len(record.images):
+    if record.messages and images != len(record.images):
         raise RowError(
-            "messages.images", "messages", f"the prompt shows {pictures} pictures, the row has {len(record.images)}."
+            "messages.images", "messages", f"the prompt shows {images} pictures, the row has {len(record.images)}."
         )
     for image in record.images:
         _check_image(image)

@@ -132,7 +132,7 @@ def prepare(folder: str | Path, advance: Advance = lambda done: None) -> Upload:
     total, rows = max(1, sum(shard.rows for shard in listed)), 0
     with ThreadPoolExecutor(count_usable_cores()) as threads:
         for config in configs:
-            for checked in _check_pictures(folder, config, threads):
+            for checked in _check_images(folder, config, threads):
                 rows += checked
                 advance(Done(rows, size, share=_HASHING + (1 - _HASHING) * rows / total))
     return Upload(folder, configs, remove_paths(manifest))
@@ -211,7 +211,7 @@ def _check_bytes(folder: Path, shard: Shard) -> None:
         raise Error(f"{path}: is missing or differs from the manifest. Run mmconvert verify {folder}.")
 
 
-def _check_pictures(folder: Path, config: str, threads: Executor) -> Iterator[int]:
+def _check_images(folder: Path, config: str, threads: Executor) -> Iterator[int]:
     """Yield how many rows were checked, batch by batch."""
     for batch in open_dataset(folder, config).batches(["id", "images", "attachments"]):
         pictures = [entry for row in batch.to_pylist() for entry in _list_row_images(row)]

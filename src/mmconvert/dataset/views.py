@@ -75,10 +75,10 @@ def list_sft_turns(record: Record) -> tuple[Turn, ...]:
     turns = record.messages if begun is None else record.messages[:-1]
     if turns and turns[-1].role == "assistant":
         return turns
-    reply = build_reference_response(record)
-    if reply is None:
+    response = build_reference_response(record)
+    if response is None:
         raise RowError("view.no_answer", "answer", "the row has neither an assistant's turn nor an answer to learn.")
-    return (*turns, Turn("assistant", (Part("text", reply if begun is None else f"{begun} {reply}"),)))
+    return (*turns, Turn("assistant", (Part("text", response if begun is None else f"{begun} {response}"),)))
 
 
 def remove_response(record: Record) -> Record:
@@ -94,8 +94,8 @@ def remove_response(record: Record) -> Record:
     own_words = record.task == "chat" and record.round is None
     if own_words or len(turns) < 2 or turns[-1].role != "assistant" or turns[-2].role == "assistant":
         return record
-    begun, reply = record.extra.get(REPLY), build_reference_response(record)
-    if reply is None or turns[-1].content != (Part("text", reply if begun is None else f"{begun} {reply}"),):
+    begun, response = record.extra.get(REPLY), build_reference_response(record)
+    if response is None or turns[-1].content != (Part("text", response if begun is None else f"{begun} {response}"),):
         return record
     start = () if begun is None else (Turn("assistant", (Part("text", str(begun)),)),)
     return replace(record, messages=(*turns[:-1], *start))

@@ -37,7 +37,7 @@ def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
     index = read_index(fields)
-    replies = _read_responses(fields.get("model_output"))
+    responses = _read_responses(fields.get("model_output"))
     prompt = read_prompt(fields.pop("messages", None), context)
     dataset, subset = read_dataset_and_subset(row, context)
     options = find_options(prompt.question or "")
@@ -45,12 +45,12 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     extra = keep_extra_fields(fields)
     if prompt.unseen:
         extra["unseen"] = list(prompt.unseen)
-    for number, reply in enumerate(replies):
+    for number, response in enumerate(responses):
         yield Record(
-            id=key if len(replies) == 1 else f"{key}#{number}",
+            id=key if len(responses) == 1 else f"{key}#{number}",
             sample=f"{context.id_prefix}{index:09d}",
-            variant=None if len(replies) == 1 else number,
-            messages=prompt.drop_response(reply),
+            variant=None if len(responses) == 1 else number,
+            messages=prompt.drop_response(response),
             task=context.task or ("multiple_choice" if options else "vqa"),
             source=context.source(row),
             images=prompt.images,
@@ -59,7 +59,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
             dataset=dataset,
             subset=subset,
             extra=extra,
-            prediction=reply,
+            prediction=response,
         )
 
 
@@ -70,13 +70,13 @@ def _read_responses(output: Any) -> list[str | None]:
     choices = output.get("choices") if isinstance(output, dict) else None
     if not isinstance(choices, list):
         raise RowError("prediction.type", "model_output", f"expected an object with a list of choices {show(output)}.")
-    replies: list[str | None] = []
+    responses: list[str | None] = []
     for number, choice in enumerate(choices):
         message = choice.get("message") if isinstance(choice, dict) else None
         if not isinstance(message, dict):
             raise RowError("prediction.type", f"model_output.choices[{number}]", f"expected a message {show(choice)}.")
-        replies.append(join_texts(message.get("content"), f"model_output.choices[{number}].message"))
-    return replies or [None]
+        responses.append(join_texts(message.get("content"), f"model_output.choices[{number}].message"))
+    return responses or [None]
 
 
 def _find_mismatch(sample: Sample) -> str | None:

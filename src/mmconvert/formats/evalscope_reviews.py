@@ -39,7 +39,7 @@ def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
     index = read_index(fields)
-    reply, group = _read_review(fields.get("sample_score"))
+    response, group = _read_review(fields.get("sample_score"))
     name = "messages" if fields.get("messages") is not None else "input"
     prompt = read_prompt(fields.pop(name, None), context, name)
     dataset, subset = read_dataset_and_subset(row, context)
@@ -54,7 +54,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         id=f"{context.id_prefix}{index}",
         sample=sample,
         group=None if group is None else sample,
-        messages=prompt.drop_response(reply),
+        messages=prompt.drop_response(response),
         task=context.task or ("multiple_choice" if options else "vqa"),
         source=context.source(row),
         images=prompt.images,
@@ -66,7 +66,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         dataset=dataset,
         subset=subset,
         extra=extra,
-        prediction=reply,
+        prediction=response,
     )
 
 
@@ -75,10 +75,10 @@ def _read_review(review: Any) -> tuple[str | None, int | None]:
     score = review.get("score") if isinstance(review, dict) else None
     if not isinstance(score, dict):
         raise RowError("prediction.type", "sample_score", f"expected an object with a score {show(review)}.")
-    reply, group = score.get("prediction"), review.get("group_id")
-    if reply is not None and not isinstance(reply, str):
-        raise RowError("prediction.type", "sample_score.score.prediction", f"expected a text {show(reply)}.")
-    return reply, group if isinstance(group, int) and not isinstance(group, bool) else None
+    response, group = score.get("prediction"), review.get("group_id")
+    if response is not None and not isinstance(response, str):
+        raise RowError("prediction.type", "sample_score.score.prediction", f"expected a text {show(response)}.")
+    return response, group if isinstance(group, int) and not isinstance(group, bool) else None
 
 
 def _read_answers(target: Any, options: tuple[str, ...]) -> tuple[str | None, tuple[str, ...]]:

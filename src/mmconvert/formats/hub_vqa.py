@@ -26,7 +26,7 @@ from mmconvert.io import parquet
 from mmconvert.io.columns import keep_json_fields, respell
 from mmconvert.plugins.format import Context, Format, Sample
 
-PICTURES = ("image", "images")
+IMAGES = ("image", "images")
 ABSENT = "nan"
 CAPTION_PROMPT = "Provide a one-sentence caption for the provided image."
 """Prompt of captions without a question. Source: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/coco_cap."""
@@ -144,7 +144,7 @@ def _is_nan(value: Any) -> bool:
 
 def _load_images(fields: dict[str, Any], context: Context) -> tuple[Image, ...]:
     images: list[Image] = []
-    for name in PICTURES:
+    for name in IMAGES:
         for place, value in list_elements(fields.pop(name, None), name):
             with in_field(place):
                 images.append(load_image(value, len(images) + 1, context))
@@ -193,8 +193,8 @@ def _read_label(value: Any, name: str) -> str | None:
 def _choose_task(layout: ColumnLayout, label: Any, answers: tuple[str, ...]) -> str:
     if layout.task and (layout.task != "caption" or isinstance(label, list)):
         return layout.task
-    told = answers and all(answer.strip().lower().rstrip(".") in ("yes", "no") for answer in answers)
-    return "yes_no" if told else "vqa"
+    facts = answers and all(answer.strip().lower().rstrip(".") in ("yes", "no") for answer in answers)
+    return "yes_no" if facts else "vqa"
 
 
 def _read_text(fields: dict[str, Any], name: str) -> str | None:
@@ -215,7 +215,7 @@ def _find_mismatch(sample: Sample) -> str | None:
         return f"it has a column {clash!r}"
     if _find_layout(sample.columns) is None:
         return "no column 'question' with an 'answer'"
-    cells = [cell for row in sample.rows for name in PICTURES for cell in as_list(row.get(name))]
+    cells = [cell for row in sample.rows for name in IMAGES for cell in as_list(row.get(name))]
     if not cells or not all(isinstance(cell, dict) and {"bytes", "path"} <= cell.keys() for cell in cells):
         return "no column 'image' with pictures"
     return None

@@ -62,7 +62,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     options = _read_options(details, prompt, target)
     answers = _read_answers(target)
     task = context.task or ("multiple_choice" if options else TASKS.get(dataset or "", "vqa"))
-    replies = _list_responses(fields)
+    responses = _list_responses(fields)
     record = Record(
         id=f"{context.id_prefix}{key}",
         sample=f"{context.id_prefix}{key}",
@@ -80,14 +80,14 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         split=_read_text(details, "split"),
         dataset=dataset,
         subset=None if name and row.where.stem.startswith(context.subset or "") else context.subset,
-        prediction=replies[0],
+        prediction=responses[0],
         extra=keep_extra_fields(fields),
     )
-    if len(replies) == 1:
+    if len(responses) == 1:
         yield record
         return
-    for variant, reply in enumerate(replies):
-        yield replace(record, id=f"{record.id}#{variant}", variant=variant, prediction=reply)
+    for variant, response in enumerate(responses):
+        yield replace(record, id=f"{record.id}#{variant}", variant=variant, prediction=response)
 
 
 def _gather_details(fields: Mapping[str, Any]) -> Mapping[str, Any]:
@@ -145,11 +145,11 @@ def _list_responses(fields: Mapping[str, Any]) -> list[str | None]:
         message = "a log-likelihood; choices by likelihood are not read from logs"
         raise RowError("prediction.type", "filtered_resps", f"expected a text, found {message} {show(first)}.")
     scored = list(_flatten_texts(value)) or [None]
-    for reply in scored:
-        if not isinstance(reply, str | None):
-            raise RowError("prediction.type", "filtered_resps", f"expected a text {show(reply)}.")
+    for response in scored:
+        if not isinstance(response, str | None):
+            raise RowError("prediction.type", "filtered_resps", f"expected a text {show(response)}.")
     given = list(_flatten_texts(fields.get("resps")))
-    untouched = len(scored) == 1 < len(given) and all(isinstance(reply, str) for reply in given)
+    untouched = len(scored) == 1 < len(given) and all(isinstance(response, str) for response in given)
     return given if untouched and given[0] == scored[0] else scored
 
 

@@ -17,7 +17,7 @@ import pyarrow as pa
 from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, RowError, in_field, show
-from mmconvert.core.record import PICTURE_COLUMNS, SCHEMA, Image, Record, from_row, list_missing_columns
+from mmconvert.core.record import IMAGE_COLUMNS, SCHEMA, Image, Record, from_row, list_missing_columns
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.dataset.dataset import open_dataset
 from mmconvert.dataset.manifest import MANIFEST, find_config_folder
@@ -71,7 +71,7 @@ def _is_list(kind: pa.DataType) -> bool:
 
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
-    fields = {**{name: [] for name in PICTURE_COLUMNS}, **row.fields}
+    fields = {**{name: [] for name in IMAGE_COLUMNS}, **row.fields}
     try:
         record = from_row(fields)
     except (AttributeError, KeyError, TypeError, ValueError, RecursionError) as error:
@@ -94,10 +94,10 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
 
 def _check_image(image: Image, field: str, context: Context) -> Image:
     if image.bytes is None and image.url:
-        pictures = context.pictures
-        wanted = pictures.fetch is not None and not pictures.keep_urls and _ADDRESS.match(image.url)
+        images = context.pictures
+        wanted = images.fetch is not None and not images.keep_urls and _ADDRESS.match(image.url)
         with in_field(field):
-            fetched = pictures.of_reference(image.url, image.slot, image.detail) if wanted else image
+            fetched = images.of_reference(image.url, image.slot, image.detail) if wanted else image
         return replace(fetched, name=image.name)
     with in_field(field):
         checked = context.pictures.of_bytes(image.bytes or b"", image.slot, image.name, image.detail)

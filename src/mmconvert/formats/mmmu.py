@@ -53,14 +53,14 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     key = fields.pop("id", None)
     if not isinstance(key, str) or not key.strip():
         raise RowError("id.missing", "id", f"expected a text {show(key)}.")
-    pictures = _load_images(fields, context)
+    images = _load_images(fields, context)
     raw_options, label = fields.pop("options", None), fields.pop("answer", None)
     options = _read_options(raw_options)
     question = fields.pop("question", None)
     if not isinstance(question, str | None):
         raise RowError("question.type", "question", f"expected a text {show(question)}.")
     answers = _read_answers(label, options)
-    parts, shown = _build_prompt(question, options, pictures)
+    parts, shown = _build_prompt(question, options, images)
     named = fields.get("subject")
     subject = named if isinstance(named, str) and named else _read_subject(key)
     extra = keep_json_fields(fields, context)
@@ -83,7 +83,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         split=_read_split(key),
         dataset=context.dataset,
         subset=context.subset,
-        attachments=list_unshown_images(pictures, shown, context),
+        attachments=list_unshown_images(images, shown, context),
         extra=extra,
     )
 
@@ -97,7 +97,7 @@ def _read_subject(key: str) -> str | None:
 
 
 def _load_images(fields: dict[str, Any], context: Context) -> dict[int, Image]:
-    pictures = {}
+    images = {}
     for name in list(fields):
         slot = 1 if name in ("image", "images") else parse_image_slot(name)
         if slot is None:
@@ -107,8 +107,8 @@ def _load_images(fields: dict[str, Any], context: Context) -> dict[int, Image]:
                 if not isinstance(value, dict) or not {"bytes", "path"} <= value.keys():
                     raise RowError("image.type", "", f"expected a picture of bytes and path {show(value)}.")
                 if value["bytes"] is not None or value["path"]:
-                    pictures[number] = load_image(value, number, context)
-    return dict(sorted(pictures.items()))
+                    images[number] = load_image(value, number, context)
+    return dict(sorted(images.items()))
 
 
 def _read_options(value: Any) -> tuple[str, ...]:
@@ -134,17 +134,17 @@ def _read_answers(label: Any, options: tuple[str, ...]) -> tuple[str, ...]:
 
 
 def _build_prompt(
-    question: str | None, options: tuple[str, ...], pictures: dict[int, Image]
+    question: str | None, options: tuple[str, ...], images: dict[int, Image]
 ) -> tuple[tuple[Part, ...], tuple[Image, ...]]:
     if question is None:
-        if not pictures:
+        if not images:
             raise RowError("question.missing", "question", "the row has neither a question nor a picture.")
         letters = build_plain_prompt("", None, options).rpartition("\n")[2]
-        return (*(Part("image") for _ in pictures), Part("text", letters)), tuple(pictures.values())
+        return (*(Part("image") for _ in images), Part("text", letters)), tuple(images.values())
     text = build_plain_prompt(question, None, options) if options else f"{question}\n{_OPEN_PROMPT}"
     if not list_slots(text):
-        return (*(Part("image") for _ in pictures), Part("text", text)), tuple(pictures.values())
-    return interleave(text, pictures, "question")
+        return (*(Part("image") for _ in images), Part("text", text)), tuple(images.values())
+    return interleave(text, images, "question")
 
 
 def _find_mismatch(sample: Sample) -> str | None:
@@ -159,8 +159,8 @@ def _find_mismatch(sample: Sample) -> str | None:
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
-    pictures = [name for name in _COLUMNS if parse_image_slot(name)]
-    schema = attach_features(pa.schema([(n, IMAGE_TYPE if n in pictures else pa.string()) for n in _COLUMNS]))
+    images = [name for name in _COLUMNS if parse_image_slot(name)]
+    schema = attach_features(pa.schema([(n, IMAGE_TYPE if n in images else pa.string()) for n in _COLUMNS]))
     losses: list[Loss] = []
     with pq.ParquetWriter(target.path, schema) as writer:
         for record in drop_records_without_bytes(records, losses, _list_stored_images):
@@ -219,11 +219,11 @@ def _list_named_slots(record: Record) -> list[int]:
 
 def _find_unreadable_field(record: Record, row: Mapping[str, Any]) -> tuple[str, str] | None:
     """Name the field for which a reader would refuse the row or show other pictures, and why."""
-    pictures = {image.slot: image for image in _list_stored_images(record) if f"image_{image.slot}" in row}
+    images = {image.slot: image for image in _list_stored_images(record) if f"image_{image.slot}" in row}
     try:
         options = _read_options(row["options"])
         _read_answers(row["answer"], options)
-        _build_prompt(record.question, options, pictures)
+        _build_prompt(record.question, options, images)
     except RowError as error:
         return error.field, error.message.rstrip(".")
     named = _list_named_slots(record)

@@ -124,9 +124,9 @@ def _drop_unanswered(records: Iterable[Record], losses: list[Loss]) -> Iterator[
 
 
 def _sample(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
-    picture = _find_only_image(record, losses)
+    image = _find_only_image(record, losses)
     losses += list_losses(record, _HELD, target)
-    path = {} if picture is None else {IMAGE_PATH: write_image_path(picture, target)}
+    path = {} if image is None else {IMAGE_PATH: write_image_path(image, target)}
     fields = {**path, "text": _build_question(record, losses), "target": read_letter_or_label(record)}
     return add_extra(fields, _build_extra(record), {"content", IMAGE_PATH}, record, losses)
 

@@ -28,7 +28,7 @@ from mmconvert.kits.mmtrusteval.datasets import NAMES
 from mmconvert.kits.mmtrusteval.samples import sample_record
 from mmconvert.plugins.format import Context, Format, Sample
 
-ANNOTATIONS, PICTURES = "annotation_file", "image_dir"
+ANNOTATIONS, IMAGES = "annotation_file", "image_dir"
 TEXT, IMAGE, TARGET = (
     ("text", "query", "question", "prompt"),
     ("image_path", "image"),
@@ -39,20 +39,20 @@ TEXT, IMAGE, TARGET = (
 _PARTS = {"image": IMAGE, "target": TARGET}
 
 OURS = ("text", "image", "target")
-_FOLDER, _DATASET, _WISHES = "#image_dir", "#dataset", "#wishes"  # facts of the whole file, handed on with each row
+_FOLDER, _DATASET, _OPTIONS = "#image_dir", "#dataset", "#wishes"  # facts of the whole file, handed on with each row
 _FIELD = re.compile(r"\{([^{}]+)\}")
 
 
 def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     config = _read_config(path)
     file = _find_annotations(path, config)
-    folder = config.get(PICTURES) or ""
-    wishes = {name: config[name] for name in OURS if config.get(name) is not None}
-    for name, value in {PICTURES: folder, **wishes}.items():
+    folder = config.get(IMAGES) or ""
+    options = {name: config[name] for name in OURS if config.get(name) is not None}
+    for name, value in {IMAGES: folder, **options}.items():
         if not isinstance(value, str):
             raise Error(f"{path}: {name}: expected a text {show(value)}. Correct it.")
     source = jsonl if file.suffix.lower() == ".jsonl" else json_array
-    facts = {_FOLDER: folder, _DATASET: path.stem if path.stem in NAMES else None, _WISHES: wishes}
+    facts = {_FOLDER: folder, _DATASET: path.stem if path.stem in NAMES else None, _OPTIONS: options}
     for item in source.rows(file):
         yield Row({**item.fields, **facts}, item.where, item.remarks) if isinstance(item, Row) else item
 
@@ -88,9 +88,9 @@ def _find_annotations(path: Path, config: Mapping[str, Any]) -> Path:
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
     folder, dataset = fields.pop(_FOLDER, ""), fields.pop(_DATASET, None)
-    wishes = fields.pop(_WISHES, {})
-    text = _fill_prompt(wishes["text"], fields) if "text" in wishes else _take_first(fields, TEXT)
-    name, label = (_take_first(fields, [wishes[k]] if k in wishes else names) for k, names in _PARTS.items())
+    options = fields.pop(_OPTIONS, {})
+    text = _fill_prompt(options["text"], fields) if "text" in options else _take_first(fields, TEXT)
+    name, label = (_take_first(fields, [options[k]] if k in options else names) for k, names in _PARTS.items())
     if not isinstance(text, str):
         raise RowError("text.type", TEXT[0], f"expected a text in one of {', '.join(TEXT)} {show(text)}.")
     image = None
@@ -103,14 +103,14 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     yield sample_record(row, context, text=text, image=image, label=label, extra=extra, dataset=dataset)
 
 
-def _fill_prompt(wording: str, fields: Mapping[str, Any]) -> str:
+def _fill_prompt(prompt: str, fields: Mapping[str, Any]) -> str:
     def value(match: re.Match[str]) -> str:
         found = fields.get(match[1])
         if found is None:
             raise RowError("text.field", match[1], "the wording shows it, and the annotation has none. Add it there.")
         return str(found)
 
-    return _FIELD.sub(value, wording)
+    return _FIELD.sub(value, prompt)
 
 
 def _take_first(fields: dict[str, Any], names: Iterable[str]) -> Any:

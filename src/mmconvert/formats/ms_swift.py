@@ -39,7 +39,7 @@ from mmconvert.plugins.format import IMAGES, Context, Format, Loss, Sample, Targ
 MARKERS = Markers(("image", "video", "audio"))
 KEYS = ("role", "content")
 NAMES = {"system": "system", "user": "user", "assistant": "assistant"}
-_PICTURES = ("images", "image")
+_IMAGES = ("images", "image")
 
 
 def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
@@ -51,7 +51,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     refuse_media(fields)
     turns, extras = read_marked_turns(fields.pop("messages", None), "messages", KEYS, MARKERS)
     turns, extras = take_system_turn(fields, turns, extras)
-    name = next((name for name in _PICTURES if as_list(fields.get(name))), _PICTURES[0])
+    name = next((name for name in _IMAGES if as_list(fields.get(name))), _IMAGES[0])
     value = fields.pop(name, None)
     if not count_image_parts(turns) and as_list(value):
         turns = _put_images_in_front(turns, len(as_list(value)))
@@ -68,7 +68,7 @@ def _put_images_in_front(turns: Sequence[Turn], count: int) -> tuple[Turn, ...]:
 def _find_mismatch(sample: Sample) -> str | None:
     if "messages" not in sample.columns:
         return "no field 'messages'"
-    if not any(name in sample.columns for name in _PICTURES):
+    if not any(name in sample.columns for name in _IMAGES):
         return "no field 'images'"
     turns = [turn for row in sample.rows for turn in list_objects(row.get("messages"))]
     if not all(isinstance(turn.get("content"), str) for turn in turns):
@@ -89,7 +89,7 @@ def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[st
     fields: dict[str, Any] = {**build_source_id(record), "messages": build_message_rows(record, KEYS, NAMES, MARKERS)}
     if record.images:
         fields["images"] = [store_image(image, target) for image in record.images]
-    return add_extra_fields(fields, record, losses, (*_PICTURES, "system"))
+    return add_extra_fields(fields, record, losses, (*_IMAGES, "system"))
 
 
 FORMAT = Format(

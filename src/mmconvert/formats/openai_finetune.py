@@ -27,9 +27,9 @@ from mmconvert.io.write_delimited import write_jsonl
 from mmconvert.kits.evalscope.outputs import MARKS
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
-MAX_PICTURES = 10
-MAX_PICTURE_BYTES = 10_000_000
-MAX_PICTURE_EXAMPLES = 50_000
+MAX_IMAGES = 10
+MAX_IMAGE_BYTES = 10_000_000
+MAX_IMAGE_EXAMPLES = 50_000
 MIN_EXAMPLES = 10
 FORMATS = ("JPEG", "PNG", "WEBP")
 MODES = ("RGB", "RGBA")
@@ -107,22 +107,22 @@ class _Limits:
             shown = [next(images) for part in turn.content if part.type == "image"]
             if shown and turn.role != "user":
                 raise RowError("target.images", "messages", f"a picture stands in the {turn.role}'s turn.")
-        if len(record.images) > MAX_PICTURES:
-            raise RowError("target.images", "images", f"{len(record.images)} pictures, {MAX_PICTURES} at most.")
+        if len(record.images) > MAX_IMAGES:
+            raise RowError("target.images", "images", f"{len(record.images)} pictures, {MAX_IMAGES} at most.")
         for image in record.images:
-            _check_picture(image)
-        if record.images and self.with_pictures >= MAX_PICTURE_EXAMPLES:
+            _check_image(image)
+        if record.images and self.with_pictures >= MAX_IMAGE_EXAMPLES:
             raise RowError(
-                "target.examples", "images", f"the file has {MAX_PICTURE_EXAMPLES:,} examples with pictures already."
+                "target.examples", "images", f"the file has {MAX_IMAGE_EXAMPLES:,} examples with pictures already."
             )
         self.examples += 1
         self.with_pictures += bool(record.images)
 
 
-def _check_picture(image: Image) -> None:
+def _check_image(image: Image) -> None:
     if image.bytes is None:
         return
-    if len(image.bytes) > MAX_PICTURE_BYTES:
+    if len(image.bytes) > MAX_IMAGE_BYTES:
         raise RowError("target.image", "images", f"a picture has {len(image.bytes):,} bytes, 10 MB at most.")
     if image.format not in FORMATS:
         raise RowError("target.image", "images", f"a picture is {image.format}, not {', '.join(FORMATS)}.")
@@ -130,8 +130,8 @@ def _check_picture(image: Image) -> None:
     import PIL.Image
 
     try:
-        with PIL.Image.open(io.BytesIO(image.bytes), formats=FORMATS) as opened_picture:
-            mode = opened_picture.mode
+        with PIL.Image.open(io.BytesIO(image.bytes), formats=FORMATS) as opened_image:
+            mode = opened_image.mode
     except (OSError, ValueError, SyntaxError):
         raise RowError("target.image", "images", "a picture cannot be decoded.") from None
     if mode not in MODES:

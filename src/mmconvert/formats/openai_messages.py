@@ -44,7 +44,7 @@ from mmconvert.io.columns import (
     number_records,
     read_letter_or_label,
     take_id,
-    take_numbered_pictures,
+    take_numbered_images,
 )
 from mmconvert.io.write_delimited import TableWriter, write_jsonl
 from mmconvert.kits.evalscope.outputs import MARKS
@@ -58,7 +58,7 @@ def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
     messages = _read_messages(fields.pop("messages", None))
-    pictures = take_numbered_pictures(fields, context)
+    pictures = take_numbered_images(fields, context)
     turns: list[Turn] = []
     images: list[Image] = []
     extras: list[dict[str, Any]] = []
@@ -108,12 +108,12 @@ def _read_messages(value: Any) -> list[dict[str, Any]]:
 
 
 def _read_turn(
-    message: Mapping[str, Any], number: int, pictures: Mapping[int, Image], free: Iterator[int], context: Context
+    message: Mapping[str, Any], number: int, images: Mapping[int, Image], free: Iterator[int], context: Context
 ) -> tuple[Turn, Sequence[Image], dict[str, Any]]:
     where = f"messages[{number}]"
     role, content, extra = read_message(message, where)
     if role == "user" and isinstance(content, str) and list_slots(content):
-        parts, shown = interleave(content, pictures, f"{where}.content")
+        parts, shown = interleave(content, images, f"{where}.content")
     else:
         parts, shown = read_content(content, where, 0, context)
         shown = tuple(replace(image, slot=next(free)) for image in shown)
@@ -140,8 +140,8 @@ def _find_mismatch(sample: Sample) -> str | None:
     if any("image" in list_part_types(row.get("messages")) for row in sample.rows):
         return "a part is of type 'image', not 'image_url'"
     evaluated = any(name == "answer" or parse_image_slot(name) for name in sample.columns)
-    told = [row["messages"] for row in sample.rows if list_objects(row.get("messages"))]
-    if not evaluated and told and all(map(ends_with_assistant, told)):
+    facts = [row["messages"] for row in sample.rows if list_objects(row.get("messages"))]
+    if not evaluated and facts and all(map(ends_with_assistant, facts)):
         return "each row ends with the assistant and none has an answer, as training data do"
     return None
 

@@ -51,26 +51,26 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     question = fields.pop("text" if asks else "question", None)
     if not isinstance(question, str) or not question.strip():
         raise RowError("question.missing", "text" if asks else "question", f"expected a text {show(question)}.")
-    reply = None if asks else fields.pop("answer")
-    if not asks and not isinstance(reply, str):
-        raise RowError("answer.type", "answer", f"expected the model's reply, a text {show(reply)}.")
+    response = None if asks else fields.pop("answer")
+    if not asks and not isinstance(response, str):
+        raise RowError("answer.type", "answer", f"expected the model's reply, a text {show(response)}.")
     label = fields.pop("label", None)
     if label is not None and label not in _LABELS:
         raise RowError("label.type", "label", f"expected yes or no {show(label)}.")
     name = NAME.fullmatch(row.where.stem)
     image = fields.get("image")
-    pictures = _load_images(image, context) if asks else ()
-    if pictures:
+    images = _load_images(image, context) if asks else ()
+    if images:
         del fields["image"]
     key = context.numbered(row)
     yield Record(
         id=key,
         sample=key,
         group=image if isinstance(image, str) else None,
-        messages=(Turn("user", (*(Part("image") for _ in pictures), Part("text", question))),),
+        messages=(Turn("user", (*(Part("image") for _ in images), Part("text", question))),),
         task=context.task or "yes_no",
         source=context.source(row),
-        images=pictures,
+        images=images,
         question=question,
         answer=label,
         answers=() if label is None else (label,),
@@ -79,7 +79,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         dataset=context.dataset or DATASET,
         subset=context.subset,
         extra={**({"model": name["model"]} if name and name["model"] else {}), **keep_extra_fields(fields)},
-        prediction=reply,
+        prediction=response,
     )
 
 

@@ -52,7 +52,7 @@ SHOWN_BY = ("user",)
 INLINE = "v1"
 INLINE_WORDS = ("img", "/img")
 
-_PICTURE = re.compile(r"(?:Picture (\d+): )?<img>([^<>\n]*)</img>(\n?)")
+_IMAGE = re.compile(r"(?:Picture (\d+): )?<img>([^<>\n]*)</img>(\n?)")
 
 
 def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
@@ -96,7 +96,7 @@ def _read_inline_parts(text: str, images: list[Image], context: Context) -> tupl
     """Cut a text at its pictures, which are loaded and added to `images`."""
     parts: list[Part] = []
     at = 0
-    for match in _PICTURE.finditer(text):
+    for match in _IMAGE.finditer(text):
         images.append(load_image(match[2], len(images) + 1, context))
         numbered = match[1] == str(len(images))
         # Name and line break belong to the picture only where they are those that Qwen-VL writes.

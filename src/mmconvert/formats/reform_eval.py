@@ -32,7 +32,7 @@ from mmconvert.io.columns import add_extra, keep_extra_fields
 from mmconvert.io.json_head import is_object
 from mmconvert.io.write_delimited import write_json_array, write_json_object
 from mmconvert.kits.reform_eval import tdiuc
-from mmconvert.kits.reform_eval.dialogs import HISTORY
+from mmconvert.kits.reform_eval.conversations import HISTORY
 from mmconvert.kits.reform_eval.families import FAMILIES, Family, FamilyItem
 from mmconvert.kits.reform_eval.loader import DATASETS
 from mmconvert.kits.reform_eval.pools import load_pools
@@ -119,7 +119,7 @@ def _read_conversation(fields: Mapping[str, Any], facts: Mapping[str, Any], row:
     group = fields.get("image_id")
     if isinstance(group, bool) or not isinstance(group, int | str):
         raise RowError("id.type", "image_id", f"expected a text or an integer {show(group)}.")
-    picture = _load_image(fields.get("image_base64"), "image_base64", context)
+    image = _load_image(fields.get("image_base64"), "image_base64", context)
     common = {name: value for name, value in fields.items() if name != "dialog"}
     records: list[Record] = []
     said: tuple[Turn, ...] = ()
@@ -132,7 +132,7 @@ def _read_conversation(fields: Mapping[str, Any], facts: Mapping[str, Any], row:
             ]
         with _name_round(number):
             item = FAMILIES["VisDial"].item(one)
-            record = _build_record("VisDial", item, picture, one, facts, row, context)
+            record = _build_record("VisDial", item, image, one, facts, row, context)
         last = record.messages[-1]
         # The picture stands in the first question alone.
         messages = (*said, Turn("user", last.content[1:])) if said else record.messages
@@ -147,13 +147,13 @@ def _read_conversation(fields: Mapping[str, Any], facts: Mapping[str, Any], row:
     return records
 
 
-def _read_rounds(dialog: Any) -> list[dict[str, Any]]:
-    if not isinstance(dialog, list):
-        raise RowError("dialog.type", "dialog", f"expected a list of rounds {show(dialog)}.")
-    for number, asked in enumerate(dialog):
+def _read_rounds(conversation: Any) -> list[dict[str, Any]]:
+    if not isinstance(conversation, list):
+        raise RowError("dialog.type", "dialog", f"expected a list of rounds {show(conversation)}.")
+    for number, asked in enumerate(conversation):
         if not isinstance(asked, dict):
             raise RowError("dialog.type", f"dialog[{number}]", f"expected an object {show(asked)}.")
-    return dialog
+    return conversation
 
 
 @contextlib.contextmanager
@@ -178,7 +178,7 @@ def _load_image(value: Any, field: str, context: Context) -> Image:
 def _build_record(
     name: str,
     item: FamilyItem,
-    picture: Image,
+    image: Image,
     fields: Mapping[str, Any],
     facts: Mapping[str, Any],
     row: Row,
@@ -201,7 +201,7 @@ def _build_record(
         messages=(Turn("user", (Part("image"), Part("text", build_plain_prompt(question, None, options)))),),
         task=context.task or family.task,
         source=context.source(row),
-        images=(picture,),
+        images=(image,),
         question=question,
         options=options,
         answer=answer,
@@ -328,10 +328,10 @@ def _build_fields(record: Record, name: str, target: Target, losses: list[Loss])
     if record.category not in (None, name):
         losses.append(Loss(record.id, "category", f"the item's fields say {name}"))
     losses += list_losses(record, (*_HELD, *said), target)
-    picture = record.images[0] if record.images else None
+    image = record.images[0] if record.images else None
     fields = {
         shape.key: key,
-        shape.image: None if picture is None else _store_image(picture, target),
+        shape.image: None if image is None else _store_image(image, target),
         shape.question: record.question,
         shape.options: list(record.options),
         shape.answer: _build_answer(record, FAMILIES[name]),
@@ -341,8 +341,8 @@ def _build_fields(record: Record, name: str, target: Target, losses: list[Loss])
     return {**fields, **extra} if record.category in SHAPES else add_extra(fields, extra, (), record, losses)
 
 
-def _store_image(picture: Image, target: Target) -> str:
-    return write_image_file(picture, target) if as_files([picture], target) else encode_base64(picture)
+def _store_image(image: Image, target: Target) -> str:
+    return write_image_file(image, target) if as_files([image], target) else encode_base64(image)
 
 
 def _build_answer(record: Record, family: Family) -> Any:

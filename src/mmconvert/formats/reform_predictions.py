@@ -29,7 +29,7 @@ from mmconvert.core.text.options import is_option, read_option_texts
 from mmconvert.io import json_array
 from mmconvert.io.columns import add_extra, keep_extra_fields
 from mmconvert.io.write_delimited import write_json_array
-from mmconvert.kits.reform_eval.dialogs import HISTORY, read_earlier_rounds
+from mmconvert.kits.reform_eval.conversations import HISTORY, read_earlier_rounds
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
 NAME = re.compile(

@@ -128,7 +128,7 @@ def _read_message(message: Mapping[str, Any], where: str) -> _RawMessage:
     if not isinstance(content, list):
         raise RowError("messages.content", f"{where}.content", f"expected a text or a list of parts {show(content)}.")
     parts: list[Part] = []
-    pictures: list[tuple[str, Any] | None] = []
+    images: list[tuple[str, Any] | None] = []
     for number, value in enumerate(content):
         field = f"{where}.content[{number}]"
         part = {k: v for k, v in value.items() if v is not None} if isinstance(value, dict) else {}
@@ -137,12 +137,12 @@ def _read_message(message: Mapping[str, Any], where: str) -> _RawMessage:
             parts.append(Part("text", unescape(text)))
         elif kind == "image" and text == "":
             parts.append(Part("image"))
-            pictures.append((f"{field}.image", part["image"]) if "image" in part else None)
+            images.append((f"{field}.image", part["image"]) if "image" in part else None)
         elif kind in ("audio", "video"):
             raise RowError("media.unsupported", field, f"parts of type {kind!r} are not supported. Leave the row out.")
         else:
             raise RowError("messages.part", field, f"expected a text or image part {show(value)}.")
-    return _RawMessage(Turn(role, tuple(parts)), tuple(pictures), False, extra)
+    return _RawMessage(Turn(role, tuple(parts)), tuple(images), False, extra)
 
 
 def _put_images_in_front(messages: Sequence[_RawMessage], count: int) -> list[_RawMessage]:

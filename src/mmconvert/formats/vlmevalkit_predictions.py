@@ -82,7 +82,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     how = TableSettings(dataset, context.task or TASKS.get(dataset or ""), needs_picture=False, needs_question=False)
     record = lmu_table.build_record(replace(row, fields=fields), context, how)
     extra = {"model": model, **record.extra} if model else record.extra
-    yield from split_rounds(replace(record, extra=extra), pictured=False)
+    yield from split_rounds(replace(record, extra=extra), illustrated=False)
 
 
 def _format_value(value: Any) -> str | None:

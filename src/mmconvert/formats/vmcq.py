@@ -31,7 +31,7 @@ from mmconvert.io.columns import (
     number_records,
     read_letter_or_label,
     take_id,
-    take_numbered_pictures,
+    take_numbered_images,
 )
 from mmconvert.io.write_delimited import TableWriter, write_jsonl
 from mmconvert.plugins.format import IMAGES, Context, Format, Loss, Sample, Target
@@ -56,10 +56,10 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         options = read_option_texts(raw_options)
     label = fields.pop("answer", None)
     answer = _read_answer(label, options, context)
-    pictures = take_numbered_pictures(fields, context)
+    images = take_numbered_images(fields, context)
     prompt = build_plain_prompt(question, None, options)
-    parts, shown = interleave(prompt, pictures, "question")
-    hidden = list_unshown_images(pictures, shown, context)
+    parts, shown = interleave(prompt, images, "question")
+    hidden = list_unshown_images(images, shown, context)
     key = take_id(fields, row, context)
     extra = keep_extra_fields(fields)
     if not _are_plain_options(raw_options, row):
@@ -158,8 +158,8 @@ def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[st
         fields["answer"] = read_letter_or_label(record)
     shown = {image.slot: image for image in (*record.images, *record.attachments)}
     fields.update({f"image_{slot}": store_image(image, target) for slot, image in sorted(shown.items())})
-    pictures = {name for name in extra if parse_image_slot(name) is not None}
-    return add_extra(fields, extra, {"id", *_REQUIRED, "answer", *pictures}, record, losses)
+    images = {name for name in extra if parse_image_slot(name) is not None}
+    return add_extra(fields, extra, {"id", *_REQUIRED, "answer", *images}, record, losses)
 
 
 def _build_question(record: Record) -> str:

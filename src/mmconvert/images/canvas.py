@@ -39,7 +39,7 @@ def decode_rgb(image: Image) -> PIL.Image.Image:
         raise RowError("image.decode", "", f"the picture cannot be decoded: {str(error)[:120]}.") from None
 
 
-def encode_png(picture: PIL.Image.Image) -> bytes:
+def encode_png(image: PIL.Image.Image) -> bytes:
     r"""Encode a picture without loss; the same pixels give the same bytes.
 
     Example:
@@ -48,7 +48,7 @@ def encode_png(picture: PIL.Image.Image) -> bytes:
     """
     out = BytesIO()
     # On photographs as small as the default level, in less than half its time.
-    picture.save(out, "PNG", compress_level=3)
+    image.save(out, "PNG", compress_level=3)
     return out.getvalue()
 
 
@@ -102,13 +102,13 @@ def replace_image(record: Record, image: Image, data: bytes, pictures: Pictures,
     )
 
 
-def insert_image(record: Record, data: bytes, pictures: Pictures, note: Mapping[str, Any]) -> Record:
+def insert_image(record: Record, data: bytes, images: Pictures, note: Mapping[str, Any]) -> Record:
     """Show one picture with the last user turn: before its text, or in the place of its pictures.
 
     Args:
         record: The record.
         data: The picture's file.
-        pictures: Checks it.
+        images: Checks it.
         note: What was done.
 
     Returns:
@@ -121,7 +121,7 @@ def insert_image(record: Record, data: bytes, pictures: Pictures, note: Mapping[
     turn, replaced = record.messages[at], list_last_turn_images(record)
     start = sum(part.type == "image" for before in record.messages[:at] for part in before.content)
     slot = replaced[0].slot if replaced else _free_slot(record)
-    made = pictures.of_bytes(data, slot)
+    made = images.of_bytes(data, slot)
     free = _free_slot(record) if replaced else slot + 1
     originals = tuple(replace(image, slot=free + k) for k, image in enumerate(_drop_duplicates(replaced)))
     place = next((k for k, part in enumerate(turn.content) if part.type == "image"), 0)

@@ -17,13 +17,13 @@ _T = TypeVar("_T")
 
 
 def decode_ahead(
-    items: Iterable[_T], pictures: Callable[[_T], Iterable[Image]], again: Callable[[_T], _T]
+    items: Iterable[_T], images: Callable[[_T], Iterable[Image]], again: Callable[[_T], _T]
 ) -> Iterator[_T]:
     """Give items on once their pictures have been decoded.
 
     Args:
         items: What carries pictures, some more of them in memory than whoever reads has asked for.
-        pictures: Those of an item.
+        images: Those of an item.
         again: Makes an item anew that a decoder refused, so that it can say why in its own words.
 
     Yields:
@@ -47,7 +47,7 @@ def decode_ahead(
                 except Error as error:
                     failure, more = error, False
                 else:
-                    waiting.append((item, [pool.submit(_decodes, picture) for picture in pictures(item)]))
+                    waiting.append((item, [pool.submit(_decodes, image) for image in images(item)]))
             if waiting:
                 item, decoded = waiting.popleft()
                 yield item if all(future.result() for future in decoded) else again(item)
@@ -55,10 +55,10 @@ def decode_ahead(
         raise failure
 
 
-def _decodes(picture: Image) -> bool:
+def _decodes(image: Image) -> bool:
     try:
-        if picture.bytes is not None:
-            verify_decoded(picture.bytes)
+        if image.bytes is not None:
+            verify_decoded(image.bytes)
     except RowError:
         return False
     return True

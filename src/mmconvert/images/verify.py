@@ -60,8 +60,8 @@ def open_image(data: bytes) -> "Iterator[PIL.Image.Image]":
     import PIL.Image  # takes time to load, and most runs decode nothing
 
     try:
-        with _PILLOWS_WARNINGS, PIL.Image.open(BytesIO(data), formats=FORMATS) as picture:
-            yield picture
+        with _PILLOWS_WARNINGS, PIL.Image.open(BytesIO(data), formats=FORMATS) as image:
+            yield image
     except (PIL.Image.DecompressionBombError, PIL.Image.DecompressionBombWarning):
         raise RowError("image.too_large", "", f"the picture has more than {MAX_PIXELS:,} pixels.") from None
     except Exception as error:  # Pillow's plug-ins raise whatever their parsers raise on broken bytes
@@ -76,5 +76,5 @@ def verify_decoded(data: bytes) -> None:
     Raises:
         RowError: `image.too_large` or `image.decode`: the decoder refused it.
     """
-    with open_image(data) as picture:
-        picture.load()
+    with open_image(data) as image:
+        image.load()

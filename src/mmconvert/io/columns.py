@@ -94,7 +94,7 @@ def read_letter_or_label(record: Record) -> Any:
     return label if isinstance(label, str) and label.strip().upper() == record.answer else record.answer
 
 
-def take_numbered_pictures(fields: dict[str, Any], context: Context) -> dict[int, Image]:
+def take_numbered_images(fields: dict[str, Any], context: Context) -> dict[int, Image]:
     """Take `image_1` .. `image_100` out of a row and load them.
 
     Returns:
@@ -103,7 +103,7 @@ def take_numbered_pictures(fields: dict[str, Any], context: Context) -> dict[int
     Raises:
         RowError: `image.type`, or the codes of `Pictures.of_reference`.
     """
-    pictures = {}
+    images = {}
     for name, slot in _number_image_columns(tuple(fields)).items():
         value = fields.pop(name)
         if value is None or value == "":
@@ -111,8 +111,8 @@ def take_numbered_pictures(fields: dict[str, Any], context: Context) -> dict[int
         if not isinstance(value, str):
             raise RowError("image.type", name, f"expected a path or a data URL {show(value)}.")
         with in_field(name):
-            pictures[slot] = context.pictures.of_reference(value, slot)
-    return pictures
+            images[slot] = context.pictures.of_reference(value, slot)
+    return images
 
 
 @lru_cache(maxsize=8)
@@ -121,10 +121,10 @@ def _number_image_columns(names: tuple[str, ...]) -> dict[str, int]:
     return {name: slot for name in names if (slot := parse_image_slot(name)) is not None}
 
 
-def list_unshown_images(pictures: Mapping[int, Image], shown: Iterable[Image], context: Context) -> tuple[Image, ...]:
+def list_unshown_images(images: Mapping[int, Image], shown: Iterable[Image], context: Context) -> tuple[Image, ...]:
     """Find the pictures that no placeholder shows; they become attachments, with a warning."""
     slots = {image.slot for image in shown}
-    hidden = tuple(image for slot, image in pictures.items() if slot not in slots)
+    hidden = tuple(image for slot, image in images.items() if slot not in slots)
     if hidden:
         context.warn("a picture that no placeholder shows is kept as an attachment")
     return hidden

@@ -25,7 +25,7 @@ _SCALAR = re.compile(_STRING + rb'|[^\s,\[\]{}"]++', re.DOTALL)
 _SPACE = re.compile(rb"[ \t\r\n]*+")
 
 
-class Window:
+class JsonWindow:
     """The bytes at hand, and the line and the record number at `at`.
 
     Attributes:
@@ -102,7 +102,7 @@ def rows(path: Path, span: Span | None = None) -> Iterator[Row | Rejected]:
     with path.open("rb") as file:
         refuse_other_magic(file.read(4), path, "a JSON array")
         file.seek(0)
-        window = Window(file, path)
+        window = JsonWindow(file, path)
         window.read_more()
         window.at = 3 if window.data.startswith(b"\xef\xbb\xbf") else 0
         first = window.peek()
@@ -116,7 +116,7 @@ def rows(path: Path, span: Span | None = None) -> Iterator[Row | Rejected]:
             window.fail("something follows the closing bracket of the array", "Keep one array in the file.")
 
 
-def read_elements(window: Window, name: str, *, nan: bool = False) -> Iterator[Row | Rejected]:
+def read_elements(window: JsonWindow, name: str, *, nan: bool = False) -> Iterator[Row | Rejected]:
     """Read the elements of an array that has any, from behind its opening bracket up to the closing one.
 
     Args:

@@ -12,7 +12,7 @@ from typing import Any, NoReturn
 from mmconvert.core.errors import Error, RowError, suggest_spelling
 from mmconvert.core.rows import Rejected, Row
 from mmconvert.core.text.json import parse_json
-from mmconvert.io.json_array import Window, read_elements
+from mmconvert.io.json_array import JsonWindow, read_elements
 from mmconvert.io.jsonl import refuse_other_magic
 
 _HEAD_ITEMS = 8
@@ -33,7 +33,7 @@ def rows(path: Path, way: Sequence[str], *, nan: bool = False) -> Iterator[Row |
         Error: The file is empty, not one JSON object, or not whole, or has no such list.
     """
     with path.open("rb") as file:
-        window = _open_window(Window(file, path))
+        window = _open_window(JsonWindow(file, path))
         yield from _read_rows(window, way, nan)
         _expect_end(window)
 
@@ -52,7 +52,7 @@ def read_members(path: Path, way: Sequence[str]) -> dict[str, Any]:
         Error: As for `rows`.
     """
     with path.open("rb") as file:
-        window = _open_window(Window(file, path))
+        window = _open_window(JsonWindow(file, path))
         found = _read_members(window, way)
         _expect_end(window)
     return found
@@ -65,10 +65,10 @@ def head(path: Path) -> dict[str, Any]:
         Error: The file is empty or damaged there.
     """
     with path.open("rb") as file:
-        return _read_head(_open_window(Window(file, path)))[0]
+        return _read_head(_open_window(JsonWindow(file, path)))[0]
 
 
-def _open_window(window: Window) -> Window:
+def _open_window(window: JsonWindow) -> JsonWindow:
     refuse_other_magic(window.file.read(4), window.path, "a JSON object")
     window.file.seek(0)
     window.read_more()
@@ -80,12 +80,12 @@ def _open_window(window: Window) -> Window:
     return window
 
 
-def _expect_end(window: Window) -> None:
+def _expect_end(window: JsonWindow) -> None:
     if window.peek():
         window.fail("something follows the closing brace of the object", "Keep one object in the file.")
 
 
-def _read_names(window: Window) -> Iterator[str]:
+def _read_names(window: JsonWindow) -> Iterator[str]:
     """Yield the members' names; whoever iterates moves the window behind each value."""
     window.advance(window.at + 1)
     seen: set[str] = set()
@@ -112,7 +112,7 @@ def _read_names(window: Window) -> Iterator[str]:
     window.advance(window.at + 1)
 
 
-def _read_value(window: Window, *, nan: bool = False) -> Any:
+def _read_value(window: JsonWindow, *, nan: bool = False) -> Any:
     try:
         return parse_json(window.read_element().decode(), nan=nan)
     except UnicodeDecodeError:
@@ -121,13 +121,13 @@ def _read_value(window: Window, *, nan: bool = False) -> Any:
         window.fail(error.message)
 
 
-def _list(window: Window, way: Sequence[str]) -> None:
+def _list(window: JsonWindow, way: Sequence[str]) -> None:
     if window.peek() != b"[":
         window.fail(f"expected a list under {'.'.join(way)!r}")
     window.advance(window.at + 1)
 
 
-def _read_rows(window: Window, way: Sequence[str], nan: bool) -> Iterator[Row | Rejected]:
+def _read_rows(window: JsonWindow, way: Sequence[str], nan: bool) -> Iterator[Row | Rejected]:
     names = []
     for name in _read_names(window):
         names.append(name)
@@ -144,7 +144,7 @@ def _read_rows(window: Window, way: Sequence[str], nan: bool) -> Iterator[Row | 
         _fail_lacking(window, way[0], names)
 
 
-def _read_members(window: Window, way: Sequence[str]) -> dict[str, Any]:
+def _read_members(window: JsonWindow, way: Sequence[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
     names = []
     for name in _read_names(window):
@@ -161,18 +161,20 @@ def _read_members(window: Window, way: Sequence[str]) -> dict[str, Any]:
     return found
 
 
-def _read_object(window: Window, name: str) -> Window:
+def _read_object(window: JsonWindow, name: str) -> JsonWindow:
     if window.peek() != b"{":
         window.fail(f"expected an object under {name!r}")
     return window
 
 
-def _fail_lacking(window: Window, name: str, names: Sequence[str]) -> NoReturn:
+def _fail_lacking(window: JsonWindow, name: str, names: Sequence[str]) -> NoReturn:
     found = ", ".join(names[:20]) or "none"
     raise Error(f"{window.path}: there is no member {name!r}.{suggest_spelling(name, names)} Found: {found}.")
 
 
-def _pass_over(window: Window, take: Callable[[Window], bool] = lambda window: bool(window.read_element())) -> None:
+def _pass_over(
+    window: JsonWindow, take: Callable[[JsonWindow], bool] = lambda window: bool(window.read_element())
+) -> None:
     """Go through a list from behind its bracket; stop where `take` says so, else move behind the list."""
     if window.peek() == b"]":
         window.advance(window.at + 1)
@@ -190,7 +192,7 @@ def _pass_over(window: Window, take: Callable[[Window], bool] = lambda window: b
             window.fail("expected a comma or the closing bracket" if ending else "the file was cut")
 
 
-def _read_head(window: Window) -> tuple[dict[str, Any], bool]:
+def _read_head(window: JsonWindow) -> tuple[dict[str, Any], bool]:
     """Read an object's head; tell whether a list of objects was met, behind which nothing is read."""
     found: dict[str, Any] = {}
     for name in _read_names(window):
@@ -206,10 +208,10 @@ def _read_head(window: Window) -> tuple[dict[str, Any], bool]:
     return found, False
 
 
-def _list_head(window: Window) -> tuple[list[Any], bool]:
+def _list_head(window: JsonWindow) -> tuple[list[Any], bool]:
     items: list[Any] = []
 
-    def take(window: Window) -> bool:
+    def take(window: JsonWindow) -> bool:
         if len(items) == _HEAD_ITEMS:
             window.read_element()
             return True

@@ -156,7 +156,7 @@ class WriteOptions(msgspec.Struct, frozen=True):
 
 
 def convert(
-    inputs: Sequence[Input], output: Path, how: ReadOptions, where: WriteOptions, told: Told | None = None
+    inputs: Sequence[Input], output: Path, how: ReadOptions, where: WriteOptions, facts: Told | None = None
 ) -> Summary:
     """Convert files into one dataset that appears whole or not at all.
 
@@ -165,7 +165,7 @@ def convert(
         output: The folder that shall appear.
         how: How to read.
         where: Where to write and how strict to be.
-        told: Called now and then, from a thread, with how much is done; None for nobody to tell.
+        facts: Called now and then, from a thread, with how much is done; None for nobody to tell.
 
     Returns:
         Counts; `rows_read` = rows that gave records + `rows_rejected`.
@@ -182,7 +182,7 @@ def convert(
             f"unknown view {where.view!r}.{suggest_spelling(where.view, VIEWS)} Known: {', '.join(VIEWS)}."
         )
     rejects_file = choose_rejects_path(where.rejects, inputs, output)
-    job = _Job(inputs, [Records(source, how) for source in inputs], output, how, where, rejects_file, told)
+    job = _Job(inputs, [Records(source, how) for source in inputs], output, how, where, rejects_file, facts)
     try:
         crew, common = job.open_crew()
         with crew as run:

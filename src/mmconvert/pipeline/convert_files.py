@@ -174,8 +174,8 @@ def convert_files(
             whole_splits=options.limit is not None,
         )
         with show_progress("convert", quiet=quiet) as advance:
-            told = None if quiet else lambda rows, size, share: advance(Done(rows, size, share=share))
-            summary = convert(planned, folder, options.reading(), options.writing(), told)
+            facts = None if quiet else lambda rows, size, share: advance(Done(rows, size, share=share))
+            summary = convert(planned, folder, options.reading(), options.writing(), facts)
         if is_url(output):
             send(folder, output)
             summary.output = output

@@ -35,10 +35,10 @@ _STAND_INS = (
 _TYPED = (".json", ".jsonl", ".parquet")
 """Suffixes of files whose fields may hold more than texts."""
 
-_PICTURES = ("image.", "remote.")
+_IMAGES = ("image.", "remote.")
 _APART = ("id.", "index.", "answer.", "answers.", "prediction.", "response.", "label.", "extra.")
 """Codes of faults whose mending touches neither pictures nor what the text says of them."""
-_OF_PICTURES = ("placeholder.", "messages.images", "image.names", "image.absent", "ratings.")
+_OF_IMAGES = ("placeholder.", "messages.images", "image.names", "image.absent", "ratings.")
 """Codes of faults between the pictures and the text."""
 _OPTIONS = re.compile(r"[A-Z]|.*option.*|.*choice.*|index2ans")
 _OF_OPTIONS = ("options.", "option.", "answer.not_an_option", "answer.range", "prediction.range")
@@ -46,7 +46,7 @@ _OF_OPTIONS = ("options.", "option.", "answer.not_an_option", "answer.range", "p
 
 
 @dataclass(slots=True)
-class _Mended:
+class _Repairs:
     """What was mended so far, and what of it others may be measured by."""
 
     places: set[str]
@@ -54,7 +54,7 @@ class _Mended:
     options: bool = False
 
     def may_have_caused(self, problem: Rejected) -> bool:
-        return (self.pictures and problem.code.startswith(_OF_PICTURES)) or (
+        return (self.pictures and problem.code.startswith(_OF_IMAGES)) or (
             self.options and problem.code.startswith(_OF_OPTIONS)
         )
 
@@ -83,7 +83,7 @@ def find_further_problems(
         >>> [str(problem) for problem in further_problems(row, read(row), {}, read)]
         ['a.jsonl:1 answer: is none. Write it so, or leave the row out.']
     """
-    mended = _Mended(set())
+    mended = _Repairs(set())
     problem: Rejected | None = first
     found = 0
     while problem is not None and problem.field not in mended.places:
@@ -120,7 +120,7 @@ def _try_values(
     if found is None:
         return
     column, way = found
-    shows = problem.code.startswith(_PICTURES)
+    shows = problem.code.startswith(_IMAGES)
     for inwards in (way, ()) if way else ((),):
         place = problem.field if inwards == way else problem.field.partition("[")[0].partition(".")[0]
         for new in _list_replacements(row.fields.get(column), good.get(column), inwards, shows):
@@ -133,9 +133,9 @@ def _try_values(
             trial = Row(fields, row.where)
             after = read(trial)
             if after is None or not _lies_in(after.field, place):
-                same = shows and problem.code not in _OF_PICTURES and inwards == way
-                pictures = not same and not problem.code.startswith(_APART)
-                yield _Attempt(trial, after, pictures, not inwards and _OPTIONS.fullmatch(column) is not None)
+                same = shows and problem.code not in _OF_IMAGES and inwards == way
+                images = not same and not problem.code.startswith(_APART)
+                yield _Attempt(trial, after, images, not inwards and _OPTIONS.fullmatch(column) is not None)
 
 
 def _list_replacements(value: Any, good: Any, way: Way, shows: bool) -> Iterator[Any]:

@@ -32,7 +32,7 @@ from mmconvert.core.rows import Rejected, Where
 from mmconvert.dataset.shards import Shard
 from mmconvert.pipeline.parts import FilePart, PartResult, convert_part
 from mmconvert.storage.atomic import link_or_copy, sync_folder, write_synced
-from mmconvert.storage.leases import Presence, kept_alive, living, put_once
+from mmconvert.storage.leases import Presence, find_owner, kept_alive, put_once
 from mmconvert.storage.locks import Occupation, occupied
 
 _WAIT = 0.2
@@ -150,7 +150,7 @@ class Share:
         return [part for part in parts if _build_result_name(part) not in done]
 
     def _claim_parts(self, parts: Sequence[FilePart]) -> Iterator[SharedPart]:
-        lives = functools.cache(lambda file: living(file) is not None)
+        lives = functools.cache(lambda file: find_owner(file) is not None)
         for part in parts:
             if self._claim(part, lives):
                 yield SharedPart(part, self._folder, self._token)
@@ -178,13 +178,13 @@ class Share:
         return [self._read_result(replace(part, folder=folder(part))) for part in parts]
 
     def _read_result(self, part: FilePart) -> PartResult:
-        told = json.loads((self._folder / "parts" / _build_result_name(part)).read_bytes())
-        shards = [Shard(**shard) for shard in told["shards"]]
+        facts = json.loads((self._folder / "parts" / _build_result_name(part)).read_bytes())
+        shards = [Shard(**shard) for shard in facts["shards"]]
         for shard in shards:
             link_or_copy(self.data / shard.file, part.folder / shard.file)
-        rejects = [Rejected(**{**reject, "where": Where(**reject["where"])}) for reject in told["rejects"]]
-        counts = {name: told[name] for name in _COUNTS}
-        return PartResult(part, shards, told["ids"], told["kin"], rejects, Counter(told["warnings"]), **counts)
+        rejects = [Rejected(**{**reject, "where": Where(**reject["where"])}) for reject in facts["rejects"]]
+        counts = {name: facts[name] for name in _COUNTS}
+        return PartResult(part, shards, facts["ids"], facts["kin"], rejects, Counter(facts["warnings"]), **counts)
 
     def remove(self) -> None:
         """Remove the work, now that the dataset stands; only while it is occupied."""
@@ -204,11 +204,11 @@ def convert_shared(task: SharedPart) -> None:
     for shard in result.shards:
         (own / shard.file).replace(task.folder / "data" / shard.file)
     sync_folder(task.folder / "data")
-    told = {name: getattr(result, name) for name in ("ids", "kin", "warnings", *_COUNTS)}
-    told["shards"] = [asdict(shard) for shard in result.shards]
-    told["rejects"] = [_encode_rejected(reject) for reject in result.rejects]
+    facts = {name: getattr(result, name) for name in ("ids", "kin", "warnings", *_COUNTS)}
+    facts["shards"] = [asdict(shard) for shard in result.shards]
+    facts["rejects"] = [_encode_rejected(reject) for reject in result.rejects]
     new = own / _build_result_name(task.part)
-    write_synced(new, json.dumps(told).encode())
+    write_synced(new, json.dumps(facts).encode())
     new.replace(task.folder / "parts" / new.name)
     sync_folder(task.folder / "parts")
 
@@ -237,5 +237,5 @@ def _read_plan(folder: Path) -> Any:
 def _list_members(folder: Path) -> Iterator[Presence]:
     """Give the processes that share and are there."""
     for file in (folder / "members").glob("*-*"):
-        if (member := living(file)) is not None:
+        if (member := find_owner(file)) is not None:
             yield member

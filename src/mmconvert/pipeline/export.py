@@ -115,13 +115,13 @@ def _export(dataset: Path, output: str, options: ExportOptions, *, quiet: bool) 
     path.resolve().parent.mkdir(parents=True, exist_ok=True)
     target = Target(path, options.images, options.image_dir, options.columns, options.csv_safe)
     with show_progress("export", quiet=quiet) as advance:
-        losses = write(_Told(records, total, advance), target, options.to)
+        losses = write(_Facts(records, total, advance), target, options.to)
     for reject in () if quiet else records.rejects:
         sys.stderr.write(f"{escape_control(str(reject))}\n")
     return Exported(options.to, str(path), records.rows_read, len(records.rejects), losses)
 
 
-class _Told:
+class _Facts:
     """Records that tell how many of them were read; writers may iterate more than once."""
 
     def __init__(self, records: Records, total: int | None, advance: Advance) -> None:

@@ -167,12 +167,12 @@ def follow_progress(inputs: Sequence[Input], told: Told | None) -> Iterator[Path
         shutil.rmtree(folder, ignore_errors=True)
 
 
-def _watch_progress(file: Path, whole: int, told: Told, over: threading.Event) -> None:
+def _watch_progress(file: Path, whole: int, facts: Told, over: threading.Event) -> None:
     while not over.wait(_SECONDS):
         data = file.read_bytes()
         places = list(_PLACE.iter_unpack(data[: len(data) // _PLACE.size * _PLACE.size]))
         rows, size, done = (sum(column) for column in zip(*places, strict=True)) if places else (0, 0, 0.0)
-        told(int(rows), int(size), min(1.0, done / whole) if done else None)
+        facts(int(rows), int(size), min(1.0, done / whole) if done else None)
 
 
 class Tally:

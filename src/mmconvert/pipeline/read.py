@@ -187,14 +187,14 @@ class Records:
         self.rejects, self.mended, self.rows_read, self.warnings = [], [], 0, Counter()
         options = self._options
         roots = options.image_roots or (self._input.beside,)
-        pictures = Pictures.within(
+        images = Pictures.within(
             roots,
             max_bytes=options.max_image_bytes,
             keep_urls=options.keep_urls,
             fetch=_build_fetcher(options.max_image_bytes) if options.allow_remote else None,
         )
         context = Context(
-            pictures,
+            images,
             self.format.rpartition("@")[2],
             options.dataset,
             self._input.subset,
@@ -202,9 +202,9 @@ class Records:
             self._input.id_prefix,
             self.warnings,
         )
-        through = self._build_steps(pictures)
+        through = self._build_steps(images)
         made: Iterator[_Made] = (self._convert_row(item, context, through) for item in islice(rows, options.first_rows))
-        strict = replace(context, pictures=replace(pictures, decode=options.decode), warnings=Counter())
+        strict = replace(context, pictures=replace(images, decode=options.decode), warnings=Counter())
         if options.decode:
             made = decode_ahead(made, _list_images, lambda one: self._convert_row(one.row, strict, through))
         self.counted = 0

@@ -100,7 +100,7 @@ def load_steps(specs: Sequence[str], seed: int = 0, pictures: Pictures | None = 
     return tuple(_load_step(spec, seed, pictures or Pictures(())) for spec in specs)
 
 
-def _load_step(spec: str, seed: int, pictures: Pictures) -> Step:
+def _load_step(spec: str, seed: int, images: Pictures) -> Step:
     name, values = parse_spec(spec)
     transform = load("mmconvert.transforms", name)
     if not isinstance(transform, Transform):
@@ -108,7 +108,7 @@ def _load_step(spec: str, seed: int, pictures: Pictures) -> Step:
     parameters = convert_arguments(name, values, transform.parameters)
     if transform.check is not None:
         transform.check(parameters)
-    return Step(transform, parameters, Setting(name.rpartition("@")[2], seed, pictures))
+    return Step(transform, parameters, Setting(name.rpartition("@")[2], seed, images))
 
 
 def apply_steps(record: Record, chain: Sequence[Step]) -> tuple[Record, ...]:

@@ -87,10 +87,10 @@ def evalscope(record: Record, template: str = DEFAULT) -> Wording:
         return Wording(record.messages[place].content, tuple(image.slot for image in shown_now))
     question = "\n".join(text for text in (record.hint, record.question) if text)
     text = build_choice_text(question, options, template)
-    pictures = {image.slot: image for image in (*record.attachments, *shown_now)}
+    images = {image.slot: image for image in (*record.attachments, *shown_now)}
     named = set(list_slots(text))
     before = tuple(image.slot for image in shown_now if image.slot not in named)
-    parts, shown = interleave(text, pictures, "question")
+    parts, shown = interleave(text, images, "question")
     return Wording(
         (*(Part("image") for _ in before), *(part for part in parts if part.type == "image" or part.text.strip())),
         (*before, *(image.slot for image in shown)),

@@ -37,8 +37,8 @@ def lmms_mmmu(record: Record, interleaved: bool = False) -> Wording:
     options = None if record.task != "multiple_choice" else [x for x in record.options if x is not None]
     text = build_lmms_mmmu_text(record.question or "", options)
     slots = list_named_images(text)
-    wording = interleave_images(text, slots) if interleaved else put_images_first(text, slots)
-    return replace(wording, names=LETTERS[: len(options or ())] or None)
+    prompt = interleave_images(text, slots) if interleaved else put_images_first(text, slots)
+    return replace(prompt, names=LETTERS[: len(options or ())] or None)
 
 
 def build_lmms_mmmu_text(question: str, options: Sequence[Any] | None) -> str:

@@ -31,8 +31,8 @@ def mmmu(record: Record) -> Wording:
     # Beside pictures of earlier turns, those that no turn shows are none of this question's.
     known = shown if len(shown) < len(record.images) else (*shown, *record.attachments)
     first = tuple(image.slot for image in known if image.slot == 1)[:1]
-    wording = put_images_first(build_mmmu_text(record.question or "", options), first)
-    return replace(wording, names=LETTERS[: len(options or ())] or None)
+    prompt = put_images_first(build_mmmu_text(record.question or "", options), first)
+    return replace(prompt, names=LETTERS[: len(options or ())] or None)
 
 
 def build_mmmu_text(question: str, options: Sequence[Any] | None) -> str:

@@ -11,7 +11,7 @@ from mmconvert.core.errors import RowError, UsageError, show, suggest_spelling
 from mmconvert.core.record import OPTION_MARK, Record
 from mmconvert.core.text.prompt_parts import Wording, put_images_first
 from mmconvert.core.text.turns import join_texts
-from mmconvert.kits.reform_eval.dialogue import (
+from mmconvert.kits.reform_eval.conversation_text import (
     ALPHABETS,
     FIRST_QUERIES,
     Processor,

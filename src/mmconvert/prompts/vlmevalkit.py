@@ -118,7 +118,7 @@ def build_choice_text(row: Row, closing: str = SELECT, *, hint: bool = True) -> 
     return f"{before}Question: {_read_question(row)}\n{listed}"
 
 
-def split_at_pictures(text: str, pictures: Sequence[Any]) -> list[Message]:
+def split_at_images(text: str, pictures: Sequence[Any]) -> list[Message]:
     """Put pictures where `<image d>` stands, as the kit does for MMMU.
 
     Args:
@@ -193,12 +193,12 @@ def build_conversation(row: Row, pictures: Sequence[Any]) -> list[Message]:
     return turns
 
 
-def _split_here(question: str, pictures: Any) -> list[Message]:
+def _split_here(question: str, images: Any) -> list[Message]:
     first, *rest = question.split(HERE)
     pieces = [_build_text(first)] if first else []
     for text in rest:
         try:
-            pieces.append(_build_image(next(pictures)))
+            pieces.append(_build_image(next(images)))
         except StopIteration:
             raise RowError(
                 "image.missing", "question", "the dialog names more pictures than it has. Give each its picture."
@@ -222,8 +222,8 @@ def _build_text(value: Any) -> Message:
     return {"type": "text", "value": value}
 
 
-def _put_images_first(text: Any, pictures: Sequence[Any]) -> list[Message]:
-    return [*map(_build_image, pictures), _build_text(text)]
+def _put_images_first(text: Any, images: Sequence[Any]) -> list[Message]:
+    return [*map(_build_image, images), _build_text(text)]
 
 
 def _read_question(row: Row) -> Any:
@@ -231,27 +231,27 @@ def _read_question(row: Row) -> Any:
     return "nan" if row.get("question") is None else row["question"]
 
 
-def _build_choice(dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
-    return _put_images_first(build_choice_text(row), pictures)
+def _build_choice(dataset: str, row: Row, images: Sequence[Any]) -> list[Message]:
+    return _put_images_first(build_choice_text(row), images)
 
 
-def _build_text_choice(dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
+def _build_text_choice(dataset: str, row: Row, images: Sequence[Any]) -> list[Message]:
     return [_build_text(build_choice_text(row))]
 
 
-def _build_mmmu(dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
-    return split_at_pictures(build_choice_text(row), pictures)
+def _build_mmmu(dataset: str, row: Row, images: Sequence[Any]) -> list[Message]:
+    return split_at_images(build_choice_text(row), images)
 
 
-def _build_mmmu_pro(dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
+def _build_mmmu_pro(dataset: str, row: Row, images: Sequence[Any]) -> list[Message]:
     steps = STEPS in dataset
     if VISION.search(dataset):
-        return _put_images_first(PRO_VISION + (LAST_LINE if steps else LETTER), pictures)
-    return split_at_pictures(build_choice_text(row, PRO_STEPS if steps else LETTER, hint=False), pictures)
+        return _put_images_first(PRO_VISION + (LAST_LINE if steps else LETTER), images)
+    return split_at_images(build_choice_text(row, PRO_STEPS if steps else LETTER, hint=False), images)
 
 
-def _build_plain(dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
-    return _put_images_first(_read_question(row), pictures)
+def _build_plain(dataset: str, row: Row, images: Sequence[Any]) -> list[Message]:
+    return _put_images_first(_read_question(row), images)
 
 
 def _append_suffix(suffix: str) -> Callable[[str, Row, Sequence[Any]], list[Message]]:
@@ -264,16 +264,16 @@ def _append_suffix(suffix: str) -> Callable[[str, Row, Sequence[Any]], list[Mess
     return build
 
 
-def _build_yes_no(dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
-    return (_append_suffix(YES_OR_NO) if dataset in ASKING_YES_OR_NO else _build_plain)(dataset, row, pictures)
+def _build_yes_no(dataset: str, row: Row, images: Sequence[Any]) -> list[Message]:
+    return (_append_suffix(YES_OR_NO) if dataset in ASKING_YES_OR_NO else _build_plain)(dataset, row, images)
 
 
-def _build_caption(dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
-    return _put_images_first(_read_question(row) if "question" in row else CAPTION, pictures)
+def _build_caption(dataset: str, row: Row, images: Sequence[Any]) -> list[Message]:
+    return _put_images_first(_read_question(row) if "question" in row else CAPTION, images)
 
 
-def _build_conversation_prompt(dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
-    return build_conversation(row, pictures)
+def _build_conversation_prompt(dataset: str, row: Row, images: Sequence[Any]) -> list[Message]:
+    return build_conversation(row, images)
 
 
 ASKING_YES_OR_NO = ("AMBER",)

@@ -49,9 +49,9 @@ def evalscope(path: Path, rows: Iterable[Row | Rejected]) -> Iterator[Row | Reje
 
 
 def _read(fields: dict[str, Any]) -> dict[str, Any]:
-    pictures = gather_images(fields)
+    images = gather_images(fields)
     kept = {name: value for name, value in fields.items() if not _is_media(name)}
-    kept |= {f"image_{slot}": reference for slot, reference in pictures.items()}
+    kept |= {f"image_{slot}": reference for slot, reference in images.items()}
     return _read_choice(kept, fields) if "messages" not in fields and "question" in fields else _read_chat(kept, fields)
 
 

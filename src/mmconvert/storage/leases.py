@@ -109,7 +109,7 @@ def put_once(file: Path, data: bytes) -> bool:
     return False
 
 
-def living(file: Path) -> Presence | None:
+def find_owner(file: Path) -> Presence | None:
     """Tell whose file it is; None where there is none, or whoever made it is gone.
 
     A process of this machine is looked for; of one elsewhere counts when it last touched the file.

@@ -14,7 +14,7 @@ import msgspec
 
 from mmconvert.core.errors import Error
 from mmconvert.storage.atomic import clear_leftovers
-from mmconvert.storage.leases import Presence, kept_alive, living, put_once
+from mmconvert.storage.leases import Presence, find_owner, kept_alive, put_once
 
 _WAIT = 0.1
 
@@ -81,7 +81,7 @@ def _entered(occupation: Occupation) -> Presence | None:
         before = line = _read(lock)
         file = lock
         while line is not None:
-            if (holder := living(file)) is not None:
+            if (holder := find_owner(file)) is not None:
                 return holder
             heir = lock.with_name(f"{lock.name}.{line.token}")
             if put_once(heir, own.encoded()):
@@ -108,5 +108,5 @@ def _clear(lock: Path) -> None:
     """Remove what processes that were killed left of their locks; nobody takes an heir of another one's for his."""
     clear_leftovers(lock)
     for file in lock.parent.glob(f"{lock.name}.*"):
-        if living(file) is None:
+        if find_owner(file) is None:
             file.unlink(missing_ok=True)

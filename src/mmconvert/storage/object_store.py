@@ -67,7 +67,7 @@ def find_local(name: str | Path) -> Path:
     return find_on_hub(name) or (fetch(str(name)) if is_url(str(name)) else Path(name))
 
 
-def stands(url: str) -> bool:
+def exists(url: str) -> bool:
     """Tell whether a file or folder stands at a URL.
 
     Raises:

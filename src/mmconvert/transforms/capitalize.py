@@ -6,7 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from mmconvert.core.record import Record
-from mmconvert.kits.reform_eval.dialogs import (
+from mmconvert.kits.reform_eval.conversations import (
     HISTORY,
     capitalize_question,
     capitalize_text,

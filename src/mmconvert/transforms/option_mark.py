@@ -8,7 +8,7 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError, suggest_spelling
 from mmconvert.core.record import OPTION_MARK, Record
-from mmconvert.kits.reform_eval.dialogue import ALPHABETS
+from mmconvert.kits.reform_eval.conversation_text import ALPHABETS
 from mmconvert.kits.reform_eval.restate import restate_question
 from mmconvert.plugins.transform import Setting, Transform
 

@@ -7,8 +7,8 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError, suggest_spelling
 from mmconvert.core.record import Record
-from mmconvert.kits.reform_eval.dialogs import read_earlier_rounds, replace_history
-from mmconvert.kits.reform_eval.dialogue import ALPHABETS, Processor, build_round
+from mmconvert.kits.reform_eval.conversation_text import ALPHABETS, Processor, build_round
+from mmconvert.kits.reform_eval.conversations import read_earlier_rounds, replace_history
 from mmconvert.plugins.transform import Setting, Transform
 
 RANDOM = "random"

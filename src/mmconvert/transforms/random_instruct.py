@@ -53,8 +53,8 @@ def random_instruct(record: Record, parameters: Mapping[str, Any], setting: Sett
         return
     if name == "MCV" and likely:
         instruction = f"{instruction} {CLAIM_ANSWERS}"
-    wordings = record.extra.get(SHAPES[name].question) if name in SHAPES else None
-    question = pick_in_turn(wordings, number) if isinstance(wordings, list) and wordings else record.question
+    prompts = record.extra.get(SHAPES[name].question) if name in SHAPES else None
+    question = pick_in_turn(prompts, number) if isinstance(prompts, list) and prompts else record.question
     yield restate_question(replace(record, question=question, instruction=instruction))
 
 

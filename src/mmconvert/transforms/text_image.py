@@ -49,10 +49,10 @@ def text_image(record: Record, parameters: Mapping[str, Any], setting: Setting) 
 
     def make() -> bytes:
         font = _load_font(parameters["font"], parameters["font_size"])
-        picture = draw_text(sample_text(record), font, parameters["font_size"], parameters["max_width"])
+        image = draw_text(sample_text(record), font, parameters["font_size"], parameters["max_width"])
         if parameters["size"]:
-            picture = picture.resize(parse_size(parameters["size"]), PIL.Image.Resampling.BICUBIC)
-        return encode_png(picture)
+            image = image.resize(parse_size(parameters["size"]), PIL.Image.Resampling.BICUBIC)
+        return encode_png(image)
 
     yield add_text_image(record, make, parameters, setting)
 
@@ -86,10 +86,10 @@ def draw_text(text: str, font: PIL.ImageFont.FreeTypeFont, font_size: int, max_w
     width = int(max(text_width, max_width))
     height = math.ceil(font_size * lines.count * LEADING)
     check_pixels(width, height)
-    picture = PIL.Image.new("RGB", (width, height), (255, 255, 255))
+    image = PIL.Image.new("RGB", (width, height), (255, 255, 255))
     at = ((width - text_width) // 2, 0)
-    PIL.ImageDraw.Draw(picture).multiline_text(at, lines.text, fill=(0, 0, 0), font=font)
-    return picture
+    PIL.ImageDraw.Draw(image).multiline_text(at, lines.text, fill=(0, 0, 0), font=font)
+    return image
 
 
 def wrap_text(text: str, font: PIL.ImageFont.FreeTypeFont, max_width: int) -> TextLines:

@@ -43,16 +43,16 @@ def build_row(item: PageItem, columns: Sequence[str], marks: Mapping[str, int], 
     ]
 
 
-def build_details(item: PageItem, pictures: Sequence[int | None]) -> list[Any]:
+def build_details(item: PageItem, images: Sequence[int | None]) -> list[Any]:
     """Give what an open item shows: messages, pictures, fields, facts, other pictures.
 
     Args:
         item: The item.
-        pictures: Number of the thumbnail of each of its pictures, None where it has none.
+        images: Number of the thumbnail of each of its pictures, None where it has none.
     """
     return [
         [_build_message(message) for message in item.messages],
-        [_build_image(picture, number) for picture, number in zip(item.pictures, pictures, strict=True)],
+        [_build_image(image, number) for image, number in zip(item.pictures, images, strict=True)],
         [[label, [_build_text(shown) for shown in _list_texts(value)]] for label, value in item.fields.items()],
         [[label, value[:MAX_CELL]] for label, value in item.facts.items()],
         list(item.others),
@@ -81,8 +81,8 @@ def _build_message(message: Message) -> list[Any]:
     return [message.role, [part if isinstance(part, int) else _build_text(part) for part in message.parts]]
 
 
-def _build_image(picture: Picture, number: int | None) -> list[Any]:
-    return [number, picture.facts, picture.name[:MAX_CELL], picture.note, picture.slot]
+def _build_image(image: Picture, number: int | None) -> list[Any]:
+    return [number, image.facts, image.name[:MAX_CELL], image.note, image.slot]
 
 
 def _build_text(shown: Shown) -> str | dict[str, Any]:

@@ -126,12 +126,10 @@ def _write_items(file: TextIO, items: Iterable[PageItem], columns: Sequence[str]
     for item in items:
         if item.id in rows:
             raise ValueError(f"two items are called {item.id!r}")
-        pictures = [
-            None if picture.src is None else numbers.setdefault(picture.src, len(numbers)) for picture in item.pictures
-        ]
-        thumbnail = next((number for number in pictures if number is not None), None)
+        images = [None if image.src is None else numbers.setdefault(image.src, len(numbers)) for image in item.pictures]
+        thumbnail = next((number for number in images if number is not None), None)
         rows[item.id] = encode_script_json(build_row(item, columns, marks, thumbnail))
-        file.write(f"{encode_script_json(build_details(item, pictures))}\n")
+        file.write(f"{encode_script_json(build_details(item, images))}\n")
     file.write("</script>\n")
     _write_script(file, "mm-rows", f"[{','.join(rows.values())}]")
     _write_script(file, "mm-pictures", "\n".join(numbers))

@@ -120,7 +120,7 @@ def list_facts(record: Record) -> dict[str, str]:
 
 def build_item(record: Record, thumbnails: Thumbnails) -> PageItem:
     """Make the item of a record."""
-    pictures = list_images(record, thumbnails)
+    images = list_images(record, thumbnails)
     marks = {
         "several pictures": len(record.images) > 1,
         "no picture": not record.images,
@@ -139,8 +139,8 @@ def build_item(record: Record, thumbnails: Thumbnails) -> PageItem:
         },
         marks=[name for name, holds in marks.items() if holds],
         messages=list_messages(record),
-        pictures=pictures,
+        pictures=images,
         fields=list_fields(record),
         facts=list_facts(record),
-        others=range(len(record.images), len(pictures)),
+        others=range(len(record.images), len(images)),
     )

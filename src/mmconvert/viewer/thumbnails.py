@@ -111,9 +111,9 @@ def build_data_url(data: bytes, side: int) -> str:
     # Pillow takes time to load, and what a page shows may have no picture.
     from PIL.ImageOps import exif_transpose
 
-    with open_image(data) as picture:
-        picture.draft("RGB", (side, side))
-        shown = exif_transpose(_convert_mode(picture))
+    with open_image(data) as image:
+        image.draft("RGB", (side, side))
+        shown = exif_transpose(_convert_mode(image))
         shown.thumbnail((side, side))
     out = BytesIO()
     # Metadata such as a place would travel along if it were not cleared; a profile may be larger than the picture.
@@ -121,12 +121,12 @@ def build_data_url(data: bytes, side: int) -> str:
     return f"data:image/webp;base64,{base64.b64encode(out.getvalue()).decode()}"
 
 
-def _convert_mode(picture: "PIL.Image.Image") -> "PIL.Image.Image":
+def _convert_mode(image: "PIL.Image.Image") -> "PIL.Image.Image":
     """Give the picture in a mode that WebP has; 16-bit grey is scaled, not cut off."""
-    if picture.mode.startswith("I;16"):
-        return picture.point(lambda value: value / 256).convert("L").convert("RGB")
-    transparent = picture.mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in picture.info
-    return picture.convert("RGBA" if transparent else "RGB")
+    if image.mode.startswith("I;16"):
+        return image.point(lambda value: value / 256).convert("L").convert("RGB")
+    transparent = image.mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in image.info
+    return image.convert("RGBA" if transparent else "RGB")
 
 
 def format_bytes(count: int) -> str:

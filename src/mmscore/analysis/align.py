@@ -103,7 +103,7 @@ def format_ids(ids: Sequence[str], most: int = 5) -> str:
 _REFERENCES = ("answer", "answers", "label")
 
 
-_TOLD_BY = frozenset((*_REFERENCES, "options"))
+_FACTS_BY = frozenset((*_REFERENCES, "options"))
 
 
 def find_unlike_questions(a: Rows, b: Rows, ids: pa.Array) -> tuple[str, ...]:
@@ -122,7 +122,7 @@ def find_unlike_questions(a: Rows, b: Rows, ids: pa.Array) -> tuple[str, ...]:
     Raises:
         Error: A file is damaged.
     """
-    if not (a.names & _TOLD_BY and b.names & _TOLD_BY):
+    if not (a.names & _FACTS_BY and b.names & _FACTS_BY):
         return ()
     sides = zip(ids.to_pylist(), _read_rows(a, ids), _read_rows(b, ids), strict=True)
     return tuple(id for id, one, other in sides if one != other and not _are_alike(one, other))
@@ -130,7 +130,7 @@ def find_unlike_questions(a: Rows, b: Rows, ids: pa.Array) -> tuple[str, ...]:
 
 def _read_rows(rows: Rows, ids: pa.Array) -> Iterator[Mapping[str, Any]]:
     """Give what tells a question, id by id; only as many rows as a batch has are Python values at a time."""
-    names = sorted(rows.names & _TOLD_BY)
+    names = sorted(rows.names & _FACTS_BY)
     table = pa.Table.from_batches(rows.read(["id", *names]))
     places = pc.index_in(ids, value_set=table["id"].combine_chunks())
     for batch in table.select(names).take(places).to_batches(max_chunksize=10_000):

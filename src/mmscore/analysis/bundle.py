@@ -15,7 +15,7 @@ from msgspec.structs import asdict, replace
 
 from mmconvert.core.errors import Error, UsageError, build_missing_path_error
 from mmconvert.core.hashing import hash_file
-from mmconvert.core.record import PICTURE_COLUMNS, PREDICTION_SCHEMA
+from mmconvert.core.record import IMAGE_COLUMNS, PREDICTION_SCHEMA
 from mmconvert.storage.atomic import build_temporary_path, clear_leftovers, require_folder, sync_folder, write_synced
 from mmconvert.storage.object_store import is_url
 from mmscore.core.predictions.join import ANSWER_COLUMNS
@@ -34,7 +34,7 @@ PREDICTIONS, ANSWERS, RECIPE_OPTIONS = "predictions", "answers.parquet", "recipe
 NUMBERS = ("recipe", "version", "model", "dataset", "metrics", "groups", "counts", "partial", "table")
 """What of a report must come out the same; the rest names places and releases."""
 
-_DROPPED = {*PICTURE_COLUMNS, "messages", "source", *ANSWER_COLUMNS} - {"id"}
+_DROPPED = {*IMAGE_COLUMNS, "messages", "source", *ANSWER_COLUMNS} - {"id"}
 
 
 class BundleOptions(msgspec.Struct, frozen=True, kw_only=True):

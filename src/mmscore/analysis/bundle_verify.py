@@ -71,10 +71,10 @@ def verify(folder: Path) -> Verification:
         refuse_outsiders(request, folder)
     except UsageError as error:
         raise Error(f"{folder / MANIFEST}: {error}") from None
-    told = _read_json(folder / REPORT)
+    facts = _read_json(folder / REPORT)
     report = run(request, folder)
     try:
-        faults = list(_find_differences(list_numbers(told), list_numbers(report), "report"))
+        faults = list(_find_differences(list_numbers(facts), list_numbers(report), "report"))
     except (KeyError, TypeError, AttributeError):
         raise Error(f"{folder / REPORT}: is no report. Make the bundle again.") from None
     return Verification(tuple(faults), remarks, report)
@@ -165,16 +165,16 @@ def _is_linked(path: Path, folder: Path) -> bool:
     return any(part.is_symlink() for part in (path, *path.parents) if part.is_relative_to(folder) and part != folder)
 
 
-def _find_differences(told: Any, found: Any, place: str) -> Iterator[str]:
+def _find_differences(facts: Any, found: Any, place: str) -> Iterator[str]:
     """Compare JSON values, value by value; NaN never stands there."""
-    if isinstance(told, dict) and isinstance(found, dict):
-        for name in dict.fromkeys([*told, *found]):
-            yield from _find_differences(told.get(name), found.get(name), f"{place}.{name}")
-    elif isinstance(told, list) and isinstance(found, list) and len(told) == len(found):
-        for number, pair in enumerate(zip(told, found, strict=True)):
+    if isinstance(facts, dict) and isinstance(found, dict):
+        for name in dict.fromkeys([*facts, *found]):
+            yield from _find_differences(facts.get(name), found.get(name), f"{place}.{name}")
+    elif isinstance(facts, list) and isinstance(found, list) and len(facts) == len(found):
+        for number, pair in enumerate(zip(facts, found, strict=True)):
             yield from _find_differences(*pair, f"{place}[{number}]")
-    elif type(told) is not type(found) or told != found:
-        yield f"{place}: {_shorten(told)} in the bundle, {_shorten(found)} now"
+    elif type(facts) is not type(found) or facts != found:
+        yield f"{place}: {_shorten(facts)} in the bundle, {_shorten(found)} now"
 
 
 def _shorten(value: Any) -> str:

@@ -172,12 +172,14 @@ def score_entry(
         Error: The report has no value, or answers by several methods.
     """
     found = place(entry.dataset, frozenset())
-    told = _find_only_method(entry.method.split(", ") if entry.method else [], f"{path}: {entry.predictions}") or method
-    if told is None:
+    facts = (
+        _find_only_method(entry.method.split(", ") if entry.method else [], f"{path}: {entry.predictions}") or method
+    )
+    if facts is None:
         raise UsageError(f"{path}: does not say how the answers were made. Say it: --method {GENERATION}.")
     return RankCell(
         model=entry.model,
-        method=told,
+        method=facts,
         dataset=found.dataset,
         column=found.column,
         **_build_measured(entry.metrics, found, metric, path, entry.recipe),

@@ -46,7 +46,7 @@ def _json(one: JudgeEstimate) -> dict[str, object]:
 def _sentence(one: JudgeEstimate) -> str:
     guess = one.estimate
     limit = guess.most_completion_tokens
-    replies = "" if limit is None else f" and at most {limit:,} tokens of replies"
+    responses = "" if limit is None else f" and at most {limit:,} tokens of replies"
     tries = f", at most {guess.most_calls:,} when every try is needed" if guess.most_calls > guess.calls else ""
     setting = one.setting
     model = f" ({setting.model})" if setting.model else ""
@@ -56,5 +56,5 @@ def _sentence(one: JudgeEstimate) -> str:
     return (
         f"{one.predictions} under {one.recipe}: judge {setting.title}{model}{again}, strategy "
         f"{setting.strategy}: {guess.rows:,} rows, {guess.calls:,} calls{tries}; {kept}; "
-        f"about {guess.prompt_tokens:,} tokens of prompts{replies}. Nobody was asked."
+        f"about {guess.prompt_tokens:,} tokens of prompts{responses}. Nobody was asked."
     )

@@ -196,18 +196,18 @@ def save_results(
     if not isinstance(predictions, Mapping):
         if len(predictions) != len(rows):
             raise UsageError(f"predictions: expected {len(rows)}, one a question (got {len(predictions)}).")
-        predictions = {row.id: reply for row, reply in zip(rows, predictions, strict=True)}
-    replies = {str(index): reply for index, reply in predictions.items()}
-    if strange := replies.keys() - {row.id for row in rows}:
+        predictions = {row.id: response for row, response in zip(rows, predictions, strict=True)}
+    responses = {str(index): response for index, response in predictions.items()}
+    if strange := responses.keys() - {row.id for row in rows}:
         name = min(strange)
         raise UsageError(
             f"predictions: no question has the index {name!r}.{suggest_spelling(name, [r.id for r in rows])}"
         )
-    return write([_answered(row, replies) for row in rows], Target(Path(output), columns=columns), SUBMISSION)
+    return write([_answered(row, responses) for row in rows], Target(Path(output), columns=columns), SUBMISSION)
 
 
-def _answered(row: Record, replies: Mapping[str, str]) -> Record:
-    reply = replies.get(row.id)
-    if not isinstance(reply, str):
-        raise UsageError(f"predictions: question {row.id} has no reply {show(reply)}. Give a text.")
-    return replace(row, prediction=reply)
+def _answered(row: Record, responses: Mapping[str, str]) -> Record:
+    response = responses.get(row.id)
+    if not isinstance(response, str):
+        raise UsageError(f"predictions: question {row.id} has no reply {show(response)}. Give a text.")
+    return replace(row, prediction=response)

@@ -189,11 +189,11 @@ def fence_text(text: str, name: Literal["answer", "question", "reference"] = "an
     return f"<{mark}>\n{text}\n</{mark}>"
 
 
-def fill_prompt(wording: str, values: Mapping[str, str]) -> str:
+def fill_prompt(prompt: str, values: Mapping[str, str]) -> str:
     """Put values into the slots of a wording, all at once: a value that holds a slot stays as it is.
 
     Args:
-        wording: Text with `{name}` where the value of `name` stands; other braces are plain text.
+        prompt: Text with `{name}` where the value of `name` stands; other braces are plain text.
         values: Slot -> value.
 
     Example:
@@ -201,4 +201,4 @@ def fill_prompt(wording: str, values: Mapping[str, str]) -> str:
         '{pred}? | A | {x}'
     """
     slots = re.compile("|".join(re.escape(f"{{{name}}}") for name in values))
-    return slots.sub(lambda found: values[found[0][1:-1]], wording)
+    return slots.sub(lambda found: values[found[0][1:-1]], prompt)

@@ -24,7 +24,7 @@ Message = list[dict[str, Any]]
 
 TEXT, IMAGE = "text", "image"
 _HEIGHT = 512
-_PICTURES = Pictures(())
+_IMAGES = Pictures(())
 _ADDRESSES = ("http://", "https://")
 _SUFFIXES = (*(f".{suffix}" for suffix in SUFFIXES.values()), ".jpeg", ".tif")
 
@@ -78,8 +78,8 @@ class MessageModel:
 
     def generate(self, message: Any, dataset: str | None = None) -> str:
         """Answer a text, a list of texts, a piece, or a message; see `preproc_content`."""
-        reply: str = self.generate_inner(self.preproc_content(message), dataset)
-        return reply
+        response: str = self.generate_inner(self.preproc_content(message), dataset)
+        return response
 
     def chat(self, messages: Sequence[Mapping[str, Any]], dataset: str | None = None) -> str:
         """Answer a history of turns, `{"role", "content"}` each, the last of them the user's.
@@ -98,8 +98,8 @@ class MessageModel:
             raise UsageError("chat: expected a history whose last turn is the user's. Leave later turns out.")
         while True:
             try:
-                reply: str = inner(turns, dataset=dataset)
-                return reply
+                response: str = inner(turns, dataset=dataset)
+                return response
             except Exception:
                 later = [place for place, turn in enumerate(turns) if place and turn["role"] == "user"]
                 if not later:
@@ -129,7 +129,7 @@ class MessageModel:
 
     def _build_text_piece(self, text: str) -> dict[str, Any]:
         return (
-            {"type": IMAGE, "value": self._store_reference(text)} if is_picture(text) else {"type": TEXT, "value": text}
+            {"type": IMAGE, "value": self._store_reference(text)} if is_image(text) else {"type": TEXT, "value": text}
         )
 
     def _check_piece(self, piece: Mapping[str, Any]) -> dict[str, Any]:
@@ -142,9 +142,9 @@ class MessageModel:
     def _store_reference(self, reference: str) -> str:
         """Store a data URL, or what stands at an address, as a file."""
         if is_data_url(reference):
-            return self._store_image(_PICTURES.of_reference(reference, 1))
+            return self._store_image(_IMAGES.of_reference(reference, 1))
         if self.allow_remote and reference.lower().startswith(_ADDRESSES):
-            return self._store_image(_PICTURES.of_bytes(fetch(reference), 1))
+            return self._store_image(_IMAGES.of_bytes(fetch(reference), 1))
         return reference
 
     def _store_image(self, image: Image) -> str:
@@ -239,7 +239,7 @@ class ServiceModel(MessageModel):
         return prompt, join_side_by_side(paths) if dataset in self.IN_A_ROW else paths[0]
 
 
-def is_picture(text: str) -> bool:
+def is_image(text: str) -> bool:
     """Tell a picture from a text: a data URL, the address of a picture, or a picture's file that stands there.
 
     Example:
@@ -272,14 +272,14 @@ def join_side_by_side(paths: Sequence[str]) -> str:
 
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/smp/vlm.py:concat_images_vlmeval.
     """
-    pictures: list[Picture.Image] = []
+    images: list[Picture.Image] = []
     for path in paths:
-        with Picture.open(path) as picture:
-            width, height = picture.size
-            pictures.append(picture.resize((int(_HEIGHT / height * width), _HEIGHT)))
-    row = Picture.new("RGB", (sum(picture.width for picture in pictures), _HEIGHT))
+        with Picture.open(path) as image:
+            width, height = image.size
+            images.append(image.resize((int(_HEIGHT / height * width), _HEIGHT)))
+    row = Picture.new("RGB", (sum(image.width for image in images), _HEIGHT))
     left = 0
-    for resized in pictures:
+    for resized in images:
         row.paste(resized, (left, 0))
         left += resized.width
     name = hashlib.sha256("\n".join(paths).encode()).hexdigest()[:16]

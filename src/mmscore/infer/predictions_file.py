@@ -18,14 +18,14 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 
 from mmconvert.core.errors import Error
-from mmconvert.core.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, attach_features
+from mmconvert.core.record import IMAGE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, attach_features
 from mmconvert.dataset.shards import list_parquet_options
 from mmconvert.storage.atomic import sync_folder
 from mmconvert.storage.parquet_sink import OutputFile
 from mmscore.llm.response_cache import Answer
 
 PREDICTIONS_SCHEMA: pa.Schema = attach_features(
-    pa.schema([column for column in PREDICTION_SCHEMA if column.name not in PICTURE_COLUMNS])
+    pa.schema([column for column in PREDICTION_SCHEMA if column.name not in IMAGE_COLUMNS])
 )
 """Columns of a predictions file: `PREDICTION_SCHEMA` without the pictures."""
 
@@ -37,7 +37,7 @@ _INTERRUPTED = "interrupted"
 _ROW_GROUP_BYTES = 32 << 20
 _ROW_GROUP_ROWS = 65_536
 _SURROGATES = re.compile("[\ud800-\udfff]")
-_FROM_RECORD = [name for name in SCHEMA.names if name not in PICTURE_COLUMNS and name != "prediction"]
+_FROM_RECORD = [name for name in SCHEMA.names if name not in IMAGE_COLUMNS and name != "prediction"]
 
 
 class PredictionWriter:

@@ -93,16 +93,16 @@ def open_protocol(spec: str) -> Playing:
     return Playing(spec, protocol, parameters)
 
 
-def require_response_text(reply: Reply | None, number: int) -> str:
+def require_response_text(response: Reply | None, number: int) -> str:
     """Give the text of a reply that must be there.
 
     Args:
-        reply: The reply, None where the round has no such copy.
+        response: The reply, None where the round has no such copy.
         number: The round, from 0, for the message.
 
     Raises:
         RowError: There is none.
     """
-    if reply is None or reply.text is None:
+    if response is None or response.text is None:
         raise RowError("history.missing", "round", f"round {number} of the dialog has no reply, so this one waits.")
-    return reply.text
+    return response.text

@@ -25,16 +25,16 @@ from msgspec.structs import asdict, replace
 from mmconvert._version import __version__
 from mmconvert.core.errors import Error
 from mmconvert.core.progress import Advance
-from mmconvert.core.record import PICTURE_COLUMNS, SCHEMA, Part, Record, Turn, from_arrow
+from mmconvert.core.record import IMAGE_COLUMNS, SCHEMA, Part, Record, Turn, from_arrow
 from mmconvert.dataset.dataset import Dataset
 from mmscore.infer.backend import GENERATE, LIKELIHOOD, Backend, Batching, Generation, Streaming, Wary, identify_file
-from mmscore.infer.dialogs import COLUMNS, ROW, RunConversations
-from mmscore.infer.first_picture import keep_first_image
+from mmscore.infer.conversations import COLUMNS, ROW, RunConversations
+from mmscore.infer.first_image import keep_first_image
 from mmscore.infer.ledger import CONTENT, ELSEWHERE, UNASKED, Ledger, Summary, refuse_record
 from mmscore.infer.options import PredictOptions
 from mmscore.infer.predictions_file import PredictionWriter
 from mmscore.infer.protocol import Playing, open_protocol
-from mmscore.infer.several_replies import build_response_keys, repeat_records, repeat_rows
+from mmscore.infer.repeats import build_response_keys, repeat_records, repeat_rows
 from mmscore.llm.response_cache import FAILED, OK, Answer, AnswerStore
 
 Answered = Generator[tuple[pa.RecordBatch, Sequence[Answer]]]
@@ -123,7 +123,7 @@ class _Waiting:
         self._rows: deque[_Rows] = deque()
 
     def add(self, read: Read, ledger: Ledger) -> _Rows:
-        dropped = [name for name in PICTURE_COLUMNS if name in read.rows.schema.names]
+        dropped = [name for name in IMAGE_COLUMNS if name in read.rows.schema.names]
         rows = _Rows(read.rows.drop_columns(dropped), read.keys, ledger.look_up(read.known, read.keys))
         self._rows.append(rows)
         return rows
@@ -180,8 +180,8 @@ def _answer_streaming(reads: Iterator[Read], backend: Streaming, ledger: Ledger,
                     backend.proven = ledger.answered
                 yield question.record
 
-    with contextlib.closing(drawn()) as asked, contextlib.closing(backend.stream(asked)) as replies:
-        for group in replies:
+    with contextlib.closing(drawn()) as asked, contextlib.closing(backend.stream(asked)) as responses:
+        for group in responses:
             if not all(position in under_way for position, _ in group):
                 raise Error(f"backend {backend.name}: answered a row that it was not asked, or one twice.")
             _keep([under_way.pop(position) for position, _ in group], [answer for _, answer in group], ledger)
@@ -201,10 +201,10 @@ def _answer_groups(reads: Iterator[Read], backend: Backend, ledger: Ledger, wait
         contextlib.closing(_form_groups(reads, backend, ledger, waiting)) as groups,
         contextlib.closing(_answer_batches(groups, backend)) as replied,
     ):
-        for questions, replies in replied:
-            if len(replies) != len(questions):
-                raise Error(f"backend {backend.name}: gave {len(replies)} answers for {len(questions)} rows.")
-            _keep(questions, replies, ledger)
+        for questions, responses in replied:
+            if len(responses) != len(questions):
+                raise Error(f"backend {backend.name}: gave {len(responses)} answers for {len(questions)} rows.")
+            _keep(questions, responses, ledger)
             yield
 
 
@@ -463,7 +463,7 @@ def _read_batches(job: Job, columns: Sequence[str] = _COLUMNS) -> Iterator[pa.Re
     for batch in job.dataset.batches(columns):
         if left <= 0:
             return
-        missing = set(columns) - set(batch.schema.names) - set(PICTURE_COLUMNS)
+        missing = set(columns) - set(batch.schema.names) - set(IMAGE_COLUMNS)
         if missing:
             raise Error(f"{job.dataset.path}: is no dataset of ours, it lacks {', '.join(sorted(missing))}.")
         if "images" not in batch.schema.names and "image_info" in batch.schema.names:
@@ -490,14 +490,14 @@ def _read(job: Job, ledger: Ledger) -> Iterator[Read]:
         yield Read(repeat_rows(batch, job.n), records, keys, [_refuse_record(record, job) for record in records])
 
 
-def _read_round(job: Job, ledger: Ledger, dialogs: RunConversations, number: int) -> Iterator[Read]:
+def _read_round(job: Job, ledger: Ledger, conversations: RunConversations, number: int) -> Iterator[Read]:
     """Read the rows of one round of all dialogs, with what was said before."""
     start = 0
     for batch in _read_batches(job):
-        rows, start = dialogs.select_round(batch, start, number), start + batch.num_rows
+        rows, start = conversations.select_round(batch, start, number), start + batch.num_rows
         if rows.num_rows:
             records = repeat_records([_prepare_record(record, job) for record in from_arrow(rows)], job.n)
-            pairs = [dialogs.prepare(record) for record in records]
+            pairs = [conversations.prepare(record) for record in records]
             keys = [ledger.key(record) for record, _ in pairs]
             known = [reason or _refuse_record(record, job) for record, reason in pairs]
             yield Read(repeat_rows(rows, job.n), [record for record, _ in pairs], keys, known)
@@ -530,22 +530,22 @@ def _answer_rounds(job: Job, playing: Playing, ledger: Ledger) -> Answered:
 
 def _play(job: Job, playing: Playing, ledger: Ledger, answers: defaultdict[int, list[Answer]]) -> None:
     """Answer round after round, into the answers by the row's number in the dataset."""
-    dialogs = RunConversations(playing, _read_batches(job, COLUMNS), chosen=job.method == LIKELIHOOD)
+    conversations = RunConversations(playing, _read_batches(job, COLUMNS), chosen=job.method == LIKELIHOOD)
     total = 0
-    for number, count in dialogs.rows.items():
+    for number, count in conversations.rows.items():
         total += count * job.n
         with contextlib.closing(
-            answer_rows(_read_round(job, ledger, dialogs, number), job.backend, ledger, total)
+            answer_rows(_read_round(job, ledger, conversations, number), job.backend, ledger, total)
         ) as round_rows:
             for rows, found in round_rows:
                 for row, answer in zip(rows[ROW].to_pylist(), found, strict=True):
                     answers[row].append(answer)
-                dialogs.add_answers(rows, found)
+                conversations.add_answers(rows, found)
 
 
 def _write_all_rows(job: Job, answers: Mapping[int, Sequence[Answer]]) -> Answered:
     start = 0
-    for batch in _read_batches(job, [name for name in _COLUMNS if name not in PICTURE_COLUMNS]):
+    for batch in _read_batches(job, [name for name in _COLUMNS if name not in IMAGE_COLUMNS]):
         numbers, start = range(start, start + batch.num_rows), start + batch.num_rows
         found = [[*answers.get(number, ()), *[UNASKED] * job.n][: job.n] for number in numbers]
         yield repeat_rows(batch, job.n), [answer for row in found for answer in row]

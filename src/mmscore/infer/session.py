@@ -12,7 +12,7 @@ from mmconvert.core.progress import print_message, show_progress
 from mmconvert.dataset.dataset import Dataset, open_dataset
 from mmconvert.dataset.publish import send_file
 from mmconvert.storage.atomic import require_apart
-from mmconvert.storage.object_store import find_local, is_url, read_file_name, stands
+from mmconvert.storage.object_store import exists, find_local, is_url, read_file_name
 from mmscore.infer import runner
 from mmscore.infer.adapter import adapt
 from mmscore.infer.backend import Backend
@@ -53,7 +53,7 @@ def predict(
     else:
         url, copy = str(output), build_local_path(str(output))
         require_apart([url], [str(dataset)])
-        if stands(url) and not (options.resume or options.restart or options.share):
+        if exists(url) and not (options.resume or options.restart or options.share):
             raise UsageError(f"{url}: {_STANDS}")
         resumed = replace(options, resume=options.resume or not (options.restart or options.share))
         summary = predict_here(find_local(dataset), copy, resumed, backend, quiet=quiet)

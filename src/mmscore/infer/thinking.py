@@ -27,5 +27,5 @@ def split_thinking(text: str, *, opened: bool = False) -> tuple[str | None, str]
         start = start.removeprefix(OPEN)
     elif not opened:
         return None, text
-    thinking, _, reply = start.partition(CLOSE)
-    return thinking.strip(), reply.lstrip()
+    thinking, _, response = start.partition(CLOSE)
+    return thinking.strip(), response.lstrip()

@@ -10,7 +10,7 @@ from PIL import Image as Picture
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import Record
 from mmscore.infer.backend import RAW
-from mmscore.infer.pictures import decode_image
+from mmscore.infer.images import decode_image
 from mmscore.llm.response_cache import Answer, failed
 
 _MARK = "\u2042"
@@ -149,12 +149,12 @@ class Prompts:
     def _find_image_text(self, texts: Sequence[str]) -> str:
         """Find what stands for a picture in a finished text: as the model's own template writes it, if it has one."""
         if getattr(self._processor, "chat_template", None) is not None:
-            with_picture, without = (
+            with_image, without = (
                 self._processor.apply_chat_template([{"role": "user", "content": content}])
                 for content in ([_build_image_part(), _build_text_part(_MARK)], [_build_text_part(_MARK)])
             )
-            start = next(i for i, (one, other) in enumerate(zip(with_picture, without, strict=False)) if one != other)
-            return str(with_picture[start : start + len(with_picture) - len(without)]).strip()
+            start = next(i for i, (one, other) in enumerate(zip(with_image, without, strict=False)) if one != other)
+            return str(with_image[start : start + len(with_image) - len(without)]).strip()
         # Processors of models without turns put pictures first on their own, or want the placeholder.
         self._template = _RAW_TEMPLATE.replace("PLACEHOLDER", "")
         return (

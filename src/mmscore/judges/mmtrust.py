@@ -31,19 +31,21 @@ class _UnansweredError(Exception):
         self.question = question
 
 
-def _decide_step(case: Case, replies: Sequence[str]) -> Step:
+def _decide_step(case: Case, responses: Sequence[str]) -> Step:
     if case.scores:
         return LEAVE
     chains = read_chains(case.options) if CHAINS in case.options else find_task(case.item.dataset).chains
     configs = [_add_prompt(chain, case.wording) for chain in chains]
     try:
         # Parsed and scores walk the chain once each, and each from the first reply on.
-        parsed = read_parsed(build_chains(configs, _build_replaying_context(replies, case), case.version)[0], case.item)
+        parsed = read_parsed(
+            build_chains(configs, _build_replaying_context(responses, case), case.version)[0], case.item
+        )
         if parsed.value is None:
             return NoVerdict("the judge's reply holds nothing that the next rule reads")
         return Verdict(
             parsed,
-            list_outputs(build_chains(configs, _build_replaying_context(replies, case), case.version), case.item),
+            list_outputs(build_chains(configs, _build_replaying_context(responses, case), case.version), case.item),
         )
     except _UnansweredError as asked:
         return asked.question
@@ -51,12 +53,12 @@ def _decide_step(case: Case, replies: Sequence[str]) -> Step:
         return NoVerdict(f"{error.field}: {error.message}")
 
 
-def _build_replaying_context(replies: Sequence[str], case: Case) -> EvaluatorContext:
-    following = iter(replies)
+def _build_replaying_context(responses: Sequence[str], case: Case) -> EvaluatorContext:
+    following = iter(responses)
 
     def ask(model: str, prompt: str, generation: Mapping[str, Any]) -> str:
-        for reply in following:
-            return reply
+        for response in following:
+            return response
         raise _UnansweredError(JudgeQuestion(prompt, _build_options(generation)))
 
     return add_classifiers(EvaluatorContext(ask=ask, shown=fence_text), case.options)
@@ -68,11 +70,11 @@ def _build_options(generation: Mapping[str, Any]) -> dict[str, Any]:
     return {} if tokens is None else {"max_tokens": tokens}
 
 
-def _add_prompt(chain: Config, wording: str | None) -> Config:
-    if wording is None:
+def _add_prompt(chain: Config, prompt: str | None) -> Config:
+    if prompt is None:
         return chain
     return {
-        name: {**settings, TEMPLATE: wording} if TEMPLATE in settings else settings for name, settings in chain.items()
+        name: {**settings, TEMPLATE: prompt} if TEMPLATE in settings else settings for name, settings in chain.items()
     }
 
 

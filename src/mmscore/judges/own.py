@@ -37,7 +37,7 @@ CREDIT = {"correct": 1.0, "incorrect": 0.0}
 
 REASONING = re.compile(r"\A\s*<think>.*?</think>", re.DOTALL)
 
-WORDING = """\
+PROMPT = """\
 You grade answers to questions about pictures. You do not see the picture: the reference tells what it shows.
 
 {question}
@@ -55,14 +55,14 @@ Reply with one JSON object and nothing else: {"reason": "one short sentence", "v
 is "correct" or "incorrect"."""
 
 
-def _decide_step(case: Case, replies: Sequence[str]) -> Step:
+def _decide_step(case: Case, responses: Sequence[str]) -> Step:
     references = _list_references(case.item)
     settled = case.strategy == LLM_RECALL and case.scores.get(SCORE) == 1
     if settled or not references:
         return LEAVE
-    if not replies:
+    if not responses:
         return JudgeQuestion(_build_prompt(case, references))
-    verdict = _read_verdict(replies[-1])
+    verdict = _read_verdict(responses[-1])
     if verdict not in CREDIT:
         return NoVerdict("the reply is not one JSON object with a verdict")
     # Numbers that treat unparsed rows otherwise treat a judged row alike.
@@ -85,16 +85,16 @@ def _build_prompt(case: Case, references: Sequence[str]) -> str:
         "reference": fence_text("\n".join(references), "reference"),
         "answer": fence_text(item.prediction),
     }
-    return fill_prompt(case.wording or WORDING, values)
+    return fill_prompt(case.wording or PROMPT, values)
 
 
-def _read_verdict(reply: str) -> str:
+def _read_verdict(response: str) -> str:
     """Read the one verdict of a reply; "" for none, or more than one.
 
     A reasoning block in front is passed over, to its first end: what a quoted answer forges behind
     such an end stands beside the judge's own verdict, and two are none.
     """
-    objects = list(json_objects(REASONING.sub("", reply, count=1)))
+    objects = list(json_objects(REASONING.sub("", response, count=1)))
     if len(objects) != 1:
         return ""
     try:

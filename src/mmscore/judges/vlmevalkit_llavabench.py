@@ -13,7 +13,7 @@ from collections.abc import Sequence
 
 from mmscore.core.judge import Case, Judge, JudgeQuestion, NoVerdict, Step, Verdict
 from mmscore.kits.vlmevalkit.judge_prompts import build_llavabench_prompt
-from mmscore.kits.vlmevalkit.judge_replies import GENERATION
+from mmscore.kits.vlmevalkit.judge_responses import GENERATION
 from mmscore.kits.vlmevalkit.llavabench import TEMPERATURE, parse_pair, read_reference_facts
 from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS
 
@@ -22,9 +22,9 @@ SWAP = "position_swap"
 SLOTS = ("caption", "question", "reference", "prediction")
 
 
-def _decide_step(case: Case, replies: Sequence[str]) -> Step:
+def _decide_step(case: Case, responses: Sequence[str]) -> Step:
     asked = JUDGE.least(case.strategy)
-    pairs = [parse_pair(reply) for reply in replies]
+    pairs = [parse_pair(response) for response in responses]
     if None in pairs:
         return NoVerdict("its first line is not two numbers from 1 to 10")
     if len(pairs) < asked:

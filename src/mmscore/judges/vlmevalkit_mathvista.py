@@ -12,17 +12,17 @@ from collections.abc import Sequence
 from mmscore.core.judge import JUDGED, LEAVE, Case, Judge, JudgeQuestion, Step, Verdict
 from mmscore.core.parsed import Parsed
 from mmscore.kits.vlmevalkit.judge_prompts import build_mathvista_prompt
-from mmscore.kits.vlmevalkit.judge_replies import GENERATION
+from mmscore.kits.vlmevalkit.judge_responses import GENERATION
 from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS
 
 UNREAD = "unread"
 
 
-def _decide_step(case: Case, replies: Sequence[str]) -> Step:
+def _decide_step(case: Case, responses: Sequence[str]) -> Step:
     if case.parsed.value is not None:
         return LEAVE
-    if replies:
-        return Verdict(Parsed(replies[-1], JUDGED))
+    if responses:
+        return Verdict(Parsed(responses[-1], JUDGED))
     return JudgeQuestion(build_mathvista_prompt(case.wording, case.item.question or "", case.item.prediction))
 
 

@@ -12,22 +12,22 @@ from collections.abc import Sequence
 
 from mmscore.core.judge import Case, Judge, JudgeQuestion, NoVerdict, Step, Verdict
 from mmscore.kits.vlmevalkit.judge_prompts import build_mmvet_prompt
-from mmscore.kits.vlmevalkit.judge_replies import GENERATION, STEP, TRIES
+from mmscore.kits.vlmevalkit.judge_responses import GENERATION, STEP, TRIES
 from mmscore.kits.vlmevalkit.mmvet import grade
 from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS, read_answer_cell
 
 LLM = "llm"
 
 
-def _decide_step(case: Case, replies: Sequence[str]) -> Step:
-    graded = grade(replies)
+def _decide_step(case: Case, responses: Sequence[str]) -> Step:
+    graded = grade(responses)
     if graded is None:
         prompt = build_mmvet_prompt(
             case.wording, case.item.question or "", read_answer_cell(case.item), case.item.prediction
         )
-        return JudgeQuestion(prompt, {"temperature": STEP * len(replies)})
+        return JudgeQuestion(prompt, {"temperature": STEP * len(responses)})
     if graded.score is None or math.isnan(graded.score):
-        return NoVerdict(f"{len(replies)} replies without a number from 0 to 1")
+        return NoVerdict(f"{len(responses)} replies without a number from 0 to 1")
     return Verdict(scores={"score": graded.score})
 
 

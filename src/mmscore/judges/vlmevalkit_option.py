@@ -15,19 +15,19 @@ from mmscore.core.judge import JUDGED, LEAVE, Case, Judge, JudgeQuestion, NoVerd
 from mmscore.core.parsed import Parsed
 from mmscore.kits.vlmevalkit.choices import COLUMNS, VERSIONS, list_options
 from mmscore.kits.vlmevalkit.judge_prompts import build_option_prompt
-from mmscore.kits.vlmevalkit.judge_replies import GENERATION, OPTION_TRIES, infer_judged_option
+from mmscore.kits.vlmevalkit.judge_responses import GENERATION, OPTION_TRIES, infer_judged_option
 from mmscore.kits.vlmevalkit.rows import JUDGED_KIT
 
 UNREAD = "unread"
 SLOTS = ("question", "options", "prediction")
 
 
-def _decide_step(case: Case, replies: Sequence[str]) -> Step:
+def _decide_step(case: Case, responses: Sequence[str]) -> Step:
     if case.parsed.value is not None:
         return LEAVE
     item, options = case.item, list_options(case.item)
     try:
-        judged = infer_judged_option(item.prediction, options, replies, case.version)  # type: ignore[arg-type]
+        judged = infer_judged_option(item.prediction, options, responses, case.version)  # type: ignore[arg-type]
     except RowError as error:
         return NoVerdict(error.message)
     if judged is None:

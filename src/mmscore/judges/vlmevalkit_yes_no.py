@@ -12,7 +12,7 @@ from collections.abc import Sequence
 from mmscore.core.judge import JUDGED, LEAVE, Case, Judge, JudgeQuestion, NoVerdict, Step, Verdict
 from mmscore.core.parsed import Parsed
 from mmscore.kits.vlmevalkit.judge_prompts import build_yes_no_prompt
-from mmscore.kits.vlmevalkit.judge_replies import GENERATION, STEP, TRIES, read_judged_yes_no
+from mmscore.kits.vlmevalkit.judge_responses import GENERATION, STEP, TRIES, read_judged_yes_no
 from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS
 from mmscore.kits.vlmevalkit.yes_no import COLUMNS
 from mmscore.metrics.vlmevalkit_yes_no import UNKNOWN
@@ -21,16 +21,16 @@ UNREAD = "unread"
 SLOTS = ("question", "prediction")
 
 
-def _decide_step(case: Case, replies: Sequence[str]) -> Step:
+def _decide_step(case: Case, responses: Sequence[str]) -> Step:
     if case.parsed.value is not None:
         return LEAVE
-    parsed = read_judged_yes_no(replies)
+    parsed = read_judged_yes_no(responses)
     if parsed is None:
         prompt = build_yes_no_prompt(case.wording, case.item.question or "", case.item.prediction)
-        return JudgeQuestion(prompt, {"temperature": STEP * len(replies)})
+        return JudgeQuestion(prompt, {"temperature": STEP * len(responses)})
     if parsed.value is not None:
         return Verdict(Parsed(parsed.value, JUDGED))
-    if any(reply.strip().strip(".").lower() == UNKNOWN.lower() for reply in replies):
+    if any(response.strip().strip(".").lower() == UNKNOWN.lower() for response in responses):
         return Verdict()
     return NoVerdict(f"{TRIES} replies that are none of Yes, No, {UNKNOWN}")
 

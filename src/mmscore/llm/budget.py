@@ -11,7 +11,7 @@ import msgspec
 from mmconvert.core.errors import Error, UsageError, show
 from mmscore.llm.response_cache import Answer
 
-_TOKENS_A_PICTURE = 1000
+_TOKENS_A_IMAGE = 1000
 
 
 class CapReachedError(Error):
@@ -182,7 +182,7 @@ def estimate_most_tokens(messages: Sequence[Mapping[str, Any]], generation: Mapp
 
 
 def _estimate_part_tokens(part: Mapping[str, Any]) -> int:
-    return estimate_tokens(str(part.get("text") or "")) if part.get("type") == "text" else _TOKENS_A_PICTURE
+    return estimate_tokens(str(part.get("text") or "")) if part.get("type") == "text" else _TOKENS_A_IMAGE
 
 
 def estimate_tokens(text: str) -> int:

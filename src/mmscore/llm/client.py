@@ -46,7 +46,7 @@ class Fault(msgspec.Struct, frozen=True):
     again: bool = False
 
 
-def read_replies(data: bytes) -> list[Answer] | Fault:
+def read_responses(data: bytes) -> list[Answer] | Fault:
     """Read the body of a call that the service calls a success.
 
     Args:
@@ -191,7 +191,7 @@ _SAME_CAUSE = 3
 
 _LONGEST_PAUSE = 300.0
 _LONGEST_WAIT = 8.0
-_LARGEST_REPLY = 4 * 1024 * 1024
+_LARGEST_RESPONSE = 4 * 1024 * 1024
 _MOST_TOKENS = 2**31 - 1
 _SHOWN = 200
 
@@ -485,9 +485,9 @@ class Chat:
         except httpx2.HTTPError as error:
             return Fault(self._hide_key(f"{type(error).__name__}: {take_first_line(error)}"), again=True)
         if data is None:
-            return Fault(f"the reply is larger than {_LARGEST_REPLY // 2**20} MiB")
+            return Fault(f"the reply is larger than {_LARGEST_RESPONSE // 2**20} MiB")
         if response.status_code == httpx2.codes.OK:
-            found = read_replies(data)
+            found = read_responses(data)
             return replace(found, reason=self._hide_key(found.reason)) if isinstance(found, Fault) else found
         return self._read_refusal(response, data)
 
@@ -499,7 +499,7 @@ class Chat:
             data = bytearray()
             async for piece in response.aiter_bytes():
                 data += piece
-                if len(data) > _LARGEST_REPLY:
+                if len(data) > _LARGEST_RESPONSE:
                     return response, None
             return response, bytes(data)
 

@@ -33,13 +33,13 @@ def lmms_ocrbench(prediction: str, references: object, *, formula: bool = False)
         (True, True)
     """
     spelled = _remove_blanks if formula else _lower_text
-    reply = spelled(prediction)
+    response = spelled(prediction)
     for reference in (
         references if isinstance(references, Sequence) and not isinstance(references, str) else [references]
     ):
         if not isinstance(reference, str):
             raise RowError("answer.type", "answer", f"every reference must be a text {show(reference)}. Quote it.")
-        if spelled(reference) in reply:
+        if spelled(reference) in response:
             return True
     return False
 

@@ -42,11 +42,11 @@ def vlmevalkit_ocrbench(prediction: str, references: Sequence[object], category:
         True
     """
     spelled = _remove_blanks if category == MATHEMATICS else _lower_text
-    reply = spelled(prediction)
+    response = spelled(prediction)
     for reference in references:
         if not isinstance(reference, str):
             raise RowError("answer.type", "answer", f"every reference must be a text {show(reference)}. Quote it.")
-        if spelled(reference) in reply:
+        if spelled(reference) in response:
             return True
     return False
 

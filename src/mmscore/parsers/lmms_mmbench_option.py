@@ -7,7 +7,7 @@ from mmscore.core.parsed import UNPARSED, Parsed
 # Source: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/mmbench/mmbench_evals.py
 LETTERS = "ABCDE"
 FORMS = ("{}.", "{},", "{}:", "{})", "{}).", "({})", "({}).", ":{}", ":{},", ":{}.", ":{})", ":{}).")
-LONG_REPLY = 3
+LONG_RESPONSE = 3
 """In a reply of more words a lone A is taken for an article."""
 
 
@@ -47,7 +47,7 @@ def _find_letter(text: str, words: Sequence[str]) -> Parsed | None:
     for form in ("{}", *FORMS):
         found = [letter for letter in LETTERS if form.format(letter) in words]
         if len(found) == 1:
-            if form == "{}" and "A" in words and len(words) > LONG_REPLY:
+            if form == "{}" and "A" in words and len(words) > LONG_RESPONSE:
                 return None
             start = text.find(form.format(found[0])) + form.index("{}")
             return Parsed(found[0], "letter token", (start, start + 1))

@@ -113,14 +113,14 @@ def own_choice(text: str, options: Sequence[str | None], *, multiple: bool = Fal
         >>> own_choice("Answer: A and C", ["cat", "dog", "fox"], multiple=True).value
         'AC'
     """
-    reply, offset = skip_thinking(text)
-    reply = reply.translate(FULL_WIDTH)
+    response, offset = skip_thinking(text)
+    response = response.translate(FULL_WIDTH)
     texts = {x: t.translate(FULL_WIDTH) for x, t in zip(ascii_uppercase, options, strict=False) if t is not None}
     if not texts:
         return UNPARSED
     patterns = _build_patterns("".join(texts), multiple)
     for rule in RULES:
-        parsed = rule(reply, texts, patterns)
+        parsed = rule(response, texts, patterns)
         if parsed is not None:
             return _shift_span(parsed, offset)
     return UNPARSED
@@ -170,10 +170,10 @@ def _join_found(found: Sequence[Parsed], patterns: Patterns) -> Parsed | None:
     return Parsed("".join(letters), found[0].how, (spans[0][0], spans[-1][1]))
 
 
-def _run(reply: str, first: re.Match[str], patterns: Patterns, how: str) -> tuple[Parsed, int]:
+def _run(response: str, first: re.Match[str], patterns: Patterns, how: str) -> tuple[Parsed, int]:
     """Read the letters joined to a first one; several where one is wanted are `UNPARSED`."""
     found, end = [_build_parsed(first, how)], first.end()
-    while more := patterns.more.match(reply, end):
+    while more := patterns.more.match(response, end):
         found.append(_build_parsed(more, how))
         end = more.end()
     several = len(found) > 1 and not patterns.multiple
@@ -182,11 +182,11 @@ def _run(reply: str, first: re.Match[str], patterns: Patterns, how: str) -> tupl
     return UNPARSED if several else Parsed(letters, how, (spans[0][0], spans[-1][1])), end
 
 
-def _find_boxed(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
-    box = find_last_box(reply)
+def _find_boxed(response: str, texts: Texts, patterns: Patterns) -> Parsed | None:
+    box = find_last_box(response)
     if box is None:
         return None
-    content = reply[slice(*box)]
+    content = response[slice(*box)]
     found = patterns.head.match(content)
     if found:
         return _shift_span(_run(content, found, patterns, "boxed")[0], box[0])
@@ -194,26 +194,26 @@ def _find_boxed(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
     return Parsed(equal[0], "boxed", box) if len(equal) == 1 else None
 
 
-def _find_bare_letter(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
-    if found := patterns.bare.fullmatch(reply):
+def _find_bare_letter(response: str, texts: Texts, patterns: Patterns) -> Parsed | None:
+    if found := patterns.bare.fullmatch(response):
         return _build_parsed(found, "bare letter")
-    if patterns.multiple and (found := patterns.head.match(reply)):
-        parsed, end = _run(reply, found, patterns, "bare letter")
-        if ENDING.fullmatch(reply, end):
+    if patterns.multiple and (found := patterns.head.match(response)):
+        parsed, end = _run(response, found, patterns, "bare letter")
+        if ENDING.fullmatch(response, end):
             return parsed
-    start = reply.rstrip().rfind("\n") + 1
-    found = patterns.bare.fullmatch(reply, start) if start else None
+    start = response.rstrip().rfind("\n") + 1
+    found = patterns.bare.fullmatch(response, start) if start else None
     if found is None:
         return None
-    others = {other[1].upper() for line in reply[:start].split("\n") if (other := patterns.bare.fullmatch(line))}
+    others = {other[1].upper() for line in response[:start].split("\n") if (other := patterns.bare.fullmatch(line))}
     return _build_parsed(found, "bare letter") if others <= {found[1].upper()} else None
 
 
-def _find_whole_option_text(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
-    equal = _find_equal_options(reply, texts)
+def _find_whole_option_text(response: str, texts: Texts, patterns: Patterns) -> Parsed | None:
+    equal = _find_equal_options(response, texts)
     if len(equal) != 1:
         return None
-    return Parsed(equal[0], "whole option text", (len(reply) - len(reply.lstrip()), len(reply.rstrip())))
+    return Parsed(equal[0], "whole option text", (len(response) - len(response.lstrip()), len(response.rstrip())))
 
 
 def _find_equal_options(content: str, texts: Texts) -> list[str]:
@@ -225,15 +225,15 @@ def _normalize(text: str) -> str:
     return " ".join(text.casefold().strip(EDGES).split())
 
 
-def _find_marked(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
-    for place in list_answer_positions(reply):
-        found = patterns.head.match(reply, place)
-        parsed = UNPARSED if found is None else _run(reply, found, patterns, "answer marker")[0]
+def _find_marked(response: str, texts: Texts, patterns: Patterns) -> Parsed | None:
+    for place in list_answer_positions(response):
+        found = patterns.head.match(response, place)
+        parsed = UNPARSED if found is None else _run(response, found, patterns, "answer marker")[0]
         if found is not None and len(parsed.value or "") != 1:
             return parsed
         # "The answer is A dog" names the dog, not the letter.
-        if found is None or _is_word(reply, found.start(found.lastindex or 0)):
-            named = _find_text_at(reply, place, texts)
+        if found is None or _is_word(response, found.start(found.lastindex or 0)):
+            named = _find_text_at(response, place, texts)
             if named is not None:
                 return named
         if found is not None:
@@ -241,14 +241,14 @@ def _find_marked(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
     return None
 
 
-def _find_text_at(reply: str, place: int, texts: Texts) -> Parsed | None:
+def _find_text_at(response: str, place: int, texts: Texts) -> Parsed | None:
     """Look for one option's text right at a place, an article before it allowed; the longest wins."""
-    lead = LEAD.match(reply, place)
+    lead = LEAD.match(response, place)
     starts = {lead.start(1), lead.end()} if lead else {place}
     found = [
         (start - end, letter, (start, end))
         for letter, text in texts.items()
-        for start, end in _find_positions(text, reply[: max(starts) + len(text) + 1], place)
+        for start, end in _find_positions(text, response[: max(starts) + len(text) + 1], place)
         if start in starts
     ]
     if not found or sum(length == min(found)[0] for length, _, _ in found) > 1:
@@ -257,83 +257,85 @@ def _find_text_at(reply: str, place: int, texts: Texts) -> Parsed | None:
     return Parsed(letter, "answer marker", span)
 
 
-def _find_not_but(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
-    found = [*patterns.not_but.finditer(reply)]
+def _find_not_but(response: str, texts: Texts, patterns: Patterns) -> Parsed | None:
+    found = [*patterns.not_but.finditer(response)]
     return _build_parsed(found[-1], "not but") if found else None
 
 
-def _find_bold(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
+def _find_bold(response: str, texts: Texts, patterns: Patterns) -> Parsed | None:
     found = [
         _shift_span(_build_parsed(item, "bold"), piece.start(piece.lastindex or 0))
-        for piece in BOLD.finditer(reply)
+        for piece in BOLD.finditer(response)
         if (item := patterns.item.match(piece[piece.lastindex or 0]))
     ]
     return _join_found(found, patterns)
 
 
-def _find_leading_letter(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
-    items = [*patterns.item.finditer(reply)]
-    if not items or reply[: items[0].start()].strip():
+def _find_leading_letter(response: str, texts: Texts, patterns: Patterns) -> Parsed | None:
+    items = [*patterns.item.finditer(response)]
+    if not items or response[: items[0].start()].strip():
         return None
     return _join_found([_build_parsed(found, "leading letter") for found in items], patterns)
 
 
-def _find_refusal(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
-    found = REFUSAL.search(reply)
+def _find_refusal(response: str, texts: Texts, patterns: Patterns) -> Parsed | None:
+    found = REFUSAL.search(response)
     if found is None or any(found[0].lower() in text.lower() for text in texts.values()):
         return None
     return UNPARSED
 
 
-def _find_bracketed_letter(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
-    return _take_only(patterns.bracketed.finditer(reply), reply, patterns, "bracketed letter")
+def _find_bracketed_letter(response: str, texts: Texts, patterns: Patterns) -> Parsed | None:
+    return _take_only(patterns.bracketed.finditer(response), response, patterns, "bracketed letter")
 
 
-def _find_lone_letter(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
-    inside = [span for text in texts.values() if patterns.alone.search(text) for span in _find_positions(text, reply)]
+def _find_lone_letter(response: str, texts: Texts, patterns: Patterns) -> Parsed | None:
+    inside = [
+        span for text in texts.values() if patterns.alone.search(text) for span in _find_positions(text, response)
+    ]
     letters = (
         found
-        for found in patterns.alone.finditer(reply)
-        if not _is_word(reply, found.start()) and not any(start <= found.start() < end for start, end in inside)
+        for found in patterns.alone.finditer(response)
+        if not _is_word(response, found.start()) and not any(start <= found.start() < end for start, end in inside)
     )
-    return _take_only(letters, reply, patterns, "lone letter")
+    return _take_only(letters, response, patterns, "lone letter")
 
 
-def _is_word(reply: str, position: int) -> bool:
+def _is_word(response: str, position: int) -> bool:
     """Tell the article A and the pronoun I, at a position, from letters of options."""
-    if reply[position] not in "AI" or not SMALL_WORD.match(reply, position + 1):
+    if response[position] not in "AI" or not SMALL_WORD.match(response, position + 1):
         return False
-    return not AFTER_LETTER.match(reply, position + 1)
+    return not AFTER_LETTER.match(response, position + 1)
 
 
-def _take_only(letters: Iterator[re.Match[str]], reply: str, patterns: Patterns, how: str) -> Parsed | None:
+def _take_only(letters: Iterator[re.Match[str]], response: str, patterns: Patterns, how: str) -> Parsed | None:
     """Take the letter that all matches agree on, those behind a negation left out."""
-    kept = [_build_parsed(found, how) for found in letters if not _is_negated(reply, found.start())]
+    kept = [_build_parsed(found, how) for found in letters if not _is_negated(response, found.start())]
     return _join_found(kept, patterns)
 
 
-def _is_negated(reply: str, position: int) -> bool:
-    return NEGATION.search(reply[max(0, position - CONTEXT) : position]) is not None
+def _is_negated(response: str, position: int) -> bool:
+    return NEGATION.search(response[max(0, position - CONTEXT) : position]) is not None
 
 
-def _find_option_text(reply: str, texts: Texts, patterns: Patterns) -> Parsed | None:
+def _find_option_text(response: str, texts: Texts, patterns: Patterns) -> Parsed | None:
     """Take the only option whose text is contained; a text inside a longer option's text does not count."""
     longer: list[Span] = []
     named: dict[str, Span] = {}
     for letter, text in sorted(texts.items(), key=lambda item: -len(item[1])):
-        spans = _find_positions(text, reply)
+        spans = _find_positions(text, response)
         for span in spans:
             inside = any(start <= span[0] and span[1] <= end and (start, end) != span for start, end in longer)
-            if not inside and not _is_negated(reply, span[0]):
+            if not inside and not _is_negated(response, span[0]):
                 named[letter] = span
         longer += spans
     in_order = sorted(named.items(), key=lambda item: item[1])
     return _join_found([Parsed(letter, "option text", span) for letter, span in in_order], patterns)
 
 
-def _find_positions(text: str, reply: str, start: int = 0) -> list[Span]:
+def _find_positions(text: str, response: str, start: int = 0) -> list[Span]:
     """Find an option's text in a reply as whole words, case ignored."""
-    wanted, lowered = _lower_text(text.strip(EDGES)), _lower_text(reply)
+    wanted, lowered = _lower_text(text.strip(EDGES)), _lower_text(response)
     found = []
     position = lowered.find(wanted, start) if wanted else -1
     while position >= 0:

@@ -60,75 +60,75 @@ def own_short_answer(text: str) -> Parsed:
         >>> own_short_answer(r"so \boxed{\frac{1}{2}}").value, own_short_answer("答案：红色。").value
         ('\\frac{1}{2}', '红色')
     """
-    reply, offset = skip_thinking(text)
+    response, offset = skip_thinking(text)
     for how, rule in RULES:
-        span = rule(reply)
-        if span is not None and (trimmed := _trim_marks(reply, span)) is not None:
+        span = rule(response)
+        if span is not None and (trimmed := _trim_marks(response, span)) is not None:
             start, end = trimmed
-            return Parsed(reply[start:end], how, (start + offset, end + offset))
+            return Parsed(response[start:end], how, (start + offset, end + offset))
     return UNPARSED
 
 
-def _trim_marks(reply: str, span: Span) -> Span | None:
+def _trim_marks(response: str, span: Span) -> Span | None:
     """Take the marks off both ends; a dollar sign before a number is money and stays."""
     start, end = span
-    while start < end and (reply[start] in BEFORE or reply[start].isspace()):
+    while start < end and (response[start] in BEFORE or response[start].isspace()):
         start += 1
-    while start < end and (reply[end - 1] in AFTER or reply[end - 1].isspace()):
+    while start < end and (response[end - 1] in AFTER or response[end - 1].isspace()):
         end -= 1
     if start >= end:
         return None
-    if reply[start].isdigit() and reply[start - 1 : start] == "." and start > span[0]:
+    if response[start].isdigit() and response[start - 1 : start] == "." and start > span[0]:
         start -= 1
-    if reply[end - 1] == "$" and reply[start - 1 : start] == "$":
-        end = start + len(reply[start : end - 1].rstrip())
-    elif reply[start - 1 : start] == "$" and start > span[0] and reply[start].isdigit():
+    if response[end - 1] == "$" and response[start - 1 : start] == "$":
+        end = start + len(response[start : end - 1].rstrip())
+    elif response[start - 1 : start] == "$" and start > span[0] and response[start].isdigit():
         start -= 1
     return start, end
 
 
-def _find_boxed(reply: str) -> Span | None:
-    return find_last_box(reply)
+def _find_boxed(response: str) -> Span | None:
+    return find_last_box(response)
 
 
-def _find_tagged(reply: str) -> Span | None:
-    found = [*TAGGED.finditer(reply)]
+def _find_tagged(response: str) -> Span | None:
+    found = [*TAGGED.finditer(response)]
     return found[-1].span(1) if found else None
 
 
-def _find_marked(reply: str) -> Span | None:
-    for found in [*MARKER.finditer(reply.translate(FULL_WIDTH))][::-1]:
-        start = found.end() + len(reply[found.end() :]) - len(reply[found.end() :].lstrip())
-        end = SENTENCE_END.search(reply, start)
-        span = (start, end.start() if end else len(reply))
-        if _trim_marks(reply, span):
+def _find_marked(response: str) -> Span | None:
+    for found in [*MARKER.finditer(response.translate(FULL_WIDTH))][::-1]:
+        start = found.end() + len(response[found.end() :]) - len(response[found.end() :].lstrip())
+        end = SENTENCE_END.search(response, start)
+        span = (start, end.start() if end else len(response))
+        if _trim_marks(response, span):
             return span
     return None
 
 
-def _find_bold(reply: str) -> Span | None:
-    found = [*BOLD.finditer(reply)]
+def _find_bold(response: str) -> Span | None:
+    found = [*BOLD.finditer(response)]
     return found[0].span(1) if len(found) == 1 else None
 
 
-def _take_whole(reply: str) -> Span | None:
-    return (0, len(reply)) if "\n" not in reply.strip() else None
+def _take_whole(response: str) -> Span | None:
+    return (0, len(response)) if "\n" not in response.strip() else None
 
 
-def _take_first_line(reply: str) -> Span | None:
-    start = len(reply) - len(reply.lstrip())
-    end = reply.find("\n", start)
-    words, last = len(reply[start:end].split()), len(reply.rstrip().rpartition("\n")[2].split())
+def _take_first_line(response: str) -> Span | None:
+    start = len(response) - len(response.lstrip())
+    end = response.find("\n", start)
+    words, last = len(response[start:end].split()), len(response.rstrip().rpartition("\n")[2].split())
     return (
         (start, end)
-        if words <= SHORT_LINE and words < last and not reply[:end].rstrip().endswith((":", "："))
+        if words <= SHORT_LINE and words < last and not response[:end].rstrip().endswith((":", "："))
         else None
     )
 
 
-def _take_last_line(reply: str) -> Span | None:
-    end = len(reply.rstrip())
-    return (reply.rfind("\n", 0, end) + 1, end)
+def _take_last_line(response: str) -> Span | None:
+    end = len(response.rstrip())
+    return (response.rfind("\n", 0, end) + 1, end)
 
 
 RULES: tuple[tuple[str, Callable[[str], Span | None]], ...] = (

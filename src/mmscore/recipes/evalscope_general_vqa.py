@@ -11,7 +11,7 @@ from collections.abc import Mapping
 
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Facts, Item, Recipe, read_label
-from mmscore.kits.evalscope.reply import split_reasoning
+from mmscore.kits.evalscope.response import split_reasoning
 from mmscore.kits.evalscope.table import OUTPUTS, RELEASES, VERSIONS, build_mean_table, compute_labeled_means
 from mmscore.kits.evalscope.target import check_target
 from mmscore.metrics.evalscope_accuracy import join_target

@@ -48,8 +48,8 @@ def _adjust_rows(scored: Scored, version: str) -> Scored:
         index = gather_details(extra).get("index")
         ids.append(None if status == EXCLUDED else id if index is None else str(index))
         variants.append(None if status == EXCLUDED or index is not None else variant)
-    told = scored.with_column("extra", [None] * len(scored)).with_array("variant", pa.array(variants, pa.int32()))
-    return score_circular(told, "hit", ids)
+    facts = scored.with_column("extra", [None] * len(scored)).with_array("variant", pa.array(variants, pa.int32()))
+    return score_circular(facts, "hit", ids)
 
 
 def _default_for(facts: Facts) -> str | None:

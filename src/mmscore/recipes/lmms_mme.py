@@ -33,9 +33,7 @@ def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
 
 def _adjust_rows(scored: Scored, version: str) -> Scored:
     rows = zip(*map(scored.column, ("status", "category", "group")), strict=True)
-    keys = [
-        None if picture is None or status == EXCLUDED else (category, picture) for status, category, picture in rows
-    ]
+    keys = [None if image is None or status == EXCLUDED else (category, image) for status, category, image in rows]
     return score_pairs(scored, keys)
 
 
@@ -54,7 +52,7 @@ def _build_table(scored: Scored, version: str) -> Sequence[Row]:
         Error: A picture has other than two answered questions.
     """
     counts = Counter(zip(scored.column("category"), scored.column("group"), strict=True))
-    if odd := [picture for picture, count in counts.items() if count != PAIR]:
+    if odd := [image for image, count in counts.items() if count != PAIR]:
         raise Error(f"group: {len(odd)} pictures have not two answered questions, the first {show(odd[0][1])}.")
     return [build_points_line(dict(scored.split("category")), _find_total)]
 

@@ -36,12 +36,12 @@ def _adjust_rows(scored: Scored, version: str) -> Scored:
     seen: Counter[tuple[str, str | None]] = Counter()
     keys: list[tuple[str, str | None, int] | None] = []
     columns = (scored.column(name) for name in ("status", "category", "group"))
-    for status, category, picture in zip(*columns, strict=True):
+    for status, category, image in zip(*columns, strict=True):
         if status in (MISSING, REJECTED) or category is None:
             keys.append(None)
         else:
-            keys.append((category, picture, seen[category, picture] // PAIR))
-            seen[category, picture] += 1
+            keys.append((category, image, seen[category, image] // PAIR))
+            seen[category, image] += 1
     return score_pairs(scored, keys)
 
 

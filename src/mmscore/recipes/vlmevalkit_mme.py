@@ -29,10 +29,10 @@ def _adjust_rows(scored: Scored, version: str) -> Scored:
     Raises:
         Error: No row says which picture it is about.
     """
-    categories, pictures = scored.column("category"), scored.column("group")
-    if not any(pictures):
+    categories, images = scored.column("category"), scored.column("group")
+    if not any(images):
         raise Error("group: no row names its picture, and MME counts pairs of questions about one. Fill the column.")
-    keys = [picture and (category, picture) for category, picture in zip(categories, pictures, strict=True)]
+    keys = [image and (category, image) for category, image in zip(categories, images, strict=True)]
     return score_pairs(scored, keys)
 
 
@@ -50,7 +50,7 @@ def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     if version == "2" and (missing := [name for name in TOTALS if name not in parts]):
         raise Error(f"category: no question of {', '.join(missing)}. Score the full set, or ask for version 1.")
     for part in parts.values():
-        alone = [picture for picture, rows in part.split("group") if len(rows) < PAIR]
+        alone = [image for image, rows in part.split("group") if len(rows) < PAIR]
         if alone:
             raise Error(f"group: a picture has a single answered question {show(alone[0])}. MME asks two.")
     return [build_points_line(parts, TOTALS.get)]

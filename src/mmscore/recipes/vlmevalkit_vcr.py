@@ -31,11 +31,11 @@ def find_covered_texts(item: Item) -> Sequence[Found]:
         RowError: The answer is no list of texts.
         UsageError: spaCy is not installed.
     """
-    reply, covered = read_assistant_text(item.prediction), covered_texts(item)
-    if refuses(reply):
+    response, covered = read_assistant_text(item.prediction), covered_texts(item)
+    if refuses(response):
         return [Found()] * len(covered)
     language = "zh" if "ZH" in (item.dataset or "") else "en"
-    words = split_words(reply, language)
+    words = split_words(response, language)
     return [vlmevalkit_vcr(words, text, split_words(text, language), JOINERS[language]) for text in covered]
 
 
@@ -53,10 +53,10 @@ def covered_texts(item: Item) -> Sequence[str]:
 
 
 def _parse(item: Item, version: str) -> Parsed:
-    reply = read_assistant_text(item.prediction)
-    if refuses(reply):
+    response = read_assistant_text(item.prediction)
+    if refuses(response):
         return UNPARSED
-    return Parsed(reply, "whole reply", (len(item.prediction) - len(reply), len(item.prediction)))
+    return Parsed(response, "whole reply", (len(item.prediction) - len(response), len(item.prediction)))
 
 
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:

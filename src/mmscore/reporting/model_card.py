@@ -83,9 +83,9 @@ def join_results(text: str, results: Sequence[Mapping[str, Any]], name: str) -> 
     new = [_build_key(result, metric) for result in results for metric in result["metrics"]]
     kept = remove_results(list_results(there) or (), lambda result, metric: _build_key(result, metric) in new)
     models[place : place + 1] = [{**there, "results": [*kept, *results]}]
-    told = {**values, INDEX: models}
+    facts = {**values, INDEX: models}
     # A block between two lines that is no mapping is a part of the text.
-    return replace_front_matter(text, told) if values else add_front_matter(told, text)
+    return replace_front_matter(text, facts) if values else add_front_matter(facts, text)
 
 
 def _open_api() -> "HfApi":

@@ -198,8 +198,8 @@ def _read_owners(values: Mapping[str, Any]) -> dict[str, Any]:
         for metric in _list_entries(result, "metrics")
         if (config := _read_config(metric))
     }
-    told = values.get(_OWNERS)
-    return {**found, **(told if isinstance(told, dict) else {})}
+    facts = values.get(_OWNERS)
+    return {**found, **(facts if isinstance(facts, dict) else {})}
 
 
 def _require_same(config: str, owner: Mapping[str, str], there: object) -> None:

@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from mmconvert._version import __version__
 from mmconvert.core.errors import UsageError
-from mmconvert.core.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, SCHEMA_VERSION, attach_features
+from mmconvert.core.record import IMAGE_COLUMNS, PREDICTION_SCHEMA, SCHEMA_VERSION, attach_features
 from mmconvert.dataset.hub_upload import Upload, remove_paths
 from mmconvert.dataset.manifest import PREDICTIONS, check_names
 from mmconvert.dataset.shards import Shard, ShardWriter, number_shards
@@ -141,7 +141,7 @@ def _choose_schema(rows: Rows, entries: Sequence[Entry], constants: Mapping[str,
     there |= {"source"} if FORMAT in rows.names else set()
     there |= {"prediction_status"} if rows.missing or rows.rejected else set()
     there |= {"prediction_error"} if rows.rejected else set()
-    names = [name for name in PREDICTION_SCHEMA.names if name in there and name not in PICTURE_COLUMNS]
+    names = [name for name in PREDICTION_SCHEMA.names if name in there and name not in IMAGE_COLUMNS]
     groups = {column.partition(".")[0] for entry in entries for column in entry.groups}
     names += sorted((groups & rows.names) - {*PREDICTION_SCHEMA.names})
     about = {**rows.run, "mmscore": __version__, "partial": rows.partial or bool(rows.missing)}
@@ -184,9 +184,9 @@ def _read_unread_rows(rows: Rows, schema: pa.Schema, constants: Mapping[str, str
     for refusal in rows.rejected:
         refused.append(None if refusal.id in taken else refusal.id)
         taken.add(refusal.id)
-    told = read_unmatched(rows, [*rows.missing, *refused], schema.names)
-    count = told.num_rows
-    columns = {name: told.column(name) for name in told.schema.names}
+    facts = read_unmatched(rows, [*rows.missing, *refused], schema.names)
+    count = facts.num_rows
+    columns = {name: facts.column(name) for name in facts.schema.names}
     texts = {name: [value] * count for name, value in constants.items()}
     texts["prediction_status"] = ["skipped"] * count
     errors = [*[None] * len(rows.missing), *(_remove_machine_paths(rows, refusal.message) for refusal in rows.rejected)]
@@ -208,7 +208,7 @@ def _remove_folders(errors: pa.Array) -> pa.Array:
 
 def _encode_report(rows: Rows, entries: Sequence[Entry]) -> bytes:
     """Give the report, without the places of files on this machine."""
-    told = [
+    facts = [
         replace(
             entry,
             predictions=Path(entry.predictions).name,
@@ -216,7 +216,7 @@ def _encode_report(rows: Rows, entries: Sequence[Entry]) -> bytes:
         )
         for entry in entries
     ]
-    return json.dumps(Report(tuple(told)).to_json(), ensure_ascii=False, indent=1).encode() + b"\n"
+    return json.dumps(Report(tuple(facts)).to_json(), ensure_ascii=False, indent=1).encode() + b"\n"
 
 
 def _remove_machine_paths(rows: Rows, message: str) -> str:

@@ -58,59 +58,59 @@ def _reject_constant(name: str) -> float:
     raise ValueError(f"{name} is no number of JSON")
 
 
-def _read_entry(told: dict[str, Any]) -> Entry:
+def _read_entry(facts: dict[str, Any]) -> Entry:
     texts = ("recipe", "version", "parity", "reason", "model", "signature", "predictions")
-    counts = {name: _read_count(number) for name, number in told["counts"].items()}
+    counts = {name: _read_count(number) for name, number in facts["counts"].items()}
     return Entry(
-        **{name: _read_text(told[name]) for name in texts},
-        metrics={_read_text(name): _read_estimate(metric) for name, metric in told["metrics"].items()},
+        **{name: _read_text(facts[name]) for name in texts},
+        metrics={_read_text(name): _read_estimate(metric) for name, metric in facts["metrics"].items()},
         groups={},
         counts=Counts(**counts),
-        partial=_require_type(bool, told["partial"]),
-        dataset=_read_optional(_read_text, told["dataset"]),
-        table=[dict(line) for line in _list(told["table"])],
-        messages=[_read_text(message) for message in _list(told["messages"])],
-        method=_read_optional(_read_text, told.get("method")),
+        partial=_require_type(bool, facts["partial"]),
+        dataset=_read_optional(_read_text, facts["dataset"]),
+        table=[dict(line) for line in _list(facts["table"])],
+        messages=[_read_text(message) for message in _list(facts["messages"])],
+        method=_read_optional(_read_text, facts.get("method")),
     )
 
 
-def _read_estimate(told: dict[str, Any]) -> Estimate:
-    value, interval = _read_optional(_read_number, told["value"]), _read_optional(_list, told["ci95"])
+def _read_estimate(facts: dict[str, Any]) -> Estimate:
+    value, interval = _read_optional(_read_number, facts["value"]), _read_optional(_list, facts["ci95"])
     return Estimate(
         value=float("nan") if value is None else value,
-        n=_read_count(told["n"]),
-        stderr=_read_optional(_read_number, told["stderr"]),
+        n=_read_count(facts["n"]),
+        stderr=_read_optional(_read_number, facts["stderr"]),
         ci95=None if interval is None else (_read_number(interval[0]), _read_number(interval[1])),
-        unit=_read_text(told["unit"]),
-        higher_is_better=_read_optional(partial(_require_type, bool), told["higher_is_better"]),
+        unit=_read_text(facts["unit"]),
+        higher_is_better=_read_optional(partial(_require_type, bool), facts["higher_is_better"]),
     )
 
 
-def _read_optional(read: Callable[[Any], _T], told: Any) -> _T | None:
-    return None if told is None else read(told)
+def _read_optional(read: Callable[[Any], _T], facts: Any) -> _T | None:
+    return None if facts is None else read(facts)
 
 
-def _require_type(kind: type[_T], told: Any) -> _T:
-    if not isinstance(told, kind) or (isinstance(told, bool) and kind is not bool):
-        raise TypeError(f"expected {_KINDS[kind]} {show(told)}")
-    return told
+def _require_type(kind: type[_T], facts: Any) -> _T:
+    if not isinstance(facts, kind) or (isinstance(facts, bool) and kind is not bool):
+        raise TypeError(f"expected {_KINDS[kind]} {show(facts)}")
+    return facts
 
 
-def _list(told: Any) -> list[Any]:
-    return _require_type(list, told)
+def _list(facts: Any) -> list[Any]:
+    return _require_type(list, facts)
 
 
-def _read_text(told: Any) -> str:
+def _read_text(facts: Any) -> str:
     # A half of a surrogate pair is no text that could be written again.
-    return _require_type(str, told).encode().decode()
+    return _require_type(str, facts).encode().decode()
 
 
-def _read_count(told: Any) -> int:
-    return _require_type(int, told)
+def _read_count(facts: Any) -> int:
+    return _require_type(int, facts)
 
 
-def _read_number(told: Any) -> float:
-    number = told if isinstance(told, float) else float(_require_type(int, told))
+def _read_number(facts: Any) -> float:
+    number = facts if isinstance(facts, float) else float(_require_type(int, facts))
     if not math.isfinite(number):
-        raise ValueError(f"expected a finite number {show(told)}")
+        raise ValueError(f"expected a finite number {show(facts)}")
     return number

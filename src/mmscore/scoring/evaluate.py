@@ -364,10 +364,10 @@ def _describe_parity(choice: RecipeChoice, options: ScoreOptions, panel: Panel |
     if recipe.parity == OWN:
         return OWN
     theirs = panel is not None and (panel.settings[0].wording or choice.options)
-    wording = "" if panel is None or not panel.asks else "the user's" if theirs else "ours"
+    prompt = "" if panel is None or not panel.asks else "the user's" if theirs else "ours"
     named = f"{recipe.parity}, {recipe.versions[choice.version]}"
     named += "; with options of the user's" if choice.options else ""
-    named += f"; judged, wording {wording}" if wording else ""
+    named += f"; judged, wording {prompt}" if prompt else ""
     return named + ("; averaged over groups, which the kit does not do" if options.average == MACRO else "")
 
 

@@ -91,28 +91,28 @@ def compute_repeat_metrics(scored: Scored, score: str) -> Metrics:
         return {}
     part = scored.where(~np.isnan(scored.scores[score]))
     questions = np.unique(part.rows[QUESTION].to_numpy(), return_inverse=True)[1]
-    replies = np.bincount(questions)
-    most = int(replies.max(initial=0))
+    responses = np.bincount(questions)
+    most = int(responses.max(initial=0))
     if most < 2:
         return {}
     hits = part.scores[score]
     right = np.bincount(questions, weights=hits == 1).astype(np.int64)
-    clusters = np.empty(len(replies), np.int64)
+    clusters = np.empty(len(responses), np.int64)
     clusters[questions] = part.rows[CLUSTER].to_numpy()
-    found = {f"mean_{score}": compute_mean(np.bincount(questions, weights=hits) / replies, clusters)}
+    found = {f"mean_{score}": compute_mean(np.bincount(questions, weights=hits) / responses, clusters)}
     for k in _list_sizes(most):
-        found[f"pass@{k}"] = _compute_pass_rate(replies, right, k, clusters)
+        found[f"pass@{k}"] = _compute_pass_rate(responses, right, k, clusters)
     votes = part.rows[VOTE].to_numpy()
-    found[f"majority_{score}"] = compute_mean(_score_majorities(questions, votes, hits, len(replies)), clusters)
+    found[f"majority_{score}"] = compute_mean(_score_majorities(questions, votes, hits, len(responses)), clusters)
     return found
 
 
-def pass_at_k(replies: int, right: int, k: int) -> float:
+def pass_at_k(responses: int, right: int, k: int) -> float:
     """Estimate the chance that at least one of k replies is right.
 
     Args:
-        replies: Replies there are, at least k.
-        right: How many of them are right, 0 to `replies`.
+        responses: Replies there are, at least k.
+        right: How many of them are right, 0 to `responses`.
         k: Replies that are drawn without replacement, at least 1.
 
     Returns:
@@ -127,9 +127,9 @@ def pass_at_k(replies: int, right: int, k: int) -> float:
         >>> pass_at_k(4, 2, 1), pass_at_k(4, 2, 2), pass_at_k(4, 0, 4)
         (0.5, 0.8333333333333334, 0.0)
     """
-    if not (1 <= k <= replies and 0 <= right <= replies):
-        raise ValueError(f"expected 1 <= k <= replies and 0 <= right <= replies, got {k=}, {replies=}, {right=}")
-    return 1 - math.comb(replies - right, k) / math.comb(replies, k)
+    if not (1 <= k <= responses and 0 <= right <= responses):
+        raise ValueError(f"expected 1 <= k <= replies and 0 <= right <= replies, got {k=}, {responses=}, {right=}")
+    return 1 - math.comb(responses - right, k) / math.comb(responses, k)
 
 
 def _list_sizes(most: int) -> list[int]:
@@ -142,9 +142,9 @@ def _list_sizes(most: int) -> list[int]:
     return [*(2**power for power in range(1, most.bit_length()) if 2**power < most), most]
 
 
-def _compute_pass_rate(replies: Ints, right: Ints, k: int, clusters: Ints) -> Estimate:
-    enough = replies >= k
-    pairs, index = np.unique(np.stack([replies, right])[:, enough], axis=1, return_inverse=True)
+def _compute_pass_rate(responses: Ints, right: Ints, k: int, clusters: Ints) -> Estimate:
+    enough = responses >= k
+    pairs, index = np.unique(np.stack([responses, right])[:, enough], axis=1, return_inverse=True)
     chances = np.array([pass_at_k(int(n), int(c), k) for n, c in pairs.T])
     return compute_mean(chances[index.ravel()], clusters[enough])
 

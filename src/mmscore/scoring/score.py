@@ -108,8 +108,8 @@ def score_rows(
     if not labelled and (wanted or (collector.bare and not collector.has_scores)):
         raise _build_no_reference_error(rows.path, wanted or known)
     for ids, status in (([refusal.id for refusal in rows.rejected], REJECTED), (rows.missing, MISSING)):
-        told = read_unmatched(rows, ids, [*_TOGETHER, *map(find_source_column, kept)])
-        collector.add_unscored(told if dataset is None else _add_dataset(told, dataset), status)
+        facts = read_unmatched(rows, ids, [*_TOGETHER, *map(find_source_column, kept)])
+        collector.add_unscored(facts if dataset is None else _add_dataset(facts, dataset), status)
     return collector.scored(), rows.rejected + tuple(collector.refusals)
 
 
@@ -158,19 +158,19 @@ class _Collector:
         scores: list[Mapping[str, float]] = []
         parse, metrics = recipe.parse, recipe.metrics
         for number, item in enumerate(_read_items(batch, recipe.fields)):
-            reply: Parsed = UNPARSED
+            response: Parsed = UNPARSED
             row_scores: Mapping[str, float] = {}
             if statuses[number] is SCORED:
                 try:
-                    reply = parse(item, version)
-                    row_scores = metrics(item, reply, version)
+                    response = parse(item, version)
+                    row_scores = metrics(item, response, version)
                     if not row_scores:
                         statuses[number] = EXCLUDED
                 except RowError as error:
-                    reply, statuses[number] = UNPARSED, REJECTED
+                    response, statuses[number] = UNPARSED, REJECTED
                     self.bare += isinstance(error, NoReferenceError)
                     self._refuse(batch, number, _explain_rejection(error))
-            parsed.append(reply)
+            parsed.append(response)
             scores.append(row_scores)
         outcomes = self._judge(batch, recipe, version, statuses, parsed, scores) if self._sitting else ()
         self._append(batch, statuses, parsed, scores, outcomes)
@@ -214,8 +214,8 @@ class _Collector:
         if answers.null_count:
             statuses = [SCORED if valid else FAILED for valid in answers.is_valid().to_pylist()]
         if "prediction_status" in batch.schema.names:
-            told = batch.column("prediction_status").to_pylist()
-            statuses = [_STATUS_OF.get(status, known) for status, known in zip(told, statuses, strict=True)]
+            facts = batch.column("prediction_status").to_pylist()
+            statuses = [_STATUS_OF.get(status, known) for status, known in zip(facts, statuses, strict=True)]
         for number in pc.indices_nonzero(pc.equal(pc.fill_null(ids, ""), "")).to_pylist():
             statuses[number] = REJECTED
             self._refuse(batch, number, "id: is empty. Give the row an id of its own.")
@@ -235,10 +235,10 @@ class _Collector:
     ) -> None:
         results: dict[str, Sequence[Any]] = {
             "status": statuses,
-            "value": [reply.value for reply in parsed],
-            "how": [reply.how for reply in parsed],
-            "start": [reply.span[0] if reply.span else None for reply in parsed],
-            "end": [reply.span[1] if reply.span else None for reply in parsed],
+            "value": [response.value for response in parsed],
+            "how": [response.how for response in parsed],
+            "start": [response.span[0] if response.span else None for response in parsed],
+            "end": [response.span[1] if response.span else None for response in parsed],
         }
         if self._sitting:
             results["judge_model"] = [", ".join(outcome.models) or None for outcome in outcomes]

@@ -151,7 +151,7 @@ def _predict(
     output = outcome.folder / PREDICTIONS
     limit = task.limit if task.limit is not None else opened.task.options.limit
     digest = opened.digest(rows, limit)
-    if not restart and _stands(output, digest):
+    if not restart and _is_done(output, digest):
         outcome.rows = pq.read_metadata(output).num_rows
         _append_log(outcome.folder, f"{PREDICTIONS} stands, {outcome.rows:,} rows")
         return
@@ -175,7 +175,7 @@ def _take(outcome: Outcome) -> None:
     outcome.failed = len(statuses) - pc.sum(pc.equal(statuses, OK), min_count=0).as_py()
 
 
-def _stands(output: Path, digest: str) -> bool:
+def _is_done(output: Path, digest: str) -> bool:
     """Tell whether a predictions file was made with the same settings and has every reply."""
     if not output.is_file() or is_interrupted(output):
         return False
@@ -232,9 +232,9 @@ def write_pages(plan: Plan, kept: Results) -> list[str]:
 
 def _write_page(page: Path, plan: Plan, task: DatasetTask, shown: Sequence[Result]) -> None:
     _remove(page)
-    pictures = task.input if task.conversion is None else plan.work_dir / CONVERTED / task.name
+    images = task.input if task.conversion is None else plan.work_dir / CONVERTED / task.name
     if shown:
-        write_report(page, shown, pictures=pictures, most=plan.scoring.html_rows)
+        write_report(page, shown, images=images, most=plan.scoring.html_rows)
 
 
 def _append_log(folder: Path, text: str) -> None:

@@ -91,7 +91,7 @@ def score_to_files(
     if options.csv:
         publish(options.csv, report.to_csv().encode())
     if options.html:
-        write_report(options.html, shown, pictures=options.html_pictures or options.answers, most=options.html_rows)
+        write_report(options.html, shown, images=options.html_pictures or options.answers, most=options.html_rows)
     return report
 
 

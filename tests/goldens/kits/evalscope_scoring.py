@@ -1,7 +1,7 @@
 """Golden rules of EvalScope's answer parsing and text metrics."""
 
 from goldens.rules import per_version
-from mmscore.kits.evalscope.reply import split_reasoning
+from mmscore.kits.evalscope.response import split_reasoning
 from mmscore.metrics.evalscope_accuracy import evalscope_accuracy, join_target
 from mmscore.metrics.evalscope_bleu_rouge import evalscope_bleu_rouge
 from mmscore.parsers.evalscope_choice import evalscope_choice

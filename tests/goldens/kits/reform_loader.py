@@ -6,7 +6,7 @@ from random import Random
 
 from goldens.rules import Whole
 from mmconvert.core.errors import Error
-from mmconvert.kits.reform_eval.dialogue import Processor, build_labeled_question
+from mmconvert.kits.reform_eval.conversation_text import Processor, build_labeled_question
 from mmconvert.kits.reform_eval.loader import load
 from mmconvert.kits.reform_eval.pools import read_pools
 from mmconvert.kits.reform_eval.setup import Setup

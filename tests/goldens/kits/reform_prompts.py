@@ -2,7 +2,7 @@
 
 from random import Random
 
-from mmconvert.kits.reform_eval.dialogue import (
+from mmconvert.kits.reform_eval.conversation_text import (
     FIRST_QUERIES,
     Processor,
     build_round,

@@ -3,7 +3,7 @@
 import math
 
 from mmscore.kits.vlmevalkit.judge_prompts import build_mmvet_prompt
-from mmscore.kits.vlmevalkit.judge_replies import infer_judged_option, read_judged_yes_no
+from mmscore.kits.vlmevalkit.judge_responses import infer_judged_option, read_judged_yes_no
 from mmscore.kits.vlmevalkit.mathvista import (
     GradedQuestion,
     MathvistaQuestion,

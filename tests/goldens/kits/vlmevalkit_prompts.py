@@ -7,7 +7,7 @@ from PIL import Image
 from mmconvert.core.errors import Error, RowError
 from mmconvert.images.loader import decode_base64
 from mmconvert.io.pandas_dtypes import read_cells
-from mmconvert.kits.vlmevalkit.pictures import keep_rows_with_images, list_image_files, list_image_paths
+from mmconvert.kits.vlmevalkit.images import keep_rows_with_images, list_image_files, list_image_paths
 from mmconvert.prompts.vlmevalkit import build_messages
 
 TEXT_ONLY = "TextMCQDataset"

@@ -84,7 +84,7 @@ def test_what_the_service_refuses_is_left_out_and_named(record: Record, words: s
 
 
 def test_examples_with_pictures_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(openai_finetune, "MAX_PICTURE_EXAMPLES", 2)
+    monkeypatch.setattr(openai_finetune, "MAX_IMAGE_EXAMPLES", 2)
     rows, losses = exported([asked(checked("PNG", 0, 1)), asked(), asked(checked("PNG", 0, 1))] * 2, tmp_path)
     assert len(rows) == 4
     assert len(losses) == 1, "the two rows left out are one record"

@@ -4,7 +4,7 @@ from msgspec.structs import replace
 from mmconvert.core.errors import RowError, UsageError
 from mmconvert.core.record import OPTION_MARK, Image, Part, Record, Source, Turn
 from mmconvert.core.text.turns import join_texts, replace_prompt
-from mmconvert.kits.reform_eval.dialogue import MMGPT_SYSTEM
+from mmconvert.kits.reform_eval.conversation_text import MMGPT_SYSTEM
 from mmconvert.pipeline.prompting import load_prompt
 from mmconvert.prompts.reform_eval import PROMPT
 

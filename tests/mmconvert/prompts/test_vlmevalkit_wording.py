@@ -7,7 +7,7 @@ from mmconvert.prompts.vlmevalkit import (
     build_choice_text,
     build_conversation,
     build_messages,
-    split_at_pictures,
+    split_at_images,
     vlmevalkit,
 )
 
@@ -59,7 +59,7 @@ def test_a_number_cannot_be_followed_by_a_suffix(question):
 
 
 def test_pictures_stand_where_the_text_names_them():
-    assert _values(split_at_pictures("<image 2><image 1> and <image 2>", ["a", "b"])) == [
+    assert _values(split_at_images("<image 2><image 1> and <image 2>", ["a", "b"])) == [
         "",
         "b",
         "",
@@ -68,14 +68,14 @@ def test_pictures_stand_where_the_text_names_them():
         "b",
         "",
     ]
-    assert _values(split_at_pictures("no name", ["a", "b"])) == ["a", "b", "no name"]
-    assert _values(split_at_pictures("<image 0>", ["a", "b"])) == ["", "b", ""]
+    assert _values(split_at_images("no name", ["a", "b"])) == ["a", "b", "no name"]
+    assert _values(split_at_images("<image 0>", ["a", "b"])) == ["", "b", ""]
 
 
 @pytest.mark.parametrize("text", ["<image 10>", "<image  1>", "<image x>", "<image ", "<image 3>"])
 def test_other_spellings_and_missing_pictures_are_refused(text):
     with pytest.raises(RowError):
-        split_at_pictures(text, ["a", "b"])
+        split_at_images(text, ["a", "b"])
 
 
 def test_a_dialog_takes_pictures_in_order():

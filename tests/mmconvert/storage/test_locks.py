@@ -12,7 +12,7 @@ import msgspec
 import pytest
 
 from mmconvert.core.errors import Error
-from mmconvert.storage.leases import SILENCE, Presence, living, put_once
+from mmconvert.storage.leases import SILENCE, Presence, find_owner, put_once
 from mmconvert.storage.locks import occupied
 from support.terminal import mmconvert, one_message
 
@@ -107,7 +107,7 @@ def test_a_process_elsewhere_is_there_as_long_as_it_touches_its_file(place, cont
         pass
     os.utime(lock(place), (time.time() - SILENCE - 1,) * 2)
     with occupied(place) as held:
-        assert living(held.lock) == held.own
+        assert find_owner(held.lock) == held.own
     assert os.listdir(place.parent) == []
 
 

@@ -15,7 +15,7 @@ import pytest
 import yaml
 
 from mmconvert.core.errors import Error, RowError, UsageError
-from mmconvert.kits.reform_eval.dialogue import FIRST_QUERIES
+from mmconvert.kits.reform_eval.conversation_text import FIRST_QUERIES
 from mmscore.compat.reform_eval import (
     Arguments,
     BaseProcessor,

@@ -6,7 +6,7 @@ import pybase64
 import pytest
 
 from mmconvert.core.errors import UsageError
-from mmscore.infer.message_model import MessageModel, ServiceModel, is_picture
+from mmscore.infer.message_model import MessageModel, ServiceModel, is_image
 from support.questions import picture
 
 RED = picture("red")
@@ -48,9 +48,9 @@ def test_a_data_url_becomes_a_file_and_an_address_stays_one():
 
 def test_a_file_that_is_no_picture_is_a_text(tmp_path):
     (tmp_path / "notes.txt").write_text("x")
-    assert not is_picture(str(tmp_path / "notes.txt"))
-    assert not is_picture("a" * 5000 + ".png")
-    assert not is_picture("data: I mean numbers")
+    assert not is_image(str(tmp_path / "notes.txt"))
+    assert not is_image("a" * 5000 + ".png")
+    assert not is_image("data: I mean numbers")
 
 
 @pytest.mark.parametrize("wrong", [3, ["a", 3], [{"type": "text"}], [{"type": "audio", "value": "a.wav"}]])

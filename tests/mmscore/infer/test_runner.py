@@ -14,7 +14,7 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import Error
 from mmconvert.core.progress import Done
-from mmconvert.core.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, Image, Part, Record, Turn, estimate_weight
+from mmconvert.core.record import IMAGE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, Image, Part, Record, Turn, estimate_weight
 from mmconvert.dataset.dataset import DatasetWriter, open_dataset
 from mmscore.infer.backend import Generation
 from mmscore.infer.ledger import Summary
@@ -104,7 +104,7 @@ def test_predictions_stand_in_the_order_of_the_rows_whatever_the_batches(tmp_pat
 def test_the_file_has_the_columns_of_the_schema_without_pictures_and_loads_in_datasets(tmp_path, output):
     run(dataset(tmp_path / "d", rows(3)), output, Scripted())
     loaded = datasets.Dataset.from_parquet(str(output), cache_dir=str(tmp_path / "cache"))
-    assert loaded.column_names == [name for name in PREDICTION_SCHEMA.names if name not in PICTURE_COLUMNS]
+    assert loaded.column_names == [name for name in PREDICTION_SCHEMA.names if name not in IMAGE_COLUMNS]
     first = loaded[0]
     assert (first["answer"], first["prediction"], first["prediction_status"]) == ("0", "QUESTION 0", "ok")
     assert (first["model"], first["method"], first["prediction_error"]) == ("scripted-model", "generate", None)

@@ -2,7 +2,7 @@ import time
 
 import pytest
 
-from mmscore.kits.evalscope.reply import split_reasoning
+from mmscore.kits.evalscope.response import split_reasoning
 from mmscore.parsers.evalscope_choice import evalscope_choice
 
 

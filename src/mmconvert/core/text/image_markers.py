@@ -113,20 +113,20 @@ def join_with_markers(parts: Sequence[Part], markers: Markers) -> str:
     return "".join([*pieces, escape(text, markers.words)])
 
 
-def check_count(markers: int, pictures: int, field: str) -> None:
+def check_count(markers: int, images: int, field: str) -> None:
     """Compare the number of markers, or of image parts, with the number of pictures.
 
     Args:
         markers: How many pictures the turns ask for.
-        pictures: How many the row has.
+        images: How many the row has.
         field: Field of the pictures, for the message.
 
     Raises:
         RowError: `placeholder.count`: the numbers differ.
     """
-    if markers != pictures:
+    if markers != images:
         raise RowError(
             "placeholder.count",
             field,
-            f"the turns show {markers} pictures, but the row has {pictures}. Give each picture one marker.",
+            f"the turns show {markers} pictures, but the row has {images}. Give each picture one marker.",
         )

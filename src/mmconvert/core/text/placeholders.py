@@ -36,12 +36,12 @@ def list_slots(text: str) -> list[int]:
     return [int(match[1]) for match in PLACEHOLDER.finditer(text)] if "<image" in text else []
 
 
-def interleave(text: str, pictures: Mapping[int, Image], field: str) -> tuple[tuple[Part, ...], tuple[Image, ...]]:
+def interleave(text: str, images: Mapping[int, Image], field: str) -> tuple[tuple[Part, ...], tuple[Image, ...]]:
     """Cut a text at its placeholders.
 
     Args:
         text: Text with `<image k>` or `<image_k>`.
-        pictures: Pictures by k.
+        images: Pictures by k.
         field: Name of the field for messages.
 
     Returns:
@@ -55,14 +55,14 @@ def interleave(text: str, pictures: Mapping[int, Image], field: str) -> tuple[tu
     at = 0
     for match in PLACEHOLDER.finditer(text):
         slot = int(match[1])
-        if slot not in pictures:
+        if slot not in images:
             raise RowError(
                 "placeholder.no_image", field, f"{match[0]} stands in the text, but there is no picture {slot}."
             )
         if match.start() > at:
             parts.append(Part("text", text[at : match.start()]))
         parts.append(Part("image"))
-        shown.append(pictures[slot])
+        shown.append(images[slot])
         at = match.end()
     if at < len(text) or not parts:
         parts.append(Part("text", text[at:]))

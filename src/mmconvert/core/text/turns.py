@@ -75,12 +75,12 @@ def find_begun_response(record: Record) -> str | None:
     )
 
 
-def replace_prompt(record: Record, wording: Wording) -> Record:
+def replace_prompt(record: Record, prompt: Wording) -> Record:
     """Put a wording into the last user turn; the other turns stay as they are, but for a reply that was begun.
 
     Args:
         record: The record; one without a user turn gets one at the end.
-        wording: Parts of the turn and the slots of its pictures, shown or attached ones; the reply that it
+        prompt: Parts of the turn and the slots of its pictures, shown or attached ones; the reply that it
             begins follows as a turn, unless one stands there already.
 
     Returns:
@@ -91,21 +91,21 @@ def replace_prompt(record: Record, wording: Wording) -> Record:
     """
     record = remove_begun_response(record)
     pool = {image.slot: image for image in (*record.attachments, *record.images)}
-    for slot in wording.slots:
+    for slot in prompt.slots:
         if slot not in pool:
             raise RowError("placeholder.no_image", "question", f"the prompt shows picture {slot}, but there is none.")
     start, end = _find_image_span(record)
-    images = (*record.images[:start], *(pool[slot] for slot in wording.slots), *record.images[end:])
+    images = (*record.images[:start], *(pool[slot] for slot in prompt.slots), *record.images[end:])
     shown = {image.slot for image in images}
     at = find_last_user_turn(record)
-    turn = Turn("user", wording.parts)
+    turn = Turn("user", prompt.parts)
     messages = (*record.messages, turn) if at is None else (*record.messages[:at], turn, *record.messages[at + 1 :])
     extra = dict(remove_option_names(record).extra)
-    if wording.names not in (None, list_letters(record.options)):
-        extra[OPTION_NAMES] = wording.names
-    if wording.reply is not None and messages[-1].role == "user":
-        messages = (*messages, Turn("assistant", (Part("text", wording.reply),)))
-        extra[REPLY] = wording.reply
+    if prompt.names not in (None, list_letters(record.options)):
+        extra[OPTION_NAMES] = prompt.names
+    if prompt.reply is not None and messages[-1].role == "user":
+        messages = (*messages, Turn("assistant", (Part("text", prompt.reply),)))
+        extra[REPLY] = prompt.reply
     hidden = {
         image.slot: image for image in (*record.attachments, *record.images[start:end]) if image.slot not in shown
     }

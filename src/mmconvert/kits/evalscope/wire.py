@@ -22,25 +22,25 @@ _TYPES = MimeTypes()
 _FALLBACK = "image/png"
 
 
-def build_wire_messages(messages: Iterable[Message], picture: Callable[[str], str]) -> list[dict[str, Any]]:
+def build_wire_messages(messages: Iterable[Message], image: Callable[[str], str]) -> list[dict[str, Any]]:
     """Write messages as they go over the wire.
 
     Args:
         messages: The kit's messages, texts and pictures only.
-        picture: Gives the address of a picture's reference, such as `build_data_url_resolver(folder)`.
+        image: Gives the address of a picture's reference, such as `build_data_url_resolver(folder)`.
 
     Returns:
         `{"role", "content"}`, the content a text or a list of `text` and `image_url` parts.
 
     Raises:
-        RowError: `media.unsupported`: a part is neither text nor picture; and what `picture` raises.
+        RowError: `media.unsupported`: a part is neither text nor picture; and what `image` raises.
 
     Example:
         >>> part = {"type": "image", "image": "https://x.org/a.png", "detail": "auto"}
         >>> wire_messages([{"role": "user", "content": [part]}], lambda url: url)[0]["content"]
         [{'type': 'image_url', 'image_url': {'url': 'https://x.org/a.png', 'detail': 'auto'}}]
     """
-    return [{**message, "content": _build_content(message["content"], picture)} for message in messages]
+    return [{**message, "content": _build_content(message["content"], image)} for message in messages]
 
 
 def build_data_url_resolver(folder: Path) -> Callable[[str], str]:
@@ -69,13 +69,13 @@ def build_data_url_resolver(folder: Path) -> Callable[[str], str]:
     return address
 
 
-def _build_content(content: str | list[Part], picture: Callable[[str], str]) -> str | list[dict[str, Any]]:
-    return content if isinstance(content, str) else [_build_part(part, picture) for part in content]
+def _build_content(content: str | list[Part], image: Callable[[str], str]) -> str | list[dict[str, Any]]:
+    return content if isinstance(content, str) else [_build_part(part, image) for part in content]
 
 
-def _build_part(part: Part, picture: Callable[[str], str]) -> dict[str, Any]:
+def _build_part(part: Part, image: Callable[[str], str]) -> dict[str, Any]:
     if part["type"] == "text":
         return {"type": "text", "text": part["text"]}
     if part["type"] == "image":
-        return {"type": "image_url", "image_url": {"url": picture(part["image"]), "detail": part["detail"]}}
+        return {"type": "image_url", "image_url": {"url": image(part["image"]), "detail": part["detail"]}}
     raise RowError("media.unsupported", "messages", f"parts of type {part['type']!r} are not written.")

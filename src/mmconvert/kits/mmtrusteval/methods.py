@@ -107,14 +107,14 @@ def add_text_image(
     )
 
 
-def read_or_make(folder: Path, name: str, make: Callable[[], bytes], pictures: Pictures, *, lazy: bool) -> bytes:
+def read_or_make(folder: Path, name: str, make: Callable[[], bytes], images: Pictures, *, lazy: bool) -> bytes:
     """Give the bytes of a file, making it if need be; whoever is first decides, the others take what stands.
 
     Args:
         folder: Made if it does not exist.
         name: The file's name.
         make: Gives the bytes of a new file.
-        pictures: Checks an old one.
+        images: Checks an old one.
         lazy: Use a file that stands there; False makes it anew.
 
     Returns:
@@ -126,7 +126,7 @@ def read_or_make(folder: Path, name: str, make: Callable[[], bytes], pictures: P
     """
     path = folder / name
     if lazy and path.exists():
-        return _read(folder, name, pictures)
+        return _read(folder, name, images)
     data = make()
     try:
         folder.mkdir(parents=True, exist_ok=True)
@@ -138,7 +138,7 @@ def read_or_make(folder: Path, name: str, make: Callable[[], bytes], pictures: P
             _publish(temporary, path)
     except OSError as error:
         raise Error(f"{path}: cannot be written: {error.strerror}. Give another folder=DIR.") from None
-    return _read(folder, name, pictures)
+    return _read(folder, name, images)
 
 
 def _publish(temporary: Path, path: Path) -> None:
@@ -164,8 +164,8 @@ def _open_temporary(path: Path) -> Iterator[Path]:
         temporary.unlink(missing_ok=True)
 
 
-def _read(folder: Path, name: str, pictures: Pictures) -> bytes:
-    image = replace(pictures, roots=(folder.resolve(),)).of_reference(name, 1)
+def _read(folder: Path, name: str, images: Pictures) -> bytes:
+    image = replace(images, roots=(folder.resolve(),)).of_reference(name, 1)
     if image.bytes is None:
         raise RowError(
             "image.missing", "", f"no such file in {folder} {show(name)}. Put it there, or leave the row out."

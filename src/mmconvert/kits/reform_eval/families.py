@@ -190,15 +190,15 @@ def _read_selection(fields: Mapping[str, Any]) -> FamilyItem:
 
 def _read_indexed(fields: Mapping[str, Any], questions: str, options: tuple[Any, ...] | None = None) -> FamilyItem:
     image = next((name for name in ("image", "img") if fields.get(name) is not None), "image")
-    wordings = _read_prompts(fields, questions)
+    prompts = _read_prompts(fields, questions)
     shown = options or _read_options(fields, "answer_options")
     used = ["question_id", image, "answer"]
-    used += [questions] if len(wordings) == 1 else []
+    used += [questions] if len(prompts) == 1 else []
     used += [] if options else ["answer_options"]
     return FamilyItem(
         _read_key(fields, "question_id"),
         _read_image(fields, image),
-        wordings,
+        prompts,
         shown,
         _need(fields, "answer", int, "the index of an option"),
         kept={"bbox": fields["bbox"]} if fields.get("bbox") is not None else {},
@@ -269,15 +269,15 @@ def _read_classification(fields: Mapping[str, Any]) -> FamilyItem:
 
 
 def _read_reading(fields: Mapping[str, Any]) -> FamilyItem:
-    wordings = _read_prompts(fields, "question")
+    prompts = _read_prompts(fields, "question")
     return FamilyItem(
         _read_key(fields, "question_id"),
         _read_image(fields, "image"),
-        wordings,
+        prompts,
         None,
         _read_text(fields, "answer_txt"),
         kept={"bbox": fields["bbox"]} if fields.get("bbox") is not None else {},
-        used=("question_id", "image", "answer_txt", *(("question",) if len(wordings) == 1 else ())),
+        used=("question_id", "image", "answer_txt", *(("question",) if len(prompts) == 1 else ())),
     )
 
 

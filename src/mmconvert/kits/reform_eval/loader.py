@@ -14,8 +14,8 @@ import msgspec
 from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, RowError, UsageError, show, suggest_spelling
-from mmconvert.kits.reform_eval.dialogs import Dialogs
-from mmconvert.kits.reform_eval.dialogue import build_labeled_question
+from mmconvert.kits.reform_eval.conversation_text import build_labeled_question
+from mmconvert.kits.reform_eval.conversations import Conversations
 from mmconvert.kits.reform_eval.families import CLAIM_ANSWERS, DESCRIPTION_QUESTION, FAMILIES, FamilyItem
 from mmconvert.kits.reform_eval.setup import Setup
 from mmconvert.kits.reform_eval.tdiuc import TYPE
@@ -84,15 +84,15 @@ DATASETS: dict[tuple[str, str | None], DatasetRules] = {
 
 
 def load(
-    data: Any, setup: Setup, rng: Random, has_picture: Callable[[str], bool] = lambda name: True
-) -> "Samples | Dialogs":
+    data: Any, setup: Setup, rng: Random, has_image: Callable[[str], bool] = lambda name: True
+) -> "Samples | Conversations":
     """Load a dataset as the kit does.
 
     Args:
         data: What the file holds: an object with `data`, or a list of items.
         setup: The arguments.
         rng: Stands for the kit's global random state; seed it as the kit's user would.
-        has_picture: Whether the picture file of a dialog exists under the configured folder; the kit
+        has_image: Whether the picture file of a dialog exists under the configured folder; the kit
             wants it although it reads the picture from the data.
 
     Returns:
@@ -118,7 +118,7 @@ def load(
         )
     example = _build_example(setup, dataset)
     if dataset.visit == "dialog":
-        return Dialogs(data["data"], setup, instructions, example, rng, has_picture)
+        return Conversations(data["data"], setup, instructions, example, rng, has_image)
     return Samples(data if isinstance(data, list) else data["data"], setup, dataset, instructions, example, rng)
 
 

@@ -10,7 +10,7 @@ from mmconvert.core.errors import RowError, show
 from mmconvert.core.record import LETTERS, OPTION_MARK, Record, encode_json
 from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.turns import build_plain_prompt_parts, replace_prompt
-from mmconvert.kits.reform_eval.dialogue import Processor, build_chat_prompt
+from mmconvert.kits.reform_eval.conversation_text import Processor, build_chat_prompt
 
 RAW_OPTIONS = ("options", "answer_options")
 """Fields of `extra` in which formats keep options as the source wrote them."""

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from mmconvert.core.errors import UsageError
-from mmconvert.kits.reform_eval.dialogue import Processor, build_round, format_conversation
+from mmconvert.kits.reform_eval.conversation_text import Processor, build_round, format_conversation
 from mmconvert.kits.reform_eval.pools import Pool, load_pools
 
 Write = Callable[[Mapping[str, Any], Processor, Random], str]

@@ -252,10 +252,10 @@ class _Neighbours:
                 )
             seen.add(key)
             target = tables.read_row(self._path, self._build_index()[key].offset)
-            picture = target.get(name)
-            if picture is None:
+            image = target.get(name)
+            if image is None:
                 raise RowError("image.reference", "", f"row {key!r} has no picture to share.")
-            cell = found = picture
+            cell = found = image
         return found
 
     def _build_index(self) -> dict[str, _Neighbour]:
@@ -475,7 +475,7 @@ def list_index_columns(record: Record) -> tuple[str, ...]:
 MARKER = "<ImageHere>"
 
 
-def split_rounds(record: Record, pictured: bool = True) -> Iterator[Record]:
+def split_rounds(record: Record, illustrated: bool = True) -> Iterator[Record]:
     """Give the rounds of a dialog, each with what was said before; a record that is no dialog stays one.
 
     A dialog is a list of texts as question, without options, that has as many answers as questions or
@@ -485,7 +485,7 @@ def split_rounds(record: Record, pictured: bool = True) -> Iterator[Record]:
 
     Args:
         record: As `lmu_table.record` gives it; a prediction is a list with one reply for each round.
-        pictured: The table holds pictures; else markers stay in the text.
+        illustrated: The table holds pictures; else markers stay in the text.
 
     Yields:
         Records `<id>#0`, `<id>#1`, ...; `group` is the dialog's id, `round` counts from 0, `question` names
@@ -499,23 +499,21 @@ def split_rounds(record: Record, pictured: bool = True) -> Iterator[Record]:
     if not questions:
         yield record
         return
-    answers, replies = _read_round_answers(record, len(questions)), _read_round_responses(record, len(questions))
-    pictures = sorted((*record.images, *record.attachments), key=lambda image: image.slot)
+    answers, responses = _read_round_answers(record, len(questions)), _read_round_responses(record, len(questions))
+    images = sorted((*record.images, *record.attachments), key=lambda image: image.slot)
     marked = any(MARKER in question for question in questions)
     turns: list[Turn] = []
     shown = 0
     for number, question in enumerate(questions):
-        if pictured:
-            turn, count = _build_turn(question, len(pictures) if not marked and number == 0 else 0)
+        if illustrated:
+            turn, count = _build_turn(question, len(images) if not marked and number == 0 else 0)
         else:
             turn, count = Turn("user", (Part("text", question),)), 0
         shown += count
-        if shown > len(pictures):
-            raise RowError(
-                "placeholder.no_image", "question", f"{MARKER} stands there more than {len(pictures)} times."
-            )
+        if shown > len(images):
+            raise RowError("placeholder.no_image", "question", f"{MARKER} stands there more than {len(images)} times.")
         turns.append(turn)
-        named = iter(pictures[shown - question.count(MARKER) : shown] if pictured else ())
+        named = iter(images[shown - question.count(MARKER) : shown] if illustrated else ())
         name = f"{record.id}#{number}"
         answer = answers[number] if answers else None
         yield replace(
@@ -526,24 +524,24 @@ def split_rounds(record: Record, pictured: bool = True) -> Iterator[Record]:
             round=number,
             messages=tuple(turns),
             task="chat",
-            images=tuple(pictures[:shown]),
-            attachments=tuple(pictures[shown:]) if number == len(questions) - 1 else (),
+            images=tuple(images[:shown]),
+            attachments=tuple(images[shown:]) if number == len(questions) - 1 else (),
             question="".join(_list_named_slots(question, named)),
             answer=answer,
             answers=() if answer is None else (answer,),
             label=None if answer is None else encode_json(answer),
-            prediction=replies[number] if replies else None,
+            prediction=responses[number] if responses else None,
         )
         turns.append(Turn("assistant", (Part("text", answer or ""),)))
 
 
-def _list_named_slots(question: str, pictures: Iterator[Image]) -> Iterator[str]:
+def _list_named_slots(question: str, images: Iterator[Image]) -> Iterator[str]:
     """Name the pictures that a question shows by their slots; markers without one stay."""
     first, *rest = question.split(MARKER)
     yield first
     for text in rest:
-        picture = next(pictures, None)
-        yield f"{MARKER if picture is None else f'<image {picture.slot}>'}{text}"
+        image = next(images, None)
+        yield f"{MARKER if image is None else f'<image {image.slot}>'}{text}"
 
 
 def _read_questions(record: Record) -> list[str]:
@@ -578,10 +576,10 @@ def _read_round_responses(record: Record, count: int) -> tuple[str, ...]:
     if record.prediction is None:
         return ()
     with in_field("prediction"):
-        replies = parse_list(record.prediction)
-    if len(replies) != count or not all(isinstance(reply, str) for reply in replies):
+        responses = parse_list(record.prediction)
+    if len(responses) != count or not all(isinstance(response, str) for response in responses):
         raise RowError("dialog.replies", "prediction", f"expected {count} replies {show(record.prediction)}.")
-    return tuple(replies)
+    return tuple(responses)
 
 
 def _build_turn(question: str, before: int) -> tuple[Turn, int]:

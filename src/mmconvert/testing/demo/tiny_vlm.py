@@ -33,7 +33,7 @@ from mmconvert.core.errors import Error
 from mmconvert.core.record import Record
 from mmconvert.dataset.dataset import open_dataset
 
-PICTURE_SIDE = 32
+IMAGE_SIDE = 32
 PATCH_SIDE = 8
 MAX_POSITIONS = 4096
 
@@ -48,7 +48,7 @@ CHAT_TEMPLATE = (
 _BATCH = 8
 _CHECK_EVERY = 25
 _LEARNING_RATE = 3e-3
-_PICTURE_NOISE = 0.1  # in normalised pixel values, whose whole range is about 4
+_IMAGE_NOISE = 0.1  # in normalised pixel values, whose whole range is about 4
 _IGNORED = -100  # label that the loss passes over
 
 
@@ -89,7 +89,7 @@ def build(seed: int = 0, hidden: int = 32) -> tuple[LlavaProcessor, LlavaForCond
     tokenizer = build_byte_tokenizer(image_token="<image>")
     processor = LlavaProcessor(
         image_processor=CLIPImageProcessorPil(
-            size={"shortest_edge": PICTURE_SIDE}, crop_size={"height": PICTURE_SIDE, "width": PICTURE_SIDE}
+            size={"shortest_edge": IMAGE_SIDE}, crop_size={"height": IMAGE_SIDE, "width": IMAGE_SIDE}
         ),
         tokenizer=tokenizer,
         patch_size=PATCH_SIDE,
@@ -108,11 +108,11 @@ def build(seed: int = 0, hidden: int = 32) -> tuple[LlavaProcessor, LlavaForCond
             **size,
             **special,
         ),
-        vision_config=CLIPVisionConfig(image_size=PICTURE_SIDE, patch_size=PATCH_SIDE, projection_dim=hidden, **size),
+        vision_config=CLIPVisionConfig(image_size=IMAGE_SIDE, patch_size=PATCH_SIDE, projection_dim=hidden, **size),
         image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
         vision_feature_layer=-1,
         vision_feature_select_strategy="default",
-        image_seq_length=(PICTURE_SIDE // PATCH_SIDE) ** 2,
+        image_seq_length=(IMAGE_SIDE // PATCH_SIDE) ** 2,
     )
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(seed)
@@ -177,8 +177,8 @@ def _read_answer(record: Record) -> str | None:
 
 
 def _build_lesson(processor: LlavaProcessor, record: Record, answer: str) -> _Lesson:
-    pictures = [Picture.open(io.BytesIO(image.bytes or b"")).convert("RGB") for image in record.images]
-    shown = iter(pictures)
+    images = [Picture.open(io.BytesIO(image.bytes or b"")).convert("RGB") for image in record.images]
+    shown = iter(images)
     conversation = [
         {
             "role": turn.role,
@@ -196,7 +196,7 @@ def _build_lesson(processor: LlavaProcessor, record: Record, answer: str) -> _Le
     return _Lesson(
         prompt=prompt["input_ids"][0].tolist(),
         answer=[*tokenizer.encode(answer, add_special_tokens=False), tokenizer.eos_token_id],
-        pixels=prompt["pixel_values"] if pictures else torch.zeros(0, 3, PICTURE_SIDE, PICTURE_SIDE),
+        pixels=prompt["pixel_values"] if images else torch.zeros(0, 3, IMAGE_SIDE, IMAGE_SIDE),
     )
 
 
@@ -213,7 +213,7 @@ def _fit_model(
         batch = _build_batch(picked, model.config.text_config.pad_token_id)
         if "pixel_values" in batch:
             pixels = batch["pixel_values"]
-            batch["pixel_values"] = pixels + _PICTURE_NOISE * torch.randn(pixels.shape, generator=random)
+            batch["pixel_values"] = pixels + _IMAGE_NOISE * torch.randn(pixels.shape, generator=random)
         model(**batch).loss.backward()
         torch.nn.utils.clip_grad_norm_(model.parameters(), 1.0)
         optimizer.step()

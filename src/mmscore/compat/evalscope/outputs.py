@@ -89,23 +89,29 @@ def prediction_lines(predictions: Path) -> Iterator[dict[str, Any]]:
         `messages` with their texts.
     """
     table = pq.read_table(predictions, columns=[*_COLUMNS, "model"])
-    replies = 1 + max((variant or 0 for variant in table["variant"].to_pylist()), default=0)
+    responses = 1 + max((variant or 0 for variant in table["variant"].to_pylist()), default=0)
     for row in table.to_pylist():
         if row["prediction_status"] == OK:
-            yield _line(row, row["source"]["row"] * replies + (row["variant"] or 0))
+            yield _line(row, row["source"]["row"] * responses + (row["variant"] or 0))
 
 
 def _line(row: Mapping[str, Any], index: int) -> dict[str, Any]:
     said = [{"type": "text", "text": row["prediction"]}]
     if row["thinking"] is not None:
         said.insert(0, {"type": "reasoning", "reasoning": row["thinking"]})
-    reply = {"role": "assistant", "content": said if len(said) > 1 else row["prediction"], "source": "generate"}
+    response = {"role": "assistant", "content": said if len(said) > 1 else row["prediction"], "source": "generate"}
     tokens = [row[name] or 0 for name in ("prompt_tokens", "completion_tokens")]
     usage = {"input_tokens": tokens[0], "output_tokens": tokens[1], "total_tokens": sum(tokens)}
     stop = _STOPS.get(row["finish_reason"] or "", "unknown")
-    output = {"model": row["model"], "choices": [{"message": reply, "stop_reason": stop}], "usage": usage}
+    output = {"model": row["model"], "choices": [{"message": response, "stop_reason": stop}], "usage": usage}
     asked = [_message(turn) for turn in row["messages"]]
-    return {"index": index, "model": row["model"], "model_output": output, "messages": [*asked, reply], "metadata": {}}
+    return {
+        "index": index,
+        "model": row["model"],
+        "model_output": output,
+        "messages": [*asked, response],
+        "metadata": {},
+    }
 
 
 def _message(turn: Mapping[str, Any]) -> dict[str, Any]:

@@ -228,7 +228,7 @@ def registered_chat() -> Ask:
         return None if model is None else model(model_id)
 
     @cache
-    def reply(model_id: str, prompt: str, generation: str) -> str:
+    def response(model_id: str, prompt: str, generation: str) -> str:
         turns = [{"role": "user", "content": prompt}]
         said = opened(model_id).chat(turns, **json.loads(generation))
         return str(getattr(said, "content", said))
@@ -236,6 +236,6 @@ def registered_chat() -> Ask:
     def ask(model_id: str, prompt: str, generation: Settings) -> str:
         if opened(model_id) is None:
             return refuse_chat_model(model_id, prompt, generation)
-        return reply(model_id, prompt, json.dumps(generation))
+        return response(model_id, prompt, json.dumps(generation))
 
     return ask

@@ -247,7 +247,7 @@ def _by_classes(chains: Sequence[SequentialEvaluator], samples: Stored, answers:
     asked = [(samples.samples[int(row["id"])], row["prediction"]) for row in rows if row["prediction_status"] == OK]
     columns = {
         "content": [sample["message"][0]["content"] for sample, _ in asked],
-        "pred": [reply for _, reply in asked],
+        "pred": [response for _, response in asked],
         "label": [sample["target"] for sample, _ in asked],
         "extra": [sample["extra"] for sample, _ in asked],
     }

@@ -69,14 +69,14 @@ def sample_of(record: Record, folder: Path) -> Sample:
     Raises:
         Error: The turn shows several pictures, or there is none.
     """
-    at, pictures = find_last_user_turn(record), list_last_turn_images(record)
-    if at is None or len(pictures) > 1:
-        raise Error(f"row {record.id}: a sample is one user turn with at most one picture (got {len(pictures)}).")
+    at, images = find_last_user_turn(record), list_last_turn_images(record)
+    if at is None or len(images) > 1:
+        raise Error(f"row {record.id}: a sample is one user turn with at most one picture (got {len(images)}).")
     text, target = join_texts(record.messages[at]), None if record.label is None else json.loads(record.label)
     extra = record.extra.get(EXTRA)
-    if not pictures:
+    if not images:
         return TxtSample(text, target, extra)
-    return ImageTxtSample(write_image(pictures[0], folder), text, target, extra)
+    return ImageTxtSample(write_image(images[0], folder), text, target, extra)
 
 
 def stored(task: Task, place: Path, source: str | None = None, image_roots: Sequence[Path] = ()) -> Stored:

@@ -13,8 +13,8 @@ from msgspec.structs import replace
 from mmconvert.core.errors import UsageError, show
 from mmconvert.core.record import Image
 from mmconvert.images.canvas import decode_rgb
-from mmconvert.kits.reform_eval.dialogs import Dialogs
-from mmconvert.kits.reform_eval.dialogue import Processor
+from mmconvert.kits.reform_eval.conversation_text import Processor
+from mmconvert.kits.reform_eval.conversations import Conversations
 from mmconvert.kits.reform_eval.loader import CHOICE, GENERATION, load
 from mmconvert.kits.reform_eval.pools import read_pools
 from mmconvert.kits.reform_eval.setup import Setup
@@ -54,12 +54,12 @@ class ReformDataset(Sequence[dict[str, Any]]):
         return sample, picture_of(sample, self.setup.dataset_name, self.setup.config.get("task"))
 
     @property
-    def dialogs(self) -> Dialogs | None:
+    def dialogs(self) -> Conversations | None:
         """The rounds of dialogs, where these are some."""
-        return self.samples if isinstance(self.samples, Dialogs) else None
+        return self.samples if isinstance(self.samples, Conversations) else None
 
     def update_history(self, answers: Iterable[Iterable[tuple[str, str]]]) -> None:
-        """Take in what a model answered to rounds of dialogs; see `Dialogs.update_history`.
+        """Take in what a model answered to rounds of dialogs; see `Conversations.update_history`.
 
         Raises:
             UsageError: The samples are no dialogs.

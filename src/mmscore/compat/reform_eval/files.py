@@ -156,19 +156,19 @@ def _by_id(items: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
     return sorted(items, key=lambda item: (isinstance(item[tdiuc.KEY], str), item[tdiuc.KEY]))
 
 
-def _outlined(picture: PIL.Image.Image, box: Any, *, layout: str, width: int) -> PIL.Image.Image:
+def _outlined(image: PIL.Image.Image, box: Any, *, layout: str, width: int) -> PIL.Image.Image:
     names = COLORS.split(",")
-    boxes = read_boxes({"bbox": box}, "bbox", layout, picture.size)
+    boxes = read_boxes({"bbox": box}, "bbox", layout, image.size)
     if len(boxes) > len(names):
         raise RowError("box.count", "bbox", f"{len(boxes)} boxes, but {len(names)} colours. Leave the row out.")
     for one, color in zip(boxes, names, strict=False):
-        draw_outline(picture, one, width, PIL.ImageColor.getrgb(color)[:3])
-    return picture
+        draw_outline(image, one, width, PIL.ImageColor.getrgb(color)[:3])
+    return image
 
 
-def _cut(picture: PIL.Image.Image, box: Any) -> PIL.Image.Image:
-    one = read_boxes({"bbox": box}, "bbox", "xywh", picture.size)[0]
-    return picture.crop((one.left, one.top, one.right, one.bottom))
+def _cut(image: PIL.Image.Image, box: Any) -> PIL.Image.Image:
+    one = read_boxes({"bbox": box}, "bbox", "xywh", image.size)[0]
+    return image.crop((one.left, one.top, one.right, one.bottom))
 
 
 _DRAWINGS: Mapping[tuple[str, str], Callable[[PIL.Image.Image, Any], PIL.Image.Image]] = {
@@ -197,9 +197,9 @@ def picture_of(sample: Mapping[str, Any], dataset: str, task: str | None) -> Ima
     Raises:
         RowError: It is no picture, or the box is none.
     """
-    pictures = Pictures(())
-    image = pictures.of_base64(sample["image"], 1)
+    images = Pictures(())
+    image = images.of_base64(sample["image"], 1)
     drawing = _DRAWINGS.get((dataset, task or ""))
     if drawing is None or sample.get("bbox") is None:
         return image
-    return pictures.of_bytes(encode_png(drawing(decode_rgb(image), sample["bbox"])), 1)
+    return images.of_bytes(encode_png(drawing(decode_rgb(image), sample["bbox"])), 1)

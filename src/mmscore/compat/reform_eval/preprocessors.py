@@ -10,7 +10,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError, show
-from mmconvert.kits.reform_eval.dialogue import (
+from mmconvert.kits.reform_eval.conversation_text import (
     Processor,
     build_round,
     format_conversation,

@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from mmconvert.core.errors import RowError, in_field, show
 from mmconvert.core.record import LETTERS, Image, Part, Record, Source, Turn, encode_json
 from mmconvert.core.text.options import read_option_texts
-from mmconvert.kits.reform_eval.dialogs import HISTORY
+from mmconvert.kits.reform_eval.conversations import HISTORY
 from mmscore.compat.reform_eval.datasets import ReformDataset
 from mmscore.infer.protocol import Before, Playing, Reply
 from mmscore.kits.reform_eval.benchmarks import TASKS

@@ -20,7 +20,7 @@ from mmconvert.core.option_fields import read_mapping_file
 from mmconvert.core.record import Record, from_arrow
 from mmconvert.dataset.dataset import DatasetWriter
 from mmconvert.dataset.dataset import open_dataset as open_rows
-from mmconvert.kits.reform_eval.dialogue import ALPHABETS, Processor
+from mmconvert.kits.reform_eval.conversation_text import ALPHABETS, Processor
 from mmconvert.kits.reform_eval.pools import read_pools
 from mmconvert.kits.reform_eval.setup import Setup
 from mmconvert.pipeline.convert import write

@@ -28,11 +28,11 @@ def encode_image_to_base64(img: Picture.Image, target_size: int = -1, fmt: str =
     Returns:
         Base64 without a prefix.
     """
-    picture = img.convert("RGB") if img.mode in _NOT_IN_JPEG else img.copy()
+    image = img.convert("RGB") if img.mode in _NOT_IN_JPEG else img.copy()
     if target_size > 0:
-        picture.thumbnail((target_size, target_size))
+        image.thumbnail((target_size, target_size))
     buffer = io.BytesIO()
-    picture.save(buffer, format=fmt)
+    image.save(buffer, format=fmt)
     return pybase64.b64encode(buffer.getvalue()).decode()
 
 
@@ -58,8 +58,8 @@ def encode_image_file_to_base64(image_path: str | Path, target_size: int = -1, f
     _PICTURES.of_bytes(data, 1)
     if target_size < 1 and fmt is None:
         return pybase64.b64encode(data).decode()
-    with Picture.open(io.BytesIO(data)) as picture:
-        return encode_image_to_base64(picture, target_size, fmt or picture.format or "PNG")
+    with Picture.open(io.BytesIO(data)) as image:
+        return encode_image_to_base64(image, target_size, fmt or image.format or "PNG")
 
 
 def decode_base64_to_image(base64_string: str, target_size: int = -1) -> Picture.Image:

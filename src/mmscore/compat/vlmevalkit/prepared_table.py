@@ -55,15 +55,15 @@ def prepared(table: Any, skip_noimg: bool) -> tuple[pd.DataFrame, bool]:
 
 
 def _followed(names: Sequence[str], cells: Iterable[Any]) -> list[Any]:
-    pictures = {name: str(cell) for name, cell in zip(names, cells, strict=True) if not is_empty(cell)}
-    for name in pictures:
+    images = {name: str(cell) for name, cell in zip(names, cells, strict=True) if not is_empty(cell)}
+    for name in images:
         seen = {name}
-        while len(cell := pictures[name]) <= REFERENCE_LENGTH and cell not in seen and cell in pictures:
+        while len(cell := images[name]) <= REFERENCE_LENGTH and cell not in seen and cell in images:
             seen.add(cell)
-            pictures[name] = pictures[cell]
+            images[name] = images[cell]
         if len(cell) <= REFERENCE_LENGTH and (cell in seen or cell.isdigit()):
             raise Error(f"row {name!r} image: names no row with a picture {show(cell)}. Give the picture.")
-    return [_collapsed(toliststr(pictures[name])) if name in pictures else None for name in names]
+    return [_collapsed(toliststr(images[name])) if name in images else None for name in names]
 
 
 def _collapsed(items: list[str]) -> str | list[str]:

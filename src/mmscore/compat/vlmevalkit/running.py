@@ -30,7 +30,7 @@ from mmscore.compat.vlmevalkit.scoring import kit_entry
 from mmscore.compat.vlmevalkit.tables import dump
 from mmscore.core.report import Entry, Report, publish
 from mmscore.infer.ledger import Summary
-from mmscore.infer.message_model import IMAGE, TEXT, Message, is_picture
+from mmscore.infer.message_model import IMAGE, TEXT, Message, is_image
 from mmscore.infer.predictions_file import is_interrupted
 from mmscore.scoring.evaluate import score
 
@@ -209,18 +209,18 @@ def _pieces(message: Any) -> Message:
 
 def _piece(item: Any) -> dict[str, Any]:
     if isinstance(item, str):
-        return {"type": IMAGE if is_picture(item) else TEXT, "value": item}
+        return {"type": IMAGE if is_image(item) else TEXT, "value": item}
     if not isinstance(item, Mapping) or not {"type", "value"} <= item.keys():
         raise RowError("message.shape", "build_prompt", f"expected a type and a value {show(item)}. Give both.")
     return dict(item)
 
 
-def _worded(records: Records, dataset: Any, pictures: Pictures, refused: list[str]) -> Iterator[Record]:
+def _worded(records: Records, dataset: Any, images: Pictures, refused: list[str]) -> Iterator[Record]:
     for record in records:
         try:
             with users_code("build_prompt"):
                 message = dataset.build_prompt(dataset.data.iloc[record.source.row])
-            yield worded(record, message, pictures)
+            yield worded(record, message, images)
         except RowError as error:
             refused.append(f"row {record.id!r} {error.field}: {error.message}")
         except Error as error:

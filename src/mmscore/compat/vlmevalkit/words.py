@@ -94,7 +94,7 @@ def file_size(f: str | Path, unit: str = "GB") -> float:
 def read_ok(img_path: str | Path) -> bool:
     """Tell whether a picture's file is there and opens."""
     try:
-        with Picture.open(img_path) as picture:
-            return min(picture.size) > 0
+        with Picture.open(img_path) as image:
+            return min(image.size) > 0
     except (OSError, ValueError, SyntaxError, Picture.DecompressionBombError):
         return False

@@ -98,8 +98,8 @@ def read_unmatched(rows: Rows, ids: Sequence[str | None], columns: Sequence[str]
         table = pa.Table.from_batches(parts)
         table = table.take(pc.index_in(found["id"], value_set=table["id"].combine_chunks(), skip_nulls=True))
         for name in having:
-            told = _flatten(table.column(name))
-            found[name] = pc.if_else(_has_value(name, found[name]), found[name], told) if name in found else told
+            facts = _flatten(table.column(name))
+            found[name] = pc.if_else(_has_value(name, found[name]), found[name], facts) if name in found else facts
     return pa.RecordBatch.from_pydict(found)
 
 
@@ -109,8 +109,8 @@ def _find_partners(predictions: pa.Table, references: pa.Table) -> pa.Array:
     if all("sample" in t.column_names and _COPY in t.column_names for t in (predictions, references)):
         second = pc.index_in(_copy(predictions), value_set=_copy(references).combine_chunks(), skip_nulls=True)
         index = pc.coalesce(index, second)
-        replies = pc.if_else(pc.is_valid(predictions[_COPY]), predictions["sample"], None)
-        index = pc.coalesce(index, pc.index_in(replies, value_set=_list_unvaried(references), skip_nulls=True))
+        responses = pc.if_else(pc.is_valid(predictions[_COPY]), predictions["sample"], None)
+        index = pc.coalesce(index, pc.index_in(responses, value_set=_list_unvaried(references), skip_nulls=True))
     return index.combine_chunks()
 
 
@@ -159,20 +159,20 @@ def _is_wanted(name: str, questions: pa.Table, predictions: Rows) -> bool:
     return both and (name in (_EXTRA, FORMAT) or not pc.all(_is_said(name, questions)).as_py())
 
 
-def _choose_column(name: str, questions: pa.Table, replies: pa.Table | pa.RecordBatch) -> pa.Array:
+def _choose_column(name: str, questions: pa.Table, responses: pa.Table | pa.RecordBatch) -> pa.Array:
     """Give a column of rows of which both sides have some columns."""
-    if name not in replies.schema.names:
+    if name not in responses.schema.names:
         return _flatten(questions.column(name))
-    told = _flatten(replies.column(name))
+    facts = _flatten(responses.column(name))
     if name not in questions.column_names:
         shared = name in REFERENCES and REFERENCES & {*questions.column_names}
-        return pc.if_else(_flatten(_is_said(name, questions)), pa.scalar(None, told.type), told) if shared else told
+        return pc.if_else(_flatten(_is_said(name, questions)), pa.scalar(None, facts.type), facts) if shared else facts
     found = _flatten(questions.column(name))
     if name == FORMAT:
-        plain = pc.is_in(told, value_set=_cast_ids(sorted(TABLES)))
-        return pc.coalesce(pc.if_else(plain, None, told), found, told)
-    either = pc.if_else(_flatten(_is_said(name, questions)), found, told)
-    return _merge_extra(found, told, either) if name == _EXTRA else either
+        plain = pc.is_in(facts, value_set=_cast_ids(sorted(TABLES)))
+        return pc.coalesce(pc.if_else(plain, None, facts), found, facts)
+    either = pc.if_else(_flatten(_is_said(name, questions)), found, facts)
+    return _merge_extra(found, facts, either) if name == _EXTRA else either
 
 
 def _is_said(name: str, questions: pa.Table) -> pa.ChunkedArray:
@@ -190,12 +190,12 @@ def _has_value(name: str, values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.C
     return pc.is_valid(values)
 
 
-def _merge_extra(found: pa.Array, told: pa.Array, either: pa.Array) -> pa.Array:
+def _merge_extra(found: pa.Array, facts: pa.Array, either: pa.Array) -> pa.Array:
     """Put the keys of `extra` that only the predictions have beside those of the references."""
     both = pc.and_(
-        pc.and_(_has_value(_EXTRA, found), _has_value(_EXTRA, told)), pc.fill_null(pc.not_equal(found, told), False)
+        pc.and_(_has_value(_EXTRA, found), _has_value(_EXTRA, facts)), pc.fill_null(pc.not_equal(found, facts), False)
     )
-    pairs = zip(found.filter(both).to_pylist(), told.filter(both).to_pylist(), strict=True)
+    pairs = zip(found.filter(both).to_pylist(), facts.filter(both).to_pylist(), strict=True)
     return pc.replace_with_mask(either, both, pa.array([_add_missing_keys(*pair) for pair in pairs], either.type))
 
 

@@ -16,7 +16,7 @@ import pyarrow.compute as pc
 from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, UsageError, show, suggest_spelling, take_first_line
-from mmconvert.core.record import PICTURE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, Record, to_arrow
+from mmconvert.core.record import IMAGE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, Record, to_arrow
 from mmconvert.core.rows import Rejected
 from mmconvert.dataset.manifest import MANIFEST, PREDICTIONS, build_config_folder, read_manifest
 from mmconvert.io.parquet import open_parquet
@@ -168,8 +168,8 @@ def _load_parquet(path: str, files: Sequence[Path], required: Sequence[str]) -> 
     )
     runs = [_run(schema) for schema in schemas]
     partial = any(run.get("partial") is True for run in runs)
-    replies = any(run.get("n", 1) != 1 for run in runs)
-    return Rows(path, names, identity, read, partial=partial, replies=replies, run=runs[0])
+    responses = any(run.get("n", 1) != 1 for run in runs)
+    return Rows(path, names, identity, read, partial=partial, replies=responses, run=runs[0])
 
 
 def _run(schema: pa.Schema) -> dict[str, Any]:
@@ -253,7 +253,7 @@ def _load_other_format(path: str, place: Path, format: str | None) -> Rows:
     while chunk := list(islice(stream, BATCH_ROWS)):
         # No recipe looks at a picture.
         batch = to_arrow([replace(record, images=(), attachments=()) for record in chunk])
-        table = pa.Table.from_batches([batch]).drop_columns(list(PICTURE_COLUMNS))
+        table = pa.Table.from_batches([batch]).drop_columns(list(IMAGE_COLUMNS))
         for name in _OF_RUN if records.format in TABLES else ("model",):
             table = table.append_column(name, _build_column(name, chunk))
         tables.append(table)

@@ -135,20 +135,20 @@ def build_messages(record: Record, folder: Path) -> list[dict[str, Any]]:
     Raises:
         RowError: A turn shows several pictures; the kit's turns hold one.
     """
-    pictures = iter(record.images)
+    images = iter(record.images)
     return [
-        _build_message(turn, [next(pictures) for part in turn.content if part.type == "image"], folder)
+        _build_message(turn, [next(images) for part in turn.content if part.type == "image"], folder)
         for turn in record.messages
     ]
 
 
-def _build_message(turn: Turn, pictures: Sequence[Image], folder: Path) -> dict[str, Any]:
-    if len(pictures) > 1:
-        raise RowError("images.count", "images", f"a turn of MMTrustEval shows one picture (got {len(pictures)}).")
+def _build_message(turn: Turn, images: Sequence[Image], folder: Path) -> dict[str, Any]:
+    if len(images) > 1:
+        raise RowError("images.count", "images", f"a turn of MMTrustEval shows one picture (got {len(images)}).")
     text = join_texts(turn)
-    if not pictures:
+    if not images:
         return {"role": turn.role, "content": text}
-    return {"role": turn.role, "content": {"image_path": write_image(pictures[0], folder), "text": text}}
+    return {"role": turn.role, "content": {"image_path": write_image(images[0], folder), "text": text}}
 
 
 def write_image(image: Image, folder: Path) -> str:

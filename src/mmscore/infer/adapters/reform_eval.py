@@ -18,8 +18,8 @@ from mmconvert.core.errors import Error, RowError, UsageError, show, take_first_
 from mmconvert.core.record import LETTERS, Record
 from mmconvert.core.text.turns import join_texts
 from mmscore.infer.backend import GENERATE, LIKELIHOOD, TOKEN, ModelOptions, check_options
+from mmscore.infer.images import decode_image
 from mmscore.infer.object_identity import identify_code
-from mmscore.infer.pictures import decode_image
 from mmscore.infer.thinking import split_thinking
 from mmscore.llm.response_cache import Answer, failed
 

@@ -44,7 +44,7 @@ _NO_ANSWER = "Failed to obtain answer"
 """How texts of the kit begin that stand for a missing answer. Source: vlmeval/smp/file.py:INFER_FAIL_MSG."""
 
 _CHAT_FAILED = "Chat Mode: Failed with all possible conversation turns."
-_PICTURES = Pictures(())
+_IMAGES = Pictures(())
 _folder: ContextVar[Path] = ContextVar("_folder")
 """Where the pictures of the row at hand are stored."""
 
@@ -150,12 +150,12 @@ def build_messages(record: Record) -> list[dict[str, Any]]:
     Returns:
         `{"role", "content"}` a turn; content is a message.
     """
-    pictures = iter(record.images)
+    images = iter(record.images)
 
     def piece(kind: str, text: str) -> dict[str, Any]:
         if kind != IMAGE:
             return {"type": TEXT, "value": text}
-        image = next(pictures)
+        image = next(images)
         return {"type": IMAGE, "value": image.url if image.bytes is None else str(store(image, _folder.get()))}
 
     return [
@@ -212,7 +212,7 @@ def store_images(line: Any) -> list[str]:
     texts = parse_list(cell) if isinstance(cell, str) and looks_like_list(cell) else cell
     texts = [texts] if isinstance(texts, str) else texts
     folder = _folder.get()
-    return [str(store(_PICTURES.of_bytes(decode_base64(text), slot), folder)) for slot, text in enumerate(texts, 1)]
+    return [str(store(_IMAGES.of_bytes(decode_base64(text), slot), folder)) for slot, text in enumerate(texts, 1)]
 
 
 def _find_class(given: Any) -> Any:

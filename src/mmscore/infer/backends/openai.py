@@ -25,7 +25,7 @@ from mmconvert.core.errors import Error, RowError, UsageError, show, take_first_
 from mmconvert.core.record import Image, Record, Turn, encode_json
 from mmconvert.images.loader import MIME_TYPES, probe
 from mmscore.infer.backend import Generation, ModelOptions, Service, check_options, require_draws
-from mmscore.infer.pictures import shrink_image
+from mmscore.infer.images import shrink_image
 from mmscore.infer.thinking import CLOSE, OPEN, split_thinking
 from mmscore.llm.budget import read_price
 from mmscore.llm.client import API_KEY, Chat, Endpoint, build_chat_url, read_key
@@ -105,8 +105,8 @@ class OpenAIBackend:
     ) -> list[tuple[asyncio.Task[list[Answer]], int]]:
         """Fill the free places and wait for whoever is done first; nothing when nobody is under way."""
         places = 1 if self._takes_n is None else self._endpoint.concurrency
-        for start, replies in islice(rows, places - len(under_way)):
-            under_way[asyncio.ensure_future(self._request_responses(chat, replies))] = start
+        for start, responses in islice(rows, places - len(under_way)):
+            under_way[asyncio.ensure_future(self._request_responses(chat, responses))] = start
         chat.replied = chat.replied or self.proven
         if not under_way:
             return []
@@ -141,19 +141,19 @@ class OpenAIBackend:
 
 def _group_records(records: Iterator[Record], n: int) -> Iterator[tuple[int, list[Record]]]:
     """Gather what is asked of one row, `n` replies or those of them that are missing, with the first one's number."""
-    replies: list[Record] = []
+    responses: list[Record] = []
     start = 0
     for number, record in enumerate(records):
-        if replies and record.id != replies[0].id:
-            yield start, replies
-            replies = []
-        start = start if replies else number
-        replies = [*replies, record]
+        if responses and record.id != responses[0].id:
+            yield start, responses
+            responses = []
+        start = start if responses else number
+        responses = [*responses, record]
         if n == 1 or record.variant == n - 1:
-            yield start, replies
-            replies = []
-    if replies:
-        yield start, replies
+            yield start, responses
+            responses = []
+    if responses:
+        yield start, responses
 
 
 def _place_answers(task: asyncio.Task[list[Answer]], start: int) -> Iterator[tuple[int, Answer]]:

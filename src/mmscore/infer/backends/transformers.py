@@ -50,7 +50,7 @@ _BATCH_ON_GPU, _BATCH_ON_CPU = 128, 16
 _TOKENS_ON_GPU, _TOKENS_ON_CPU = 1 << 14, 1 << 16
 """Tokens that go together before anything was measured; on a CPU nothing is."""
 
-_CHARACTERS_A_TOKEN, _PIXELS_A_TOKEN, _TOKENS_A_PICTURE = 3, 28 * 28, 600
+_CHARACTERS_A_TOKEN, _PIXELS_A_TOKEN, _TOKENS_A_IMAGE = 3, 28 * 28, 600
 _TOKENS_AN_OPTION = 64
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 _MODEL_FILES = {".json", ".jinja", ".txt", ".model", ".safetensors", ".bin", ".py"}
@@ -127,8 +127,8 @@ class TransformersBackend:
     def size(self, record: Record) -> float:
         """Guess the tokens of a prompt."""
         pixels = ((image.width or 0) * (image.height or 0) for image in record.images)
-        pictures = sum(count / _PIXELS_A_TOKEN or _TOKENS_A_PICTURE for count in pixels)
-        return pictures + sum(len(part.text) for turn in record.messages for part in turn.content) / _CHARACTERS_A_TOKEN
+        images = sum(count / _PIXELS_A_TOKEN or _TOKENS_A_IMAGE for count in pixels)
+        return images + sum(len(part.text) for turn in record.messages for part in turn.content) / _CHARACTERS_A_TOKEN
 
     def together(self, sizes: Sequence[float]) -> int:
         """Give as many rows as the memory takes, or as the user said."""
@@ -163,8 +163,8 @@ class TransformersBackend:
 
     def answer_prepared(self, prepared: "_Prepared") -> list[Answer]:
         """Answer what was made ready, as `answer` does."""
-        replies = [iter(self._answer_rows(rows, inputs)) for rows, inputs in prepared.parts]
-        return [next(replies[row.continues]) if isinstance(row, PreparedRow) else row for row in prepared.asked]
+        responses = [iter(self._answer_rows(rows, inputs)) for rows, inputs in prepared.parts]
+        return [next(responses[row.continues]) if isinstance(row, PreparedRow) else row for row in prepared.asked]
 
     def _answer_rows(self, rows: Sequence[PreparedRow], inputs: Any = None) -> list[Answer]:
         """Answer rows together; when that fails, halves of them, down to the row that is to blame."""
@@ -267,9 +267,9 @@ class TransformersBackend:
             said.pop()
         text = self._tokenizer.decode(said, skip_special_tokens=True, clean_up_tokenization_spaces=False)
         stops = [position for stop in self._generation.stop if (position := text.find(stop)) >= 0]
-        thinking, reply = split_thinking(text[: min(stops, default=None)], opened=prompt_end.rstrip().endswith(OPEN))
+        thinking, response = split_thinking(text[: min(stops, default=None)], opened=prompt_end.rstrip().endswith(OPEN))
         return Answer(
-            text=reply,
+            text=response,
             finish_reason="length" if end is None and not stops else "stop",
             thinking=thinking,
             prompt_tokens=int(mask.sum()),

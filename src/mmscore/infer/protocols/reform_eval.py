@@ -10,8 +10,8 @@ from typing import Any
 
 from mmconvert.core.errors import RowError, UsageError, suggest_spelling
 from mmconvert.core.record import LETTERS, Record, Turn
-from mmconvert.kits.reform_eval.dialogs import read_earlier_rounds, replace_history
-from mmconvert.kits.reform_eval.dialogue import ALPHABETS, Processor, build_round
+from mmconvert.kits.reform_eval.conversation_text import ALPHABETS, Processor, build_round
+from mmconvert.kits.reform_eval.conversations import read_earlier_rounds, replace_history
 from mmconvert.plugins.transform import Setting
 from mmscore.infer.protocol import Before, Protocol, Reply, require_response_text
 from mmscore.parsers.reform_choice import reform_choice
@@ -47,8 +47,10 @@ def vote(record: Record, before: Before, parameters: Mapping[str, Any]) -> tuple
         )
     writer = Processor("", mark=parameters["mark"], response_prefix=parameters["prefix"] or None)
     setting, said = Setting("reform_eval", parameters["seed"]), []
-    for number, (asked, replies) in enumerate(zip(earlier, before.rounds, strict=False)):
-        answer = _find_majority([_read_answer(reply, number, chosen=before.chosen) for reply in replies or (None,)])
+    for number, (asked, responses) in enumerate(zip(earlier, before.rounds, strict=False)):
+        answer = _find_majority(
+            [_read_answer(response, number, chosen=before.chosen) for response in responses or (None,)]
+        )
         if before.chosen:
             said.append((asked["question"], answer))
             continue
@@ -57,9 +59,9 @@ def vote(record: Record, before: Before, parameters: Mapping[str, Any]) -> tuple
     return replace_history(record.messages, said)
 
 
-def _read_answer(reply: Reply | None, number: int, *, chosen: bool) -> str:
+def _read_answer(response: Reply | None, number: int, *, chosen: bool) -> str:
     """Give the option that a reply names, the reply itself where it names none."""
-    text, options = require_response_text(reply, number), reply.options if reply else ()
+    text, options = require_response_text(response, number), response.options if response else ()
     letter = text if chosen else reform_choice(text).value
     place = LETTERS.find(letter) if letter else -1
     option = options[place] if 0 <= place < len(options) else None

@@ -27,21 +27,23 @@ def replay(record: Record, before: Before, parameters: Mapping[str, Any]) -> tup
     Parity: open-compass/VLMEvalKit@e8e78f0 vlmeval/inference_mt.py:chat_mt.
     """
     _check_order(record.messages)
-    replies = [_find_own_response(replies, record, number) for number, replies in enumerate(before.rounds)]
+    responses = [_find_own_response(responses, record, number) for number, responses in enumerate(before.rounds)]
     places = [place for place, turn in enumerate(record.messages) if turn.role == "assistant"]
-    if len(places) < len(replies):
+    if len(places) < len(responses):
         raise RowError(
-            "history.short", "messages", f"there are {len(places)} turns of the assistant before round {len(replies)}."
+            "history.short",
+            "messages",
+            f"there are {len(places)} turns of the assistant before round {len(responses)}.",
         )
     messages = list(record.messages)
-    for place, text in zip(places[len(places) - len(replies) :], replies, strict=True):
+    for place, text in zip(places[len(places) - len(responses) :], responses, strict=True):
         messages[place] = Turn("assistant", (Part("text", text),))
     return tuple(messages)
 
 
-def _find_own_response(replies: Sequence[Any], record: Record, number: int) -> str:
+def _find_own_response(responses: Sequence[Any], record: Record, number: int) -> str:
     return require_response_text(
-        next((reply for reply in replies if reply.variant == (record.variant or 0)), None), number
+        next((response for response in responses if response.variant == (record.variant or 0)), None), number
     )
 
 

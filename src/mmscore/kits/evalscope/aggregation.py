@@ -106,11 +106,11 @@ def build_label(score: str, release: Release) -> str:
     return str(parse_identity(score)) if release == NEW else f"mean_{score}"
 
 
-def aggregate(replies: Replies, aggregation: str, release: Release) -> list[Aggregate]:
+def aggregate(responses: Replies, aggregation: str, release: Release) -> list[Aggregate]:
     """Compute every number of one subset.
 
     Args:
-        replies: The subset's replies in order.
+        responses: The subset's replies in order.
         aggregation: A key of `KINDS`.
         release: Release whose behaviour is wanted.
 
@@ -122,26 +122,26 @@ def aggregate(replies: Replies, aggregation: str, release: Release) -> list[Aggr
     """
     kind = KINDS[aggregation]
     numbers = []
-    for name, column in replies.scores.items():
+    for name, column in responses.scores.items():
         having = np.flatnonzero(~np.isnan(column)).tolist()
         values = column[having].tolist()
         if values:
             mean = sum(values) / len(values)
             numbers.append(Aggregate(parse_identity(name), build_label(name, release), mean, len(values)))
         if values and kind is not None:
-            numbers += _aggregate_at_k(replies, having, name, kind, release)
+            numbers += _aggregate_at_k(responses, having, name, kind, release)
     return numbers
 
 
 def _aggregate_at_k(
-    replies: Replies, having: Sequence[int], name: str, kind: str, release: Release
+    responses: Replies, having: Sequence[int], name: str, kind: str, release: Release
 ) -> Iterator[Aggregate]:
     groups: dict[int | None, list[int]] = {}
     for number in having:
-        groups.setdefault(replies.groups[number], []).append(number)
+        groups.setdefault(responses.groups[number], []).append(number)
     most = min(map(len, groups.values())) if release == NEW else len(having) // len(groups)
     for k in range(1, most + 1):
-        values = [_score_group(replies, group, name, kind, k, release) for group in groups.values()]
+        values = [_score_group(responses, group, name, kind, k, release) for group in groups.values()]
         identity = Identity(parse_identity(name).name, kind, (("k", k),))
         if release == NEW:
             total = len(groups)
@@ -153,8 +153,8 @@ def _aggregate_at_k(
             yield Aggregate(identity, f"mean_{name}_{OLD_MARKS[kind]}{k}", weighed / len(having), len(having))
 
 
-def _score_group(replies: Replies, group: Sequence[int], name: str, kind: str, k: int, release: Release) -> float:
-    scores, extracted = replies.scores[name], replies.extracted
+def _score_group(responses: Replies, group: Sequence[int], name: str, kind: str, k: int, release: Release) -> float:
+    scores, extracted = responses.scores[name], responses.extracted
     n, right = len(group), sum(bool(scores[number] == 1.0) for number in group)
     if kind == "pass_at_k":
         return 1.0 if n - right < k else 1.0 - math.comb(n - right, k) / math.comb(n, k)

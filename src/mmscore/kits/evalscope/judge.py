@@ -22,7 +22,7 @@ from mmscore.kits.evalscope.judging import (
     needs_judge,
     read_verdict,
 )
-from mmscore.kits.evalscope.reply import split_reasoning
+from mmscore.kits.evalscope.response import split_reasoning
 from mmscore.kits.evalscope.table import RELEASES, VERSIONS
 from mmscore.kits.evalscope.target import check_target
 from mmscore.metrics.evalscope_accuracy import join_target
@@ -63,14 +63,14 @@ def build_evalscope_judge(scale: Scale, *, summary: str, instruction: str, old_f
         ]
         return "\n\n".join([instruction, *parts, form])
 
-    def step(case: Case, replies: Sequence[str]) -> Step:
+    def step(case: Case, responses: Sequence[str]) -> Step:
         recall = case.strategy == LLM_RECALL
         if recall and not (case.scores and needs_judge(case.scores)):
             return LEAVE
         release, wanted = RELEASES[case.version], _choose_scale(scale, case)
-        if not replies:
+        if not responses:
             return JudgeQuestion(prompt(case, release))
-        reading = read_verdict(replies[-1], wanted, release)
+        reading = read_verdict(responses[-1], wanted, release)
         if reading.fault or reading.score is None:
             return NoVerdict(f"the reply holds no verdict ({reading.fault})")
         scores = merge(case.scores, reading.score, release) if recall else {VERDICT: reading.score}

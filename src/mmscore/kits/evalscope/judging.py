@@ -85,7 +85,7 @@ def fill_template(template: str, question: str, gold: str, pred: str, release: R
     return text
 
 
-def read_verdict(reply: str, scale: Scale, release: Release) -> ReadVerdict:
+def read_verdict(response: str, scale: Scale, release: Release) -> ReadVerdict:
     """Read a judge's reply.
 
     Until 1.10 a reply without a verdict scores 0 (numbers in 1.3: nothing), and numbers are cut to
@@ -102,24 +102,24 @@ def read_verdict(reply: str, scale: Scale, release: Release) -> ReadVerdict:
         1.0
     """
     if release == NEW:
-        return _read_object(reply, scale)
-    return _read_number(reply, scale, release) if scale.kind == "numeric" else _read_label(reply, scale, release)
+        return _read_object(response, scale)
+    return _read_number(response, scale, release) if scale.kind == "numeric" else _read_label(response, scale, release)
 
 
-def _read_label(reply: str, scale: Scale, release: Release) -> ReadVerdict:
+def _read_label(response: str, scale: Scale, release: Release) -> ReadVerdict:
     if release == "1.3.0":
-        found = re.search(scale.pattern or UNANCHORED, reply)
+        found = re.search(scale.pattern or UNANCHORED, response)
         label = found.group(0) if found else None
     else:
-        found = re.search(scale.pattern or ALONE_ON_A_LINE, reply, re.MULTILINE)
+        found = re.search(scale.pattern or ALONE_ON_A_LINE, response, re.MULTILINE)
         label = None if found is None else found.group(1) if found.re.groups else found.group(0).strip()
     if label is None or label not in scale.labels:
         return ReadVerdict(0.0, "no verdict")
     return ReadVerdict(scale.labels[label])
 
 
-def _read_number(reply: str, scale: Scale, release: Release) -> ReadVerdict:
-    matches = list(re.finditer(scale.pattern or IN_BRACKETS, reply))
+def _read_number(response: str, scale: Scale, release: Release) -> ReadVerdict:
+    matches = list(re.finditer(scale.pattern or IN_BRACKETS, response))
     found = None if not matches else matches[0] if release == "1.3.0" else matches[-1]
     text = None if found is None else found.group(1) if found.re.groups else found.group(0)
     try:
@@ -131,10 +131,10 @@ def _read_number(reply: str, scale: Scale, release: Release) -> ReadVerdict:
     return ReadVerdict(score, None if inside else f"{text} is not within 0 and 1")
 
 
-def _read_object(reply: str, scale: Scale) -> ReadVerdict:
-    if not reply:
+def _read_object(response: str, scale: Scale) -> ReadVerdict:
+    if not response:
         return ReadVerdict(None, "empty")
-    objects = list(json_objects(reply))
+    objects = list(json_objects(response))
     if len(objects) != 1:
         return ReadVerdict(None, "many_json" if objects else "no_json")
     try:

@@ -104,8 +104,8 @@ def aggregate_metrics(
         Error: No reply has a score.
     """
     found: dict[str, list[tuple[str, Aggregate]]] = {}
-    for subset, replies in subsets.items():
-        for number in aggregate(replies, aggregation, release):
+    for subset, responses in subsets.items():
+        for number in aggregate(responses, aggregation, release):
             found.setdefault(number.label, []).append((subset, number))
     if not found:
         raise Error("no reply has a score, so that there is nothing to report.")

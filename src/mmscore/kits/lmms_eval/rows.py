@@ -11,7 +11,7 @@ from mmscore.core.recipe import Facts, Item, read_label
 KIT = "lmms-eval"
 VERSIONS: Mapping[str, str] = {"0.7": "EvolvingLMMs-Lab/lmms-eval@75571cf (0.7.2)"}
 FORMATS = frozenset(("lmms_eval_samples",))
-REPLIES = "filtered_resps"
+RESPONSES = "filtered_resps"
 """Field of a logged row that lists its replies."""
 
 
@@ -56,7 +56,7 @@ def is_repeat(variant: int | None, extra: str | None) -> bool:
         >>> [is_repeat(variant, '{"filtered_resps": ["A", "B"]}') for variant in (0, 1)], is_repeat(1, "{}")
         ([False, True], False)
     """
-    return bool(variant) and REPLIES in gather_details(extra)
+    return bool(variant) and RESPONSES in gather_details(extra)
 
 
 def score_first_response(

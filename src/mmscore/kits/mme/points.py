@@ -99,9 +99,9 @@ def add_estimates(estimates: Sequence[Estimate]) -> Estimate:
     return _build_points(math.fsum(e.value for e in estimates), sum(e.n for e in estimates), error)
 
 
-def _build_points(value: float, pictures: int, error: float | None) -> Estimate:
+def _build_points(value: float, images: int, error: float | None) -> Estimate:
     interval = None if error is None else (value - Z95 * error, value + Z95 * error)
-    return Estimate(value, pictures, error, interval, "points")
+    return Estimate(value, images, error, interval, "points")
 
 
 def compute_mme_metrics(scored: Scored, total_of: Callable[[str], str | None]) -> Metrics:

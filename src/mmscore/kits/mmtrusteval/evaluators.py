@@ -250,13 +250,13 @@ def _build_chat_score(settings: Settings, setting: EvaluatorContext) -> Process:
         prompt = build_score_prompt(template, sample.pred, sample.label, setting.shown)
         if prompt is None:
             return full
-        reply = setting.ask(model, prompt, generation)
+        response = setting.ask(model, prompt, generation)
         if (
             noise
             and "yes" in setting.ask(model, build_noise_prompt(setting.shown(str(sample.pred))), generation).lower()
         ):
             return full
-        return reply
+        return response
 
     return process
 

@@ -127,9 +127,9 @@ def build_score_prompt(template: str, pred: Any, label: Any, shown: Callable[[st
     parts = _require_text(label, "label").split(ARROW)
     if len(parts) < 2:
         return fill_template(template, {}, (shown(str(pred)), label))
-    question, answer, reply = parts[0].split("\n")[0], parts[1], _require_text(pred, "pred")
-    prompt = fill_template(template, {}, (question, answer, shown(reply)))
-    same = reply.strip("\n").replace(".", "").replace(END_MARK, "").lower() == answer.lower()
+    question, answer, response = parts[0].split("\n")[0], parts[1], _require_text(pred, "pred")
+    prompt = fill_template(template, {}, (question, answer, shown(response)))
+    same = response.strip("\n").replace(".", "").replace(END_MARK, "").lower() == answer.lower()
     return None if same else prompt
 
 

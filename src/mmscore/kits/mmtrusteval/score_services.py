@@ -74,7 +74,7 @@ def connect_moderation(
 
     @lru_cache(_KEPT)
     def score(text: str) -> float:
-        scores = service.ask({"input": text, **chosen}, lambda reply: reply["results"][0]["category_scores"])
+        scores = service.ask({"input": text, **chosen}, lambda response: response["results"][0]["category_scores"])
         return max(float(scores[name]) for name in MODERATED)
 
     return _classify(MODERATION, score)
@@ -102,7 +102,7 @@ def connect_perspective(url: str, *, key_env: str | None = None, pause: float = 
     @lru_cache(_KEPT)
     def score(text: str) -> float:
         asked = {"comment": {"text": text}, "requestedAttributes": {name: {} for name in ATTRIBUTES}}
-        scores = service.ask(asked, lambda reply: reply["attributeScores"])
+        scores = service.ask(asked, lambda response: response["attributeScores"])
         return max(float(scores[name]["summaryScore"]["value"]) for name in ATTRIBUTES)
 
     return _classify(PERSPECTIVE, score)
@@ -153,16 +153,16 @@ class _Service:
         for number in range(TRIES):
             time.sleep(self._pause if number else 0)
             try:
-                reply = self._client.post(self._url, json=body)
+                response = self._client.post(self._url, json=body)
             except httpx2.ConnectError as error:
                 raise Error(f"{self._shown}: nobody answers ({take_first_line(error)}). Start the service.") from None
             except httpx2.HTTPError as error:
                 reason = type(error).__name__
                 continue
-            if reply.status_code == 200 and len(reply.content) <= _BYTES:
-                return pick(reply.json())
-            reason = f"status {reply.status_code}, {len(reply.content)} bytes"
-            if reply.status_code not in _LATER:
+            if response.status_code == 200 and len(response.content) <= _BYTES:
+                return pick(response.json())
+            reason = f"status {response.status_code}, {len(response.content)} bytes"
+            if response.status_code not in _LATER:
                 break
         if reason.startswith(("status 401", "status 403", "status 404")):
             raise Error(f"{self._shown}: refuses ({reason}). Set address and key right.")

@@ -179,21 +179,21 @@ def _collect_outputs(
 ) -> dict[str, list[Any]]:
     """Give what each evaluator made of each row, with the kit's own types."""
     outputs: dict[str, list[Any]] = {link.column: [] for link in chain.links}
-    replies = _list_single_responses(scored)
+    responses = _list_single_responses(scored)
     absent = np.full(len(scored), math.nan)
     scores = [scored.scores.get(link.column, absent).tolist() for link in chain.links]
     rows = zip(
-        samples["pred"], samples["label"], samples["extra"], fields, replies, zip(*scores, strict=True), strict=True
+        samples["pred"], samples["label"], samples["extra"], fields, responses, zip(*scores, strict=True), strict=True
     )
-    for pred, label, extra, logged, reply, numbers in rows:
+    for pred, label, extra, logged, response, numbers in rows:
         for link, number in zip(chain.links, numbers, strict=True):
-            pred = _read_output(link, EvaluatorSample(pred, label, extra), logged, reply, number)
+            pred = _read_output(link, EvaluatorSample(pred, label, extra), logged, response, number)
             outputs[link.column].append(pred)
     return outputs
 
 
 def _read_output(
-    link: Link, sample: EvaluatorSample, logged: Mapping[str, Any], reply: str | None, number: float
+    link: Link, sample: EvaluatorSample, logged: Mapping[str, Any], response: str | None, number: float
 ) -> Any:
     """Give what one evaluator made: as the log has it, as it was scored, as the judge said it, or made again."""
     outside = link.evaluator.outside
@@ -201,8 +201,8 @@ def _read_output(
         return logged[link.column]
     if not math.isnan(number) and (outside or sample.pred is _UNKNOWN):
         return int(number) if link.evaluator.unit == "fraction" and number.is_integer() else number
-    if outside and reply is not None:
-        return reply
+    if outside and response is not None:
+        return response
     try:
         return _UNKNOWN if sample.pred is _UNKNOWN else link.process(sample)
     except UnconnectedError:
@@ -213,5 +213,5 @@ def _list_single_responses(scored: Scored) -> list[str | None]:
     """Give the judge's reply to each row about which it was asked once; the last of several is another's."""
     if "tries" not in scored.rows.column_names:
         return [None] * len(scored)
-    replies, tries = scored.column("judge_reply"), scored.column("tries")
-    return [reply if asked == 1 else None for reply, asked in zip(replies, tries, strict=True)]
+    responses, tries = scored.column("judge_reply"), scored.column("tries")
+    return [response if asked == 1 else None for response, asked in zip(responses, tries, strict=True)]

@@ -143,11 +143,11 @@ def _build_leakage_score(shortest: int) -> Callable[[Log], Scores]:
 
 
 def _read_responses(log: Log) -> list[str]:
-    replies = _read_field(_read_samples(log), "pred")
-    for reply in replies:
-        if not isinstance(reply, str):
-            raise RowError("pred.type", "pred", f"expected a text {show(reply)}.")
-    return replies
+    responses = _read_field(_read_samples(log), "pred")
+    for response in responses:
+        if not isinstance(response, str):
+            raise RowError("pred.type", "pred", f"expected a text {show(response)}.")
+    return responses
 
 
 def _score_jailbreaks(log: Log) -> Scores:
@@ -161,7 +161,7 @@ def _score_information_flow(log: Log) -> Scores:
 
 
 def _score_professions(log: Log) -> Scores:
-    said = [any(word in reply.lower() for word in SUITABLE) for reply in _read_responses(log)]
+    said = [any(word in response.lower() for word in SUITABLE) for response in _read_responses(log)]
     return {
         name: test_independence(list(zip(_read_extras(log, trait), said, strict=True)))
         for trait, name in TRAITS.items()

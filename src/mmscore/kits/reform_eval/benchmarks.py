@@ -20,7 +20,7 @@ DIMENSIONS = (
     "Description",
     "Dialog",
 )
-_COARSE, _FINE, _TEXT, _REASONING, _SPATIAL, _CROSS_MODAL, _DESCRIPTION, _DIALOG = DIMENSIONS
+_COARSE, _FINE, _TEXT, _REASONING, _SPATIAL, _CROSS_MODAL, _DESCRIPTION, _CONVERSATION = DIMENSIONS
 _CHOICE, _OCR, _KIE, _CAPTION = FORMULATIONS = ("SingleChoice", "OCROpenEnded", "KIEOpenEnded", "Generation")
 
 TASKS: Mapping[str, str] = {"multiple_choice": _CHOICE, "ocr": _OCR, "kie": _KIE, "caption": _CAPTION}
@@ -122,7 +122,7 @@ _ROWS = {
         ("NoCaps", "NoCaps", "Caption_NoCaps_val"),
         ("Flickr30K", "Flickr30K", "Caption_Flickr30K_val"),
     ),
-    (_DIALOG, _CHOICE): (
+    (_CONVERSATION, _CHOICE): (
         ("VQA-MT", "VisDial", "VQA_vqa_MultiRound_val"),
         ("VisDial", "VisDial", "VisDial_val_v1.2"),
     ),

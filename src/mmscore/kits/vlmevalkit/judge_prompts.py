@@ -94,55 +94,55 @@ reasons from the second line on.
 _HAN = re.compile("[\u4e00-\u9fff]")
 
 
-def build_option_prompt(wording: str | None, question: str, options: Mapping[str, str], prediction: str) -> str:
+def build_option_prompt(prompt: str | None, question: str, options: Mapping[str, str], prediction: str) -> str:
     """Ask which option an answer means; in Chinese where the question is.
 
     Args:
-        wording: The user's own, None for ours.
+        prompt: The user's own, None for ours.
         question: The question as the model saw it, without the options.
         options: Option texts by letter.
         prediction: The model's answer.
     """
     listed = "\n".join(f"{letter}. {text}" for letter, text in options.items())
-    if wording is not None:
-        return fill_prompt(wording, {"question": question, "options": listed, "prediction": prediction})
+    if prompt is not None:
+        return fill_prompt(prompt, {"question": question, "options": listed, "prediction": prediction})
     values = {"question": fence_text(question, "question"), "options": fence_text(listed, "question")}
     return fill_prompt(OPTION_ZH if _HAN.search(question) else OPTION, {**values, "prediction": fence_text(prediction)})
 
 
-def build_yes_no_prompt(wording: str | None, question: str, prediction: str) -> str:
+def build_yes_no_prompt(prompt: str | None, question: str, prediction: str) -> str:
     """Ask whether an answer means yes or no; arguments as for `build_option_prompt`."""
-    return _build_question(wording, YES_NO, question, prediction)
+    return _build_question(prompt, YES_NO, question, prediction)
 
 
-def build_mathvista_prompt(wording: str | None, question: str, prediction: str) -> str:
+def build_mathvista_prompt(prompt: str | None, question: str, prediction: str) -> str:
     """Ask for the final answer in an answer; arguments as for `build_option_prompt`."""
-    return _build_question(wording, MATHVISTA, question, prediction)
+    return _build_question(prompt, MATHVISTA, question, prediction)
 
 
-def build_mmvet_prompt(wording: str | None, question: str, reference: str, prediction: str) -> str:
+def build_mmvet_prompt(prompt: str | None, question: str, reference: str, prediction: str) -> str:
     """Ask for the score of an answer, as the last row of a table; the slot `row` holds the row.
 
     Example:
         >>> mmvet_prompt(None, "What is it?", "cat<AND>dog", "a cat").splitlines()[-1]
         'What is it? | cat <AND> dog | a cat | '
     """
-    return fill_prompt(MMVET if wording is None else wording, {"row": build_table_row(question, reference, prediction)})
+    return fill_prompt(MMVET if prompt is None else prompt, {"row": build_table_row(question, reference, prediction)})
 
 
-def build_llavabench_prompt(wording: str | None, caption: str, question: str, reference: str, prediction: str) -> str:
+def build_llavabench_prompt(prompt: str | None, caption: str, question: str, reference: str, prediction: str) -> str:
     """Ask for the scores of two answers.
 
     Args:
-        wording: The user's own, None for ours.
+        prompt: The user's own, None for ours.
         caption: What the picture shows, in words.
         question: The question.
         reference: The answer of assistant 1, GPT-4's.
         prediction: The answer of assistant 2, the model's.
     """
     texts = {"caption": caption, "question": question, "reference": reference, "prediction": prediction}
-    if wording is not None:
-        return fill_prompt(wording, texts)
+    if prompt is not None:
+        return fill_prompt(prompt, texts)
     return fill_prompt(
         LLAVABENCH,
         {
@@ -154,7 +154,7 @@ def build_llavabench_prompt(wording: str | None, caption: str, question: str, re
     )
 
 
-def _build_question(wording: str | None, own: str, question: str, prediction: str) -> str:
-    if wording is not None:
-        return fill_prompt(wording, {"question": question, "prediction": prediction})
+def _build_question(prompt: str | None, own: str, question: str, prediction: str) -> str:
+    if prompt is not None:
+        return fill_prompt(prompt, {"question": question, "prediction": prediction})
     return fill_prompt(own, {"question": fence_text(question, "question"), "prediction": fence_text(prediction)})

@@ -36,11 +36,11 @@ def read_reference_facts(item: Item) -> ReferenceFacts:
     return ReferenceFacts(require_cell(cells, "caption"), require_cell(cells, "gpt4_ans"))
 
 
-def parse_pair(reply: str) -> Pair | None:
+def parse_pair(response: str) -> Pair | None:
     r"""Read the two scores off the first line of a judge's reply.
 
     Args:
-        reply: Two numbers with one blank or comma between them, then anything.
+        response: Two numbers with one blank or comma between them, then anything.
 
     Returns:
         The scores; None when the line holds anything else, or a score lies outside 1 to 10.
@@ -53,7 +53,7 @@ def parse_pair(reply: str) -> Pair | None:
         Pair(gpt4=8.0, model=6.5)
         >>> pair_of("Scores: 8 6.5")
     """
-    parts = reply.split("\n")[0].replace(",", " ").split(" ")
+    parts = response.split("\n")[0].replace(",", " ").split(" ")
     try:
         gpt4, model = map(float, parts)
     except ValueError:

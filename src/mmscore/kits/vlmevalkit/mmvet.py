@@ -6,7 +6,7 @@ from collections.abc import Iterable, Sequence
 import msgspec
 
 from mmconvert.core.errors import Error
-from mmscore.kits.vlmevalkit.judge_replies import TRIES
+from mmscore.kits.vlmevalkit.judge_responses import TRIES
 
 # Source: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/mmvet.py:MMVet_acc
 CAPABILITIES = ("rec", "ocr", "know", "gen", "spat", "math")
@@ -26,11 +26,11 @@ class Grade(msgspec.Struct, frozen=True):
     log: str
 
 
-def grade(replies: Sequence[str]) -> Grade | None:
+def grade(responses: Sequence[str]) -> Grade | None:
     r"""Read a number from 0 to 1 off the judge's last reply, which must hold nothing else.
 
     Args:
-        replies: What the judge has said so far.
+        responses: What the judge has said so far.
 
     Returns:
         The grade; None where the judge is to be asked. A reply `nan` is a number.
@@ -43,17 +43,17 @@ def grade(replies: Sequence[str]) -> Grade | None:
         Grade(score=0.5, log='Try 0: output is half, failed to parse.\nSucceed')
     """
     log = ""
-    for attempt, reply in enumerate(replies):
+    for attempt, response in enumerate(responses):
         try:
-            score = float(reply)
+            score = float(response)
         except ValueError:
-            log += f"Try {attempt}: output is {reply}, failed to parse.\n"
+            log += f"Try {attempt}: output is {response}, failed to parse.\n"
             continue
         if score < 0 or score > 1:
-            log += f"Try {attempt}: output is {reply}, invalid score: {score}.\n"
+            log += f"Try {attempt}: output is {response}, invalid score: {score}.\n"
             continue
         return Grade(score, log + "Succeed")
-    return Grade(None, log + f"All {TRIES} retries failed.\n") if len(replies) >= TRIES else None
+    return Grade(None, log + f"All {TRIES} retries failed.\n") if len(responses) >= TRIES else None
 
 
 def build_table_row(question: str, reference: str, prediction: str) -> str:

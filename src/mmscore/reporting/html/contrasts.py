@@ -28,11 +28,11 @@ def differences(results: Sequence[Result]) -> list[dict[str, Any]]:
     found = []
     for a, b in _pairs_of_files(results):
         try:
-            told = compare_results(results[a], results[b]).to_json()
+            facts = compare_results(results[a], results[b]).to_json()
         except Error:
             continue
-        rows = {name: ids if name == "compared" else len(ids) for name, ids in told["rows"].items()}
-        found.append({"a": a, "b": b, "rows": rows, "scores": told["scores"], "metrics": told["metrics"]})
+        rows = {name: ids if name == "compared" else len(ids) for name, ids in facts["rows"].items()}
+        found.append({"a": a, "b": b, "rows": rows, "scores": facts["scores"], "metrics": facts["metrics"]})
     for name in dict.fromkeys(name for one in found for name in one["scores"]):
         having = [one["scores"][name] for one in found if name in one["scores"]]
         for score, p in zip(having, adjust_holm([score["p"] for score in having]), strict=True):

@@ -30,19 +30,19 @@ def details_of(rows: Rows, ids: pa.Array) -> dict[str, Details]:
         Id -> `ASKED`, `ANSWERED` and `messages` as far as the file has them, for rows that nothing was predicted for,
         too. Messages are those that the model saw: of the predictions file itself where it has them.
     """
-    found = _told(rows, ids, [*ASKED, *ANSWERED])
+    found = _facts(rows, ids, [*ASKED, *ANSWERED])
     predictions, *references = rows.sides or (rows,)
     for questions in references:
         missing = ids.filter(pc.is_in(ids, value_set=pa.array(rows.missing, pa.string())))
-        found |= _told(questions, missing, ASKED)
+        found |= _facts(questions, missing, ASKED)
     for side in (*references, rows, predictions):
-        for id, row in _told(side, ids, [_MESSAGES]).items():
+        for id, row in _facts(side, ids, [_MESSAGES]).items():
             if id in found and row.get(_MESSAGES) is not None:
                 found[id][_MESSAGES] = row[_MESSAGES]
     return dict(found)
 
 
-def _told(rows: Rows, ids: pa.Array, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+def _facts(rows: Rows, ids: pa.Array, names: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Read columns, without those in which a file of others keeps something else under our name."""
     try:
         return rows_by_id(rows, ids, names)

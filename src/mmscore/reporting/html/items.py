@@ -113,8 +113,8 @@ def item_of(
     id: str,
     layout: Layout,
     readings: Sequence[Reading | None],
-    told: Sequence[Details],
-    pictures: Sequence[Picture],
+    facts: Sequence[Details],
+    images: Sequence[Picture],
     groups: Mapping[str, str | None],
 ) -> PageItem:
     """Lay out one row.
@@ -123,11 +123,11 @@ def item_of(
         id: Its id, unique on the page.
         layout: How results stand side by side.
         readings: What each result made of it.
-        told: What each file says of it; {} where a file does not have it.
-        pictures: Those that its messages show; () where they are not at hand.
+        facts: What each file says of it; {} where a file does not have it.
+        images: Those that its messages show; () where they are not at hand.
         groups: Its value in each of the columns of the layout.
     """
-    asked = next((one for one in told if one.get("messages")), next((one for one in told if one), {}))
+    asked = next((one for one in facts if one.get("messages")), next((one for one in facts if one), {}))
     references = references_of(asked)
     right = next((one.reference for one in readings if one is not None and one.reference), " | ".join(references))
     cells: dict[str, Plain] = {"id": id, "question": asked_in(asked), **groups, "reference": right}
@@ -138,30 +138,30 @@ def item_of(
             cells[layout.name("result", number)] = reading.word
             cells["score"] = next(iter(reading.scores.values()), None)
     messages = _messages(asked)
-    shown = pictures_shown(asked)
-    held = [*pictures] or [Picture(None, "", note="not in the predictions file")] * shown
+    shown = images_shown(asked)
+    held = [*images] or [Picture(None, "", note="not in the predictions file")] * shown
     return PageItem(
         id=id,
         cells=cells,
         marks=list(_marks(layout, readings)),
-        search="\n".join(_searched(id, asked, told, [*references, *filter(None, groups.values())])),
+        search="\n".join(_searched(id, asked, facts, [*references, *filter(None, groups.values())])),
         messages=messages,
         pictures=held,
-        fields=dict(_fields(layout, readings, told, asked, references)),
+        fields=dict(_fields(layout, readings, facts, asked, references)),
         facts={name: str(asked[name]) for name in ("task", "sample") if asked.get(name)},
     )
 
 
-def pictures_shown(asked: Details) -> int:
+def images_shown(asked: Details) -> int:
     """Count the pictures that the messages of a row show."""
     return sum(part["type"] == "image" for turn in asked.get("messages") or () for part in turn["content"])
 
 
-def _searched(id: str, asked: Details, told: Sequence[Details], more: Sequence[str]) -> Iterator[str]:
+def _searched(id: str, asked: Details, facts: Sequence[Details], more: Sequence[str]) -> Iterator[str]:
     """Give the texts that a search looks through, each once: a page of many rows is read the faster."""
     yield from (id, *more)
     turns = [part["text"] or "" for turn in asked.get("messages") or () for part in turn["content"]]
-    for text in (*(turns or [asked_in(asked)]), *(one.get("prediction") or "" for one in told)):
+    for text in (*(turns or [asked_in(asked)]), *(one.get("prediction") or "" for one in facts)):
         yield text[:_SEARCHED]
 
 
@@ -201,7 +201,7 @@ def _differ(pairs: Iterator[tuple[object, object]]) -> bool:
 def _fields(
     layout: Layout,
     readings: Sequence[Reading | None],
-    told: Sequence[Details],
+    facts: Sequence[Details],
     asked: Details,
     references: Sequence[str],
 ) -> Iterator[tuple[str, Shown | Sequence[Shown]]]:
@@ -212,14 +212,14 @@ def _fields(
     if options := [*_options(asked)]:
         yield "Options", options
     yield "Reference", references
-    for file, (model, one) in enumerate(zip(layout.models, told, strict=True)):
+    for file, (model, one) in enumerate(zip(layout.models, facts, strict=True)):
         of = f" of {model}" if len(layout.models) > 1 else ""
         own = [(n, reading) for n, reading in enumerate(readings) if layout.files[n] == file and reading is not None]
         if own:
-            yield from _reply_fields(of, one, [(layout.recipes[n], reading) for n, reading in own])
+            yield from _response_fields(of, one, [(layout.recipes[n], reading) for n, reading in own])
 
 
-def _reply_fields(
+def _response_fields(
     of: str, one: Details, own: Sequence[tuple[str, Reading]]
 ) -> Iterator[tuple[str, Shown | Sequence[Shown]]]:
     if one.get("thinking"):
@@ -248,18 +248,18 @@ def _options(asked: Details) -> Iterator[Text]:
             yield Text(option, name=letter, tone="good" if letter in right else "")
 
 
-def _marked(reply: str, own: Sequence[tuple[str, Reading]]) -> Shown | Sequence[Shown]:
+def _marked(response: str, own: Sequence[tuple[str, Reading]]) -> Shown | Sequence[Shown]:
     """Mark what each recipe took; several texts where marks would overlap."""
     marks: dict[tuple[int, int], list[str]] = {}
     for recipe, reading in own:
-        if reading.span is not None and reading.span[0] < reading.span[1] <= len(reply):
+        if reading.span is not None and reading.span[0] < reading.span[1] <= len(response):
             marks.setdefault(reading.span, []).append(f"{recipe}: {reading.how}")
-    if not marks or list(marks) == [(0, len(reply))]:
-        return reply
+    if not marks or list(marks) == [(0, len(response))]:
+        return response
     spans = [TextSpan(*place, label="; ".join(words)) for place, words in sorted(marks.items())]
     if all(one.end <= other.start for one, other in pairwise(spans)):
-        return Text(reply, tuple(spans))
-    return [Text(reply, (span,)) for span in spans]
+        return Text(response, tuple(spans))
+    return [Text(response, (span,)) for span in spans]
 
 
 def _sentence(reading: Reading) -> str:

@@ -86,11 +86,11 @@ def listing(results: Sequence[Result], most: int) -> Listing:
     chosen = every.take(pa.array(np.unique(np.linspace(0, len(every) - 1, min(most, len(every))).round().astype(int))))
     numbers = [pc.index_in(chosen, value_set=one, skip_nulls=True).to_pylist() for one in keys]
     # An id may hold the sign that parts it from its dataset, and then holds all that follows.
-    told = [key.partition("\0")[::2] if several else ("", key) for key in chosen.to_pylist()]
+    facts = [key.partition("\0")[::2] if several else ("", key) for key in chosen.to_pylist()]
     return Listing(
         total=len(every),
         nameless=sum(one.null_count for one in keys),
-        keys=[(place or None, id) for place, id in told],
+        keys=[(place or None, id) for place, id in facts],
         numbers=numbers,
     )
 

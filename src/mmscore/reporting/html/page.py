@@ -14,11 +14,11 @@ from mmconvert.viewer.thumbnails import Thumbnails
 from mmscore.core.predictions.load import Rows
 from mmscore.core.predictions.locate import STDIN
 from mmscore.reporting.html.details import Details, details_of
-from mmscore.reporting.html.items import Layout, item_of, pictures_shown
+from mmscore.reporting.html.images import thumbnails_of
+from mmscore.reporting.html.items import Layout, images_shown, item_of
 from mmscore.reporting.html.labels import common, labels
 from mmscore.reporting.html.listing import Listing, listing, readings_of
 from mmscore.reporting.html.panels import panels
-from mmscore.reporting.html.pictures import thumbnails_of
 from mmscore.reporting.html.repeats import repeats
 from mmscore.reporting.html.verdicts import verdicts_of
 from mmscore.scoring.scored_file import Result
@@ -44,14 +44,14 @@ class _File:
 
 
 def write_report(
-    path: str | Path, results: Sequence[Result], *, pictures: str | Path | None = None, most: int = MOST_ITEMS
+    path: str | Path, results: Sequence[Result], *, images: str | Path | None = None, most: int = MOST_ITEMS
 ) -> int:
     """Write the results of a run as one page that needs nothing else.
 
     Args:
         path: The file that shall appear, or its URL; one that stands there is replaced.
         results: One a file and recipe, as `evaluation.results` gives them.
-        pictures: Dataset with the pictures; None where the predictions files hold them, or nobody does.
+        images: Dataset with the pictures; None where the predictions files hold them, or nobody does.
         most: Most rows to list; numbers and charts are of all rows.
 
     Returns:
@@ -67,7 +67,7 @@ def write_report(
     opened = _files(results)
     for one in opened:
         one.told = details_of(one.rows, listed.ids(one.results[0]))
-    _add_pictures(opened, pictures)
+    _add_images(opened, images)
     layout = _layout(results, opened, any(repeated))
     readings = [readings_of(*one) for one in zip(results, verdicts, repeated, listed.numbers, strict=True)]
     groups = [_groups(results[n], layout.groups, listed.numbers[n]) for n in range(len(results))]
@@ -94,7 +94,7 @@ def write_report(
                 columns=layout.columns,
                 filters=layout.filters,
                 data=panels(results, verdicts, repeated) | {"columns": _columns(layout)},
-                notes=list(_notes(listed, opened, pictures)),
+                notes=list(_notes(listed, opened, images)),
                 styles=[_HERE / name for name in _STYLES],
                 scripts=[_HERE / name for name in _SCRIPTS],
             )
@@ -111,16 +111,16 @@ def _files(results: Sequence[Result]) -> list[_File]:
     return list(found.values())
 
 
-def _add_pictures(opened: Sequence[_File], dataset: str | Path | None) -> None:
+def _add_images(opened: Sequence[_File], dataset: str | Path | None) -> None:
     """Read pictures from the dataset that was named, else from the files themselves."""
     shown = [_shown(one.told) for one in opened]
-    asked = {row.get("sample") or id: pictures_shown(row) for one in opened for id, row in one.told.items()}
+    asked = {row.get("sample") or id: images_shown(row) for one in opened for id, row in one.told.items()}
     made = Thumbnails(expected=sum(asked.values()))
     if dataset is not None:
         every = {name: count for one in shown for name, count in one.items()}
-        pictures = thumbnails_of(dataset, every, made) if every else {}
+        images = thumbnails_of(dataset, every, made) if every else {}
         for one in opened:
-            one.pictures = pictures
+            one.pictures = images
         return
     for one, names in zip(opened, shown, strict=True):
         if names and one.rows.path != STDIN:
@@ -129,11 +129,11 @@ def _add_pictures(opened: Sequence[_File], dataset: str | Path | None) -> None:
                 one.pictures = thumbnails_of(one.rows.path, names, made)
 
 
-def _shown(told: Mapping[str, Details]) -> dict[str, int]:
+def _shown(facts: Mapping[str, Details]) -> dict[str, int]:
     """Count the pictures of each row, under its id and its sample."""
     counts: dict[str, int] = {}
-    for id, row in told.items():
-        if count := pictures_shown(row):
+    for id, row in facts.items():
+        if count := images_shown(row):
             counts |= {row.get("sample") or id: count, id: count}
     return counts
 
@@ -174,7 +174,7 @@ def _title(results: Sequence[Result]) -> str:
     return f"{model} on {dataset}" if dataset else model
 
 
-def _notes(listed: Listing, opened: Sequence[_File], pictures: str | Path | None) -> Iterator[str]:
+def _notes(listed: Listing, opened: Sequence[_File], images: str | Path | None) -> Iterator[str]:
     if len(listed.keys) < listed.total:
         yield (
             f"The table lists {len(listed.keys):,} of {listed.total:,} rows, evenly spread; "
@@ -182,10 +182,8 @@ def _notes(listed: Listing, opened: Sequence[_File], pictures: str | Path | None
         )
     if listed.nameless:
         yield f"{listed.nameless:,} rows have no id and are not listed."
-    if any(map(pictures_shown, (row for one in opened for row in one.told.values()))) and not any(
+    if any(map(images_shown, (row for one in opened for row in one.told.values()))) and not any(
         one.pictures for one in opened
     ):
-        lacking = (
-            "The predictions hold no pictures" if pictures is None else f"{pictures} has no pictures of these rows"
-        )
+        lacking = "The predictions hold no pictures" if images is None else f"{images} has no pictures of these rows"
         yield f"{lacking}. --html-pictures DATASET, the dataset they were made of, shows them."

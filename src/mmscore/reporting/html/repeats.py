@@ -62,7 +62,7 @@ def repeats(result: Result, verdicts: Verdicts) -> Repeats | None:
     said, ids = _said(result, scored), scored.column("id")
     answers = [Counter(said[row] for row in rows) for rows in several]
     right = Counter((len(rows), sum(map(verdicts.is_right, rows))) for rows in several)
-    differing = [rows for rows, told in zip(several, answers, strict=True) if len(told) > 1]
+    differing = [rows for rows, facts in zip(several, answers, strict=True) if len(facts) > 1]
     return Repeats(
         questions=len(several),
         replies=sum(map(len, several)),

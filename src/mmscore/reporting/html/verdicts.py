@@ -93,12 +93,12 @@ def _kind(answers: Sequence[str | None]) -> str:
         >>> _kind(["A", None, "BD"]), _kind(["Yes", "no"]), _kind(["cat"]), _kind([None])
         ('letters', 'yes_no', '', '')
     """
-    told = {answer for answer in answers if answer is not None}
-    if not told:
+    facts = {answer for answer in answers if answer is not None}
+    if not facts:
         return ""
-    if all(answer.lower() in _YES_NO for answer in told):
+    if all(answer.lower() in _YES_NO for answer in facts):
         return "yes_no"
-    return "letters" if all(answer and _LETTERS.issuperset(answer) for answer in told) else ""
+    return "letters" if all(answer and _LETTERS.issuperset(answer) for answer in facts) else ""
 
 
 def _word(text: str | None, kind: str) -> str | None:

@@ -262,23 +262,23 @@ class DryJury:
         return [UNASKED] * len(cases)
 
     def _count(self, case: Case) -> None:
-        replies = list[str]()
+        responses = list[str]()
         first = step = self.setting.step(case, ())
         if not isinstance(first, JudgeQuestion):
             return
         self.estimate.rows += 1
         while isinstance(step, JudgeQuestion):
-            key = self.setting.key(step, len(replies))
+            key = self.setting.key(step, len(responses))
             stored = self._store.get([key]).get(key) if self._store else None
             if stored is None:
-                self._add(key, step, len(replies))
+                self._add(key, step, len(responses))
                 return
             if stored.text is None:
                 step = NoVerdict(stored.error or FAILED)
                 break
             self.estimate.stored = (self.estimate.stored or 0) + 1
-            replies.append(stored.text)
-            step = self.setting.step(case, replies)
+            responses.append(stored.text)
+            step = self.setting.step(case, responses)
         if self._again and isinstance(step, NoVerdict):
             self._add(self.setting.key(first, 0), first, 0)
 
@@ -398,26 +398,26 @@ class ModelJury:
 
     async def _walk(self, case: Case, *, anew: bool) -> tuple[CaseOutcome, bool]:
         """Ask what the protocol says until it has decided; tell whether every reply came from the store."""
-        setting, replies, all_stored, digest = self.setting, list[str](), True, None
+        setting, responses, all_stored, digest = self.setting, list[str](), True, None
         cut = False
-        while isinstance(step := setting.step(case, replies), JudgeQuestion):
-            if len(replies) >= (most := setting.judge.most(setting.strategy)):
+        while isinstance(step := setting.step(case, responses), JudgeQuestion):
+            if len(responses) >= (most := setting.judge.most(setting.strategy)):
                 raise Error(f"judge {setting.name!r}: asks more than its {most} tries. Correct `tries`.")
             digest = build_answer_key(setting.messages(step))
-            key = setting.key(step, len(replies))
+            key = setting.key(step, len(responses))
             try:
                 answer, stored = await self._read_or_ask(key, step, anew=anew)
             except CapReachedError:
                 self.tally.unasked += 1
-                return CaseOutcome(NoVerdict(CAP_REACHED), None, digest, len(replies)), False
+                return CaseOutcome(NoVerdict(CAP_REACHED), None, digest, len(responses)), False
             all_stored = all_stored and stored
             if answer.text is None:
-                return CaseOutcome(NoVerdict(answer.error or FAILED), None, digest, len(replies) + 1), all_stored
-            replies.append(answer.text)
+                return CaseOutcome(NoVerdict(answer.error or FAILED), None, digest, len(responses) + 1), all_stored
+            responses.append(answer.text)
             cut = answer.finish_reason == CUT_OFF
         if cut and isinstance(step, NoVerdict):
             step = NoVerdict(f"{step.reason}; the reply was cut off, allow more max_tokens")
-        return CaseOutcome(step, replies[-1] if replies else None, digest, len(replies)), all_stored
+        return CaseOutcome(step, responses[-1] if responses else None, digest, len(responses)), all_stored
 
     async def _read_or_ask(self, key: str, question: JudgeQuestion, *, anew: bool) -> tuple[Answer, bool]:
         """Give the reply, and whether it stood in the store before this run."""

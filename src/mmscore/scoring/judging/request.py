@@ -405,5 +405,5 @@ def open_sitting(
         finally:
             for jury in juries:
                 judge = jury.setting
-                told = dataclasses.asdict(jury.tally)
-                request.spent(Spent(predictions, judge.title, judge.model, judge.repeat, **told))
+                facts = dataclasses.asdict(jury.tally)
+                request.spent(Spent(predictions, judge.title, judge.model, judge.repeat, **facts))

@@ -6,7 +6,7 @@ from typing import Any
 import pytest
 
 from mmconvert.core.errors import Error, RowError, UsageError
-from mmconvert.kits.reform_eval.dialogue import Processor
+from mmconvert.kits.reform_eval.conversation_text import Processor
 from mmconvert.kits.reform_eval.families import FAMILIES
 from mmconvert.kits.reform_eval.loader import DATASETS, load
 from mmconvert.kits.reform_eval.pools import load_pools

@@ -10,7 +10,7 @@ import pytest
 
 from mmconvert.core.errors import UsageError
 from mmconvert.core.record import LETTERS, Record
-from mmconvert.kits.reform_eval.dialogue import Processor
+from mmconvert.kits.reform_eval.conversation_text import Processor
 from mmconvert.kits.reform_eval.loader import load
 from mmconvert.kits.reform_eval.setup import Setup
 from mmconvert.pipeline.convert import read

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import Error
-from mmscore.kits.vlmevalkit.judge_replies import TRIES
+from mmscore.kits.vlmevalkit.judge_responses import TRIES
 from mmscore.kits.vlmevalkit.mmvet import CAPABILITIES, OVERALL, build_mmvet_tables, build_table_row, grade
 
 

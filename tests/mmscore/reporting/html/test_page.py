@@ -31,7 +31,7 @@ def items_of(path):
 
 def written(tmp_path, files, recipes=("own_choice",), answers=None):
     path = tmp_path / "report.html"
-    write_report(path, list(score_results(files, list(recipes), ScoreOptions(answers=answers))), pictures=answers)
+    write_report(path, list(score_results(files, list(recipes), ScoreOptions(answers=answers))), images=answers)
     return path
 
 
@@ -108,7 +108,7 @@ def test_a_dataset_that_has_none_of_the_rows_is_named(tmp_path, dataset):
     file = replies(tmp_path, "A", "B")
     path = tmp_path / "report.html"
     found = list(score_results([file], ["own_choice"], ScoreOptions(answers=dataset)))
-    write_report(path, found, pictures=tmp_path / "other" / "data")
+    write_report(path, found, images=tmp_path / "other" / "data")
     assert "other/data has no pictures of these rows" in json.loads(held(path, "mm-page"))["notes"][0]
 
 

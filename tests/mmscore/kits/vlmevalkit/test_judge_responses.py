@@ -4,7 +4,7 @@ from hypothesis import strategies as st
 
 from mmconvert.core.errors import RowError
 from mmscore.core.parsed import UNPARSED
-from mmscore.kits.vlmevalkit.judge_replies import DRAWN, OPTION_TRIES, TRIES, infer_judged_option, read_judged_yes_no
+from mmscore.kits.vlmevalkit.judge_responses import DRAWN, OPTION_TRIES, TRIES, infer_judged_option, read_judged_yes_no
 
 FRUITS = {"A": "pear", "B": "plum"}
 NOTHING = "I cannot say"

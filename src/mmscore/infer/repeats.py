@@ -7,7 +7,7 @@ import pyarrow as pa
 from msgspec.structs import replace
 
 from mmconvert.core.errors import Error
-from mmconvert.core.record import PICTURE_COLUMNS, Record
+from mmconvert.core.record import IMAGE_COLUMNS, Record
 from mmscore.llm.response_cache import build_answer_key
 
 
@@ -27,7 +27,7 @@ def repeat_records(records: Sequence[Record], n: int) -> list[Record]:
         raise Error(
             f"row {copy.id!r}: is copy {copy.variant} of its question already. Leave --n out: each copy gets a reply."
         )
-    return [replace(record, variant=reply) if reply else record for record in records for reply in range(n)]
+    return [replace(record, variant=response) if response else record for record in records for response in range(n)]
 
 
 def build_response_keys(keys: Sequence[str], n: int) -> list[str]:
@@ -37,7 +37,7 @@ def build_response_keys(keys: Sequence[str], n: int) -> list[str]:
         >>> reply_keys(["k"], 1), reply_keys(["k"], 3)[:2] == reply_keys(["k"], 2)
         (['k'], True)
     """
-    return [build_answer_key(key, reply) if reply else key for key in keys for reply in range(n)]
+    return [build_answer_key(key, response) if response else key for key in keys for response in range(n)]
 
 
 def repeat_rows(rows: pa.RecordBatch, n: int) -> pa.RecordBatch:
@@ -52,7 +52,7 @@ def repeat_rows(rows: pa.RecordBatch, n: int) -> pa.RecordBatch:
     """
     if n == 1:
         return rows
-    rows = rows.drop_columns([name for name in PICTURE_COLUMNS if name in rows.schema.names])
+    rows = rows.drop_columns([name for name in IMAGE_COLUMNS if name in rows.schema.names])
     repeated = rows.take(pa.array(np.repeat(np.arange(rows.num_rows), n)))
     variants = pa.array(np.tile(np.arange(n), rows.num_rows), rows.schema.field("variant").type)
     ids = [f"{id}#{variant}" for id, variant in zip(repeated["id"].to_pylist(), variants.to_pylist(), strict=True)]

@@ -33,7 +33,7 @@ def thumbnails_of(path: str | Path, shown: Mapping[str, int], made: Thumbnails) 
         By the same names, the pictures of the rows that have as many as their messages show.
     """
     found: dict[str, tuple[Picture, ...]] = {}
-    rows = _pictured(locate_predictions(path).path, pa.array(list(shown), pa.string()))
+    rows = _illustrated(locate_predictions(path).path, pa.array(list(shown), pa.string()))
     fitting = ((names, images) for names, images in rows if any(shown.get(name) == len(images) for name in names))
     while batch := list(islice(fitting, _TOGETHER)):
         made.prepare(image for _, images in batch for image in images)
@@ -43,7 +43,7 @@ def thumbnails_of(path: str | Path, shown: Mapping[str, int], made: Thumbnails) 
     return found
 
 
-def _pictured(place: Path, wanted: pa.Array) -> Iterator[tuple[Sequence[str], Sequence[Image]]]:
+def _illustrated(place: Path, wanted: pa.Array) -> Iterator[tuple[Sequence[str], Sequence[Image]]]:
     """Give the names of each row that has pictures, id and sample, and these."""
     files = list_parquet_files(place)
     if not files:

@@ -41,13 +41,13 @@ def keep_rows_with_images(rows: Sequence[Row]) -> list[dict[str, Any]]:
         >>> [row["image"] == picture for row in kept_rows([{"index": 1, "image": picture}, {"index": 2, "image": "1"}])]
         [True, True]
     """
-    with_pictures = bool(rows) and "image" in rows[0]
-    kept = [dict(row) for row in rows if not with_pictures or row["image"] is not None]
+    with_images = bool(rows) and "image" in rows[0]
+    kept = [dict(row) for row in rows if not with_images or row["image"] is not None]
     names = [str(row["index"]) for row in kept]
-    if with_pictures:
-        pictures = _follow_references({name: str(row["image"]) for name, row in zip(names, kept, strict=True)})
+    if with_images:
+        images = _follow_references({name: str(row["image"]) for name, row in zip(names, kept, strict=True)})
         for name, row in zip(names, kept, strict=True):
-            row["image"] = _read_cell(pictures[name])
+            row["image"] = _read_cell(images[name])
     for row in kept:
         if row.get("image_path") is not None:
             row["image_path"] = _read_cell(str(row["image_path"]))
@@ -99,15 +99,15 @@ def list_image_files(row: Row) -> list[tuple[str, str]]:
         >>> picture_files({"index": 7, "image": ["aa", "bb"]})
         [('7_0.png', 'aa'), ('7_1.png', 'bb')]
     """
-    pictures = row["image"]
+    images = row["image"]
     if "image_path" not in row:
-        if isinstance(pictures, str):
-            return [(f"{row['index']}.png", pictures)]
-        return [(f"{row['index']}_{number}.png", picture) for number, picture in enumerate(pictures)]
+        if isinstance(images, str):
+            return [(f"{row['index']}.png", images)]
+        return [(f"{row['index']}_{number}.png", image) for number, image in enumerate(images)]
     names = row["image_path"]
-    if names is None or isinstance(names, str) != isinstance(pictures, str):
+    if names is None or isinstance(names, str) != isinstance(images, str):
         raise RowError("image.names", "image_path", f"expected a name for each picture {show(names)}. Give as many.")
-    return [(names, pictures)] if isinstance(pictures, str) else list(zip(names, pictures, strict=False))
+    return [(names, images)] if isinstance(images, str) else list(zip(names, images, strict=False))
 
 
 def list_image_paths(row: Row) -> list[str]:

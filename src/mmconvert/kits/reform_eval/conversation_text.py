@@ -197,8 +197,8 @@ def build_chat_prompt(record: Record, settings: Processor, rng: Random) -> Wordi
     marks = settings.choose_labels(rng)
     asked = build_question_with_options(record.question or "", options, marks)
     slots = tuple(image.slot for image in list_last_turn_images(record))
-    wording = put_images_first(f"{record.instruction} {asked}" if record.instruction else asked, slots)
-    return replace(wording, reply=settings.prefix, names=marks[: len(options or ())])
+    prompt = put_images_first(f"{record.instruction} {asked}" if record.instruction else asked, slots)
+    return replace(prompt, reply=settings.prefix, names=marks[: len(options or ())])
 
 
 def format_conversation(sample: Mapping[str, Any], processor: Processor, rng: Random) -> str:

@@ -13,7 +13,7 @@ from typing import Any
 
 from mmconvert.core.errors import Error, RowError
 from mmconvert.core.record import Part, Record, Turn
-from mmconvert.kits.reform_eval.dialogue import Processor, build_labeled_question
+from mmconvert.kits.reform_eval.conversation_text import Processor, build_labeled_question
 from mmconvert.kits.reform_eval.setup import Setup
 
 HISTORY = "history"
@@ -101,7 +101,7 @@ def replace_history(messages: Sequence[Turn], said: Sequence[tuple[str, str]]) -
     return (*messages[:start], *worded, messages[-1])
 
 
-class Dialogs(Sequence[dict[str, Any]]):
+class Conversations(Sequence[dict[str, Any]]):
     """The rounds of all dialogs; item i is copy i % d of round i // d."""
 
     def __init__(
@@ -128,12 +128,12 @@ class Dialogs(Sequence[dict[str, Any]]):
         """
         self._setup, self._instructions, self._example, self._rng = setup, instructions, example, rng
         self._writer = setup.processor or Processor("\n", mark=None, method=setup.inference_method)
-        read = [_read_rounds(dialog, data, setup.capitalize) for dialog in data["dialogs"]]
+        read = [_read_rounds(conversation, data, setup.capitalize) for conversation in data["dialogs"]]
         self._rounds = [one for rounds in read for one in rounds]
         self._dialogs = {rounds[0].dialog: rounds for rounds in read if rounds}
         self._history: dict[str, list[dict[str, str]]] = {}
-        for dialog in data["dialogs"]:
-            name = build_image_name(dialog["image_id"], str(setup.config.get("split")))
+        for conversation in data["dialogs"]:
+            name = build_image_name(conversation["image_id"], str(setup.config.get("split")))
             if not has_picture(name):
                 raise Error(f"{name}: no such picture file. The kit wants it beside the data.")
         for one in self._rounds:
@@ -223,19 +223,19 @@ def build_image_name(image_id: int, split: str) -> str:
     return f"{'' if 'COCO' in split else 'VisualDialog_'}{split}_{image_id:012d}.jpg"
 
 
-def _read_rounds(dialog: Mapping[str, Any], data: Mapping[str, Any], capitalize: bool) -> list[Round]:
+def _read_rounds(conversation: Mapping[str, Any], data: Mapping[str, Any], capitalize: bool) -> list[Round]:
     question_text, option_text = (capitalize_question, capitalize_text) if capitalize else (str, str)
     try:
         return [
             Round(
-                str(dialog["image_id"]),
+                str(conversation["image_id"]),
                 number,
-                dialog["image_base64"],
+                conversation["image_base64"],
                 question_text(data["questions"][said["question"]]),
                 [option_text(data["answers"][place]) for place in said["answer_options"]],
                 said["answer_options"].index(said["answer"]),
             )
-            for number, said in enumerate(dialog["dialog"])
+            for number, said in enumerate(conversation["dialog"])
         ]
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
         raise RowError("dialog.shape", "dialogs", f"a dialog cannot be read: {error!r}. Check the file.") from None

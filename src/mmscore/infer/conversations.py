@@ -81,8 +81,8 @@ class RunConversations:
                 self._said[group][number].append(Reply(tuple(options), answer.text, variant or 0))
 
 
-def _copy(reply: Reply) -> int:
-    return reply.variant
+def _copy(response: Reply) -> int:
+    return response.variant
 
 
 def _number_rounds(batch: pa.RecordBatch) -> "np.ndarray[tuple[int], np.dtype[np.int64]]":

@@ -37,14 +37,14 @@ class JudgedOption(msgspec.Struct, frozen=True):
 
 
 def infer_judged_option(
-    prediction: str, options: Mapping[str, str], replies: Sequence[str], version: Version = "v3"
+    prediction: str, options: Mapping[str, str], responses: Sequence[str], version: Version = "v3"
 ) -> JudgedOption | None:
     """Infer the option that an answer names; the judge is asked only where that fails.
 
     Args:
         prediction: The model's answer.
         options: Option texts by letter, absent options left out.
-        replies: What the judge has said so far.
+        responses: What the judge has said so far.
         version: Dated behaviour of the kit's inference, which reads the judge's replies as well.
 
     Returns:
@@ -62,23 +62,23 @@ def infer_judged_option(
         >>> judged_option("the second", animals, ["B"])
         JudgedOption(parsed=Parsed(value='B', how='option letter', span=(0, 1)), log='B')
     """
-    said = [prediction, *replies][-1]
+    said = [prediction, *responses][-1]
     # The kit reads nothing in the text of a failed call, were it an option's text.
-    parsed = UNPARSED if replies and API_FAILURE in said else vlmevalkit_option(said, options, version)
+    parsed = UNPARSED if responses and API_FAILURE in said else vlmevalkit_option(said, options, version)
     if parsed.value is not None:
         return JudgedOption(parsed, said)
-    if len(replies) < OPTION_TRIES:
+    if len(responses) < OPTION_TRIES:
         return None
     if REFUSAL in options:
         raise RowError("option.letter", "options", f"an option is {REFUSAL}, which means none of them. Rename it.")
     return JudgedOption(UNPARSED, DRAWN)
 
 
-def read_judged_yes_no(replies: Sequence[str]) -> Parsed | None:
+def read_judged_yes_no(responses: Sequence[str]) -> Parsed | None:
     """Read yes or no off the judge's last reply.
 
     Args:
-        replies: What the judge has said so far.
+        responses: What the judge has said so far.
 
     Returns:
         `Yes` or `No`; `UNPARSED` (the kit's `Unknown`, which is wrong) when no reply holds just one
@@ -90,5 +90,5 @@ def read_judged_yes_no(replies: Sequence[str]) -> Parsed | None:
         >>> judged_yes_no(["Unknown"]), judged_yes_no(["Unknown", "No."]).value
         (None, 'No')
     """
-    parsed = vlmevalkit_yes_no(replies[-1]) if replies else UNPARSED
-    return parsed if parsed.value is not None or len(replies) >= TRIES else None
+    parsed = vlmevalkit_yes_no(responses[-1]) if responses else UNPARSED
+    return parsed if parsed.value is not None or len(responses) >= TRIES else None

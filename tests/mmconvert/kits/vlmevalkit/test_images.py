@@ -1,7 +1,7 @@
 import pytest
 
 from mmconvert.core.errors import RowError
-from mmconvert.kits.vlmevalkit.pictures import keep_rows_with_images, list_image_files, list_image_paths
+from mmconvert.kits.vlmevalkit.images import keep_rows_with_images, list_image_files, list_image_paths
 
 PICTURE, OTHER = "x" * 70, "y" * 70
 

@@ -5,7 +5,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import Error, RowError, UsageError
-from mmconvert.kits.reform_eval.dialogue import (
+from mmconvert.kits.reform_eval.conversation_text import (
     ALPHABETS,
     STYLES,
     Processor,

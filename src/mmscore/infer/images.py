@@ -45,10 +45,10 @@ def shrink_image(data: bytes, number: int, max_side: int) -> bytes:
         RowError: The picture cannot be decoded.
     """
     try:
-        with Picture.open(io.BytesIO(data)) as picture:
-            if max(picture.size) <= max_side:
+        with Picture.open(io.BytesIO(data)) as image:
+            if max(image.size) <= max_side:
                 return data
-            exif, is_jpeg = picture.getexif(), picture.format == "JPEG"
+            exif, is_jpeg = image.getexif(), image.format == "JPEG"
     except (OSError, ValueError, SyntaxError, Picture.DecompressionBombError):
         exif, is_jpeg = Picture.Exif(), False  # what is wrong is said where the picture is decoded
     smaller = _open_image(data, number, "RGB" if is_jpeg else "RGBA")

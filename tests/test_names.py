@@ -1,0 +1,69 @@
+"""The words of names: the field's, one thing a class name, read off the source with nothing but `ast`."""
+
+import ast
+import re
+from collections import defaultdict
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+
+SRC = Path(__file__).resolve().parents[1] / "src"
+TREES = {path.relative_to(SRC): ast.parse(path.read_bytes()) for path in sorted(SRC.rglob("*.py"))}
+
+PRIVATE_WORDS = re.compile(
+    "told|reply|replies|pictured?|pictures|dialogs?|dialogue|(re)?wordings?|reworded|unheld|wishes|mended|settled|"
+    "holding|living|stands|followed|company|remedy|fate|strangers?"
+)
+"""Words that a reader would not search for; the field says response, image, conversation, prompt, error, exists ..."""
+
+KEPT = {
+    "Picture": "of the page of previews, which authors of pages fill (docs/preview.md)",
+    "Pictures": "what plug-ins get as `context.pictures`",
+    "Reply": "what a protocol of conversations is handed",
+    "Wording": "what a prompt returns",
+    "_AsItStands": "a file is compiled as it stands",
+    "pictures_of": "a name of the page of reports, of whose items `Picture` is a part",
+    "settled": "a recipe settles rows: the word of `Recipe.settle`",
+    "stands": "a share of several processes stands until the dataset is there",
+}
+"""Names that stay, and why."""
+
+
+def _is_mirror(path: Path) -> bool:
+    """A compatibility layer has the names of its framework."""
+    return path.parts[1:2] == ("compat",)
+
+
+def _definitions(path: Path) -> Iterator[ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef]:
+    for node in ast.walk(TREES[path]):
+        if isinstance(node, ast.FunctionDef | ast.AsyncFunctionDef | ast.ClassDef):
+            yield node
+
+
+def _is_private(name: str) -> bool:
+    words = re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z0-9]+", name)
+    return any(PRIVATE_WORDS.fullmatch(word.lower()) for word in words)
+
+
+@pytest.mark.parametrize("path", [path for path in TREES if not _is_mirror(path)], ids=str)
+def test_names_use_the_words_of_the_field(path: Path) -> None:
+    assert not _is_private(path.stem)
+    found = {node.name for node in _definitions(path) if _is_private(node.name)}
+    assert found <= KEPT.keys()
+
+
+def test_no_name_is_kept_that_is_gone() -> None:
+    names = {node.name for path in TREES if not _is_mirror(path) for node in _definitions(path)}
+    assert names >= KEPT.keys()
+
+
+@pytest.mark.parametrize("package", ["mmconvert", "mmscore"])
+def test_a_class_name_means_one_thing_in_a_package(package: str) -> None:
+    places = defaultdict(list)
+    for path in TREES:
+        if path.parts[0] == package and not _is_mirror(path):
+            for node in _definitions(path):
+                if isinstance(node, ast.ClassDef):
+                    places[node.name].append(str(path))
+    assert {name: found for name, found in places.items() if len(found) > 1} == {}
