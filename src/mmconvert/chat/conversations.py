@@ -57,7 +57,7 @@ def list_objects(value: Any) -> list[dict[str, Any]]:
     """Give the objects of a list, for telling formats apart; [] for anything else.
 
     Example:
-        >>> objects_in([{"role": "user"}, 3]), objects_in(True)
+        >>> list_objects([{"role": "user"}, 3]), list_objects(True)
         ([{'role': 'user'}], [])
     """
     return [item for item in value if isinstance(item, dict)] if isinstance(value, list) else []
@@ -127,7 +127,7 @@ def as_list(value: Any) -> list[Any]:
     """Give the elements of a field that holds one thing or a list of them; [] for null and "".
 
     Example:
-        >>> listed("a.png"), listed(["a.png", "b.png"]), listed(None)
+        >>> as_list("a.png"), as_list(["a.png", "b.png"]), as_list(None)
         (['a.png'], ['a.png', 'b.png'], [])
     """
     if value is None or value == "":
@@ -139,7 +139,7 @@ def list_elements(value: Any, field: str) -> list[tuple[str, Any]]:
     """Give what `as_list` gives, each element with its place.
 
     Example:
-        >>> placed("a.png", "image"), placed(["a.png", "b.png"], "images")
+        >>> list_elements("a.png", "image"), list_elements(["a.png", "b.png"], "images")
         ([('image', 'a.png')], [('images[0]', 'a.png'), ('images[1]', 'b.png')])
     """
     if isinstance(value, list):

@@ -37,7 +37,7 @@ def require_text(value: Any, what: str) -> str:
         UsageError: The record does not say it.
 
     Example:
-        >>> said("MME", "dataset")
+        >>> require_text("MME", "dataset")
         'MME'
     """
     if not isinstance(value, str) or not value:
@@ -53,7 +53,7 @@ def read_model_name(record: Record) -> str:
 
     Example:
         >>> from mmconvert.core.record import Source
-        >>> model_of(Record("1", "1", (), "vqa", Source("f", "f", 0), extra={"model": "Qwen/Qwen2.5-VL-7B"}))
+        >>> read_model_name(Record("1", "1", (), "vqa", Source("f", "f", 0), extra={"model": "Qwen/Qwen2.5-VL-7B"}))
         'Qwen2.5-VL-7B'
     """
     return require_text(record.extra.get("model"), "model").rstrip("/").rpartition("/")[2]

@@ -18,9 +18,9 @@ def read_plain_turn(message: Mapping[str, Any]) -> Turn | None:
     """Read a message that is only a text in a role of ours, as most are; None for any other.
 
     Example:
-        >>> plain_turn({"role": "user", "content": "Why?"})
+        >>> read_plain_turn({"role": "user", "content": "Why?"})
         Turn(role='user', content=(Part(type='text', text='Why?'),))
-        >>> plain_turn({"role": "developer", "content": "Be brief."})
+        >>> read_plain_turn({"role": "developer", "content": "Be brief."})
     """
     role, text = message.get("role"), message.get("content")
     if len(message) == 2 and type(text) is str and type(role) is str and ROLES.get(role) == role:
@@ -116,7 +116,7 @@ def list_part_types(messages: Any) -> set[str]:
     """List the types of the parts of messages, for telling formats apart.
 
     Example:
-        >>> part_types([{"role": "user", "content": [{"type": "image"}]}, {"role": "assistant", "content": "A"}])
+        >>> list_part_types([{"role": "user", "content": [{"type": "image"}]}, {"role": "assistant", "content": "A"}])
         {'image'}
     """
     contents = [message.get("content") for message in list_objects(messages)]

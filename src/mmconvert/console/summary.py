@@ -47,7 +47,7 @@ def format_command(*words: object) -> str:
     """Write a command as a shell takes it.
 
     Example:
-        >>> command("mmscore", "my file.parquet")
+        >>> format_command("mmscore", "my file.parquet")
         "mmscore 'my file.parquet'"
     """
     return shlex.join(map(str, words))

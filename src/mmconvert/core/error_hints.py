@@ -86,9 +86,9 @@ def add_hint(code: str, field: str, message: str) -> str:
         message: What is wrong, in a sentence; what it quotes stands in brackets.
 
     Example:
-        >>> with_next_step("image.base64", "image", "this is not base64 (got '%').")
+        >>> add_hint("image.base64", "image", "this is not base64 (got '%').")
         "this is not base64 (got '%'). Encode the picture's file again."
-        >>> with_next_step("id.missing", "id", "there is none. Number the rows.")
+        >>> add_hint("id.missing", "id", "there is none. Number the rows.")
         'there is none. Number the rows.'
     """
     return message if says_what_to_do(message) else f"{message} {_find_hint(code, field)}"

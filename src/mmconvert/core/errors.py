@@ -87,11 +87,11 @@ def suggest_spelling(name: str, known: Iterable[str]) -> str:
         A sentence that starts with a blank, or "" when nothing is near.
 
     Example:
-        >>> did_you_mean("lmudat", ["lmudata", "mmmu"])
+        >>> suggest_spelling("lmudat", ["lmudata", "mmmu"])
         ' Did you mean lmudata?'
-        >>> did_you_mean("answer.tsv", ["answers.tsv", "none.tsv"])
+        >>> suggest_spelling("answer.tsv", ["answers.tsv", "none.tsv"])
         ' Did you mean answers.tsv?'
-        >>> did_you_mean("zzz", ["lmudata"])
+        >>> suggest_spelling("zzz", ["lmudata"])
         ''
     """
     near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
@@ -108,7 +108,7 @@ def build_missing_path_error(path: Path, known: Iterable[str] = ()) -> UsageErro
         known: Names that would have been understood beside the files of the folder.
 
     Example:
-        >>> str(no_such_path(Path("no/such/file.tsv")))
+        >>> str(build_missing_path_error(Path("no/such/file.tsv")))
         'no/such/file.tsv: no such file or folder. See what is there: ls .'
     """
     return UsageError(f"{path}: no such file or folder.{suggest_paths(path, known)}")
@@ -125,9 +125,9 @@ def take_first_line(error: BaseException) -> str:
     r"""Give the first line of another library's message, to stand in brackets in a sentence of ours.
 
     Example:
-        >>> first_line(OSError("Couldn't deserialize thrift: bad page.\nDetails"))
+        >>> take_first_line(OSError("Couldn't deserialize thrift: bad page.\nDetails"))
         "Couldn't deserialize thrift: bad page"
-        >>> first_line(MemoryError())
+        >>> take_first_line(MemoryError())
         'MemoryError'
     """
     lines = str(error).splitlines()
@@ -138,7 +138,7 @@ def describe_error(error: BaseException) -> str:
     """Describe an error of a user's own code: its class, its words, and the line that raised it.
 
     Example:
-        >>> told(KeyError("image"))
+        >>> describe_error(KeyError("image"))
         "KeyError: 'image'"
     """
     import traceback  # rarely needed, and slow to load

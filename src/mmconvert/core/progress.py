@@ -138,7 +138,7 @@ def format_duration(seconds: float) -> str:
     """Write a time as people say it.
 
     Example:
-        >>> duration(45.2), duration(320), duration(7500), duration(200_000)
+        >>> format_duration(45.2), format_duration(320), format_duration(7500), format_duration(200_000)
         ('45 s', '5 min 20 s', '2 h 5 min', '55 h 33 min')
     """
     whole = round(seconds)

@@ -177,7 +177,7 @@ def describe_hf_feature(type_: pa.DataType) -> Any:
     compares the result with `datasets.Features`.
 
     Example:
-        >>> hf_feature(pa.string())
+        >>> describe_hf_feature(pa.string())
         {'dtype': 'string', '_type': 'Value'}
     """
     if type_ == IMAGE_TYPE:
@@ -309,7 +309,7 @@ def list_missing_columns(names: Iterable[str]) -> list[str]:
     Pictures may be missing, as in a predictions file; `prompt` and `completion` stand for `messages`.
 
     Example:
-        >>> missing_columns(name for name in SCHEMA.names if name not in ("id", "images"))
+        >>> list_missing_columns(name for name in SCHEMA.names if name not in ("id", "images"))
         ['id']
     """
     known = {*names, *IMAGE_COLUMNS}
@@ -371,7 +371,7 @@ def join_prompt_text(record: Record) -> str:
 
     Example:
         >>> turn = Turn("user", (Part("image"), Part("text", "What is it?")))
-        >>> prompt_text(Record("1", "1", (turn,), "vqa", Source("f", "f", 0)))
+        >>> join_prompt_text(Record("1", "1", (turn,), "vqa", Source("f", "f", 0)))
         '<image>What is it?'
     """
     for turn in reversed(record.messages):

@@ -139,11 +139,11 @@ def use_keyword_names(message: str, known: Mapping[str, Any]) -> str:
         known: Keywords with their types; other options stay as they are.
 
     Example:
-        >>> in_keywords("d: exists already. Give --overwrite, or another -o.", {"overwrite": bool})
+        >>> use_keyword_names("d: exists already. Give --overwrite, or another -o.", {"overwrite": bool})
         'd: exists already. Give overwrite=True, or another -o.'
-        >>> in_keywords("Give its folder: --image-root .", {"image_root": str})
+        >>> use_keyword_names("Give its folder: --image-root .", {"image_root": str})
         "Give its folder: image_root='.'"
-        >>> in_keywords("Raise --max-rows, or add --judge NAME.", {"max_rows": int, "judge": str})
+        >>> use_keyword_names("Raise --max-rows, or add --judge NAME.", {"max_rows": int, "judge": str})
         'Raise max_rows, or add judge=NAME.'
     """
 

@@ -120,9 +120,9 @@ def write_card(
         The text of README.md, ending in a newline.
 
     Example:
-        >>> text = card({"default": [SplitInfo("test", 2, 99)]}, schema=pa.schema([("id", pa.string())]),
+        >>> text = write_card({"default": [SplitInfo("test", 2, 99)]}, schema=pa.schema([("id", pa.string())]),
         ...             title="Demo", source_format="vmcq")
-        >>> front_matter(text)["configs"][0]["data_files"]
+        >>> read_front_matter(text)["configs"][0]["data_files"]
         [{'split': 'test', 'path': 'data/test-*.parquet'}]
     """
     title = " ".join(title.split())
@@ -189,7 +189,7 @@ def describe_features(schema: pa.Schema) -> list[dict[str, Any]]:
     the types our schemas use; written by hand because importing `datasets` is slow.
 
     Example:
-        >>> yaml_features(pa.schema([("id", pa.string()), ("options", pa.list_(pa.string()))]))
+        >>> describe_features(pa.schema([("id", pa.string()), ("options", pa.list_(pa.string()))]))
         [{'name': 'id', 'dtype': 'string'}, {'name': 'options', 'list': 'string'}]
     """
     return [{"name": field.name, **_describe_feature(describe_hf_feature(field.type))} for field in schema]
@@ -253,7 +253,7 @@ def build_shard_glob(config: str, split: str) -> str:
     """Name the shards of a split inside the dataset's folder.
 
     Example:
-        >>> shard_glob("default", "test"), shard_glob("zh", "dev")
+        >>> build_shard_glob("default", "test"), build_shard_glob("zh", "dev")
         ('data/test-*.parquet', 'zh/dev-*.parquet')
     """
     folder = DATA_FOLDER if config == DEFAULT_CONFIG else config

@@ -107,7 +107,7 @@ def escape_markdown(text: str) -> str:
     r"""Take the meaning that Markdown gives to characters from a text.
 
     Example:
-        >>> plain("a*b|c")
+        >>> escape_markdown("a*b|c")
         'a\\*b\\|c'
     """
     return re.sub(r"([\\`*_\[\]<>#|])", r"\\\1", text)

@@ -33,9 +33,9 @@ def read_front_matter(text: str) -> dict[str, Any]:
     r"""Read the YAML block at the top of a card; a card without one, or with broken YAML, has nothing.
 
     Example:
-        >>> front_matter("---\nlicense: mit\n---\n# Title")
+        >>> read_front_matter("---\nlicense: mit\n---\n# Title")
         {'license': 'mit'}
-        >>> front_matter("# Title")
+        >>> read_front_matter("# Title")
         {}
     """
     found = FRONT.match(text)

@@ -67,7 +67,7 @@ def check_limits(files: Mapping[str, int], sent: int, *, private: bool = False) 
         Every limit, kept or not.
 
     Example:
-        >>> [str(limit) for limit in limits({"data/a.parquet": 300, "README.md": 5}, 2)][:2]
+        >>> [str(limit) for limit in check_limits({"data/a.parquet": 300, "README.md": 5}, 2)][:2]
         ['files in a folder: 1 of 10,000', 'bytes of the largest file: 300 of 500,000,000,000']
     """
     folders = Counter(str(PurePosixPath(file).parent) for file in files)

@@ -75,7 +75,7 @@ def build_config_folder(config: str) -> str:
     """Give the folder of a config's shards inside the dataset.
 
     Example:
-        >>> folder_of("default"), folder_of("zh")
+        >>> build_config_folder("default"), build_config_folder("zh")
         ('data', 'zh')
     """
     return DATA_FOLDER if config == DEFAULT_CONFIG else config

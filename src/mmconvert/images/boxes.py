@@ -51,7 +51,7 @@ def read_boxes(fields: Mapping[str, Any], field: str, layout: str, size: tuple[i
         RowError: `box.missing`, `box.type`, `box.number`, `box.negative`, `box.outside`.
 
     Example:
-        >>> boxes_in({"bbox": [1.9, 2, 3, 4.2]}, "bbox", "xywh", (10, 10))
+        >>> read_boxes({"bbox": [1.9, 2, 3, 4.2]}, "bbox", "xywh", (10, 10))
         (Box(left=1, top=2, right=4, bottom=6),)
     """
     value = _take_value(fields, field)

@@ -43,7 +43,7 @@ def encode_png(image: PIL.Image.Image) -> bytes:
     r"""Encode a picture without loss; the same pixels give the same bytes.
 
     Example:
-        >>> png(PIL.Image.new("RGB", (2, 1), "red"))[:4]
+        >>> encode_png(PIL.Image.new("RGB", (2, 1), "red"))[:4]
         b'\x89PNG'
     """
     out = BytesIO()

@@ -20,7 +20,7 @@ def list_span_ends(sizes: Sequence[int]) -> Iterator[int]:
     They depend on the sizes alone, so that whoever leaves records out ends spans where all others do.
 
     Example:
-        >>> ends = span_ends([40, 30])
+        >>> ends = list_span_ends([40, 30])
         >>> [next(ends) for _ in range(4)]
         [40, 70, 100, 130]
     """

@@ -47,7 +47,7 @@ def build_own_id(record: Record) -> dict[str, str]:
     Example:
         >>> from mmconvert.core.record import Source
         >>> where = Source("vmcq", "a.jsonl", 7)
-        >>> [own_id(Record(key, key, (), "vqa", where)) for key in ("000000007", "q000000007", "000000008")]
+        >>> [build_own_id(Record(key, key, (), "vqa", where)) for key in ("000000007", "q000000007", "000000008")]
         [{}, {'id': 'q000000007'}, {'id': '000000008'}]
     """
     return {} if record.id == f"{record.source.row:09d}" else {"id": record.id}
@@ -85,7 +85,7 @@ def read_letter_or_label(record: Record) -> Any:
         >>> from mmconvert.core.record import Source
         >>> where = Source("f", "f", 0)
         >>> asked = Record("1", "1", (), "multiple_choice", where, options=("a", "b"), answer="B", label='"b"')
-        >>> letter_or_label(asked), letter_or_label(replace(asked, label="1"))
+        >>> read_letter_or_label(asked), read_letter_or_label(replace(asked, label="1"))
         ('b', 'B')
     """
     label = None if record.label is None else parse_json(record.label)

@@ -157,7 +157,7 @@ def read_attribute(attributes: Attributes, name: str) -> str:
     """Give an attribute whatever its prefix, "" where there is none.
 
     Example:
-        >>> attribute({"sheetId": "1", "r:id": "rId1"}, "id")
+        >>> read_attribute({"sheetId": "1", "r:id": "rId1"}, "id")
         'rId1'
     """
     return next((value for key, value in attributes.items() if key.rpartition(":")[2] == name), "")

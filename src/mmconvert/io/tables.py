@@ -314,7 +314,7 @@ def format_row(row: Row) -> Row:
     Rows of other files are left as they are.
 
     Example:
-        >>> as_texts(Row({"image": b"hi"}, Where("t.tsv", 0))).fields
+        >>> format_row(Row({"image": b"hi"}, Where("t.tsv", 0))).fields
         {'image': 'aGk='}
     """
     if Path(row.where.file).suffix.lower() not in DELIMITERS:

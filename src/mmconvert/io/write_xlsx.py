@@ -28,7 +28,7 @@ def count_utf16_units(text: str) -> int:
     r"""Count characters as a spreadsheet does, in units of UTF-16.
 
     Example:
-        >>> length("ab"), length("\U0001f600")
+        >>> count_utf16_units("ab"), count_utf16_units("\U0001f600")
         (2, 2)
     """
     return len(text.encode("utf-16-le")) // 2

@@ -94,7 +94,7 @@ def format_number(text: str) -> str:
         ValueError: It is no number.
 
     Example:
-        >>> number_text("3.0"), number_text("3.50"), number_text("1E3"), number_text("12345678901234567890")
+        >>> format_number("3.0"), format_number("3.50"), format_number("1E3"), format_number("12345678901234567890")
         ('3', '3.5', '1000', '12345678901234567890')
     """
     if _WHOLE.fullmatch(text):

@@ -105,7 +105,7 @@ def format_column(column: int) -> str:
     """Give the letters of a 0-based column.
 
     Example:
-        >>> column_name(0), column_name(27), column_name(16383)
+        >>> format_column(0), format_column(27), format_column(16383)
         ('A', 'AB', 'XFD')
     """
     letters = ""

@@ -80,7 +80,7 @@ def find_further_problems(
         ...     wrong = next((name for name, value in row.fields.items() if value == "?"), None)
         ...     return None if wrong is None else Rejected(where, "text.type", "is none.", wrong)
         >>> row = Row({"question": "?", "id": "7", "answer": "?"}, where)
-        >>> [str(problem) for problem in further_problems(row, read(row), {}, read)]
+        >>> [str(problem) for problem in find_further_problems(row, read(row), {}, read)]
         ['a.jsonl:1 answer: is none. Write it so, or leave the row out.']
     """
     mended = _Repairs(set())

@@ -82,7 +82,7 @@ def convert_arguments(name: str, values: Mapping[str, str], declared: Mapping[st
         UsageError: A key is not declared, one without default is missing, or a text is no such value.
 
     Example:
-        >>> typed("draw_boxes", {"width": "2"}, {"color": "red", "width": 3, "label": False})
+        >>> convert_arguments("draw_boxes", {"width": "2"}, {"color": "red", "width": 3, "label": False})
         {'color': 'red', 'width': 2, 'label': False}
     """
     for key in values:

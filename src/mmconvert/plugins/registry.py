@@ -152,7 +152,7 @@ def name_by_content(name: str) -> str:
         `NAME:DIGEST` for an object in a file of the user's, without the file's place; any other name as it is.
 
     Example:
-        >>> named_by_content("own_choice")
+        >>> name_by_content("own_choice")
         'own_choice'
     """
     file, _, attribute = name.rpartition("@")

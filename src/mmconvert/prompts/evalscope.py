@@ -113,7 +113,7 @@ def build_choice_text(question: Any, options: Sequence[str], template: str = DEF
         UsageError: The template is neither known nor usable.
 
     Example:
-        >>> choice_text("Which?", ["cat", "dog"], "{question}\n{choices}\nOne of {letters}.")
+        >>> build_choice_text("Which?", ["cat", "dog"], "{question}\n{choices}\nOne of {letters}.")
         'Which?\nA) cat\nB) dog\nOne of A,B.'
     """
     labels = [build_label(position) for position in range(len(options))]
@@ -149,7 +149,7 @@ def read_choice_sample(
     Parity: modelscope/evalscope 1.3.0, 1.10.0, 1.14.1 evalscope/benchmarks/general_vmcq:record_to_sample.
 
     Example:
-        >>> choice_sample({"question": "Which?", "options": "['cat', 'dog']", "answer": "A"}).choices
+        >>> read_choice_sample({"question": "Which?", "options": "['cat', 'dog']", "answer": "A"}).choices
         ['cat', 'dog']
     """
     for name in ("question", "answer"):
@@ -177,7 +177,7 @@ def read_options(value: Any) -> list[str]:
     Parity: modelscope/evalscope 1.3.0 to 1.14.1 evalscope/benchmarks/general_vmcq.
 
     Example:
-        >>> options_of('{"a": 1, "b": 2}'), options_of([1, None]), options_of("['a' 'b']")
+        >>> read_options('{"a": 1, "b": 2}'), read_options([1, None]), read_options("['a' 'b']")
         (['a', 'b'], ['1', 'None'], ['ab'])
     """
     if isinstance(value, list):

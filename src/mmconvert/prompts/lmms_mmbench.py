@@ -58,7 +58,7 @@ def build_lmms_mmbench_text(row: Mapping[str, Any], language: Language = "en", c
         The text.
 
     Example:
-        >>> lmms_mmbench_text({"question": "Which?", "hint": None, "A": "cat", "B": "nan"}, closing="Answer.")
+        >>> build_lmms_mmbench_text({"question": "Which?", "hint": None, "A": "cat", "B": "nan"}, closing="Answer.")
         'Which? There are several options:\nA. cat\nAnswer.'
     """
     listed = "".join(f"{x}. {row[x]}\n" for x in OPTION_LETTERS if row.get(x) and row[x] != ABSENT)

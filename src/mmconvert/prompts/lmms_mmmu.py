@@ -52,7 +52,7 @@ def build_lmms_mmmu_text(question: str, options: Sequence[Any] | None) -> str:
         The text, its placeholders kept.
 
     Example:
-        >>> lmms_mmmu_text("Which?", ["cat", "dog"]).splitlines()[:4]
+        >>> build_lmms_mmmu_text("Which?", ["cat", "dog"]).splitlines()[:4]
         ['Which?', 'A. cat', 'B. dog', '']
     """
     if options is None:
@@ -68,7 +68,7 @@ def list_named_images(text: str) -> tuple[int, ...]:
         RowError: A number is not written plainly (`<image 01>`), so that no column has its name.
 
     Example:
-        >>> named_images("<image 3>, <image 1>, <image 3> and <image 10>")
+        >>> list_named_images("<image 3>, <image 1>, <image 3> and <image 10>")
         (1, 10, 3)
     """
     names = sorted(set(NAMED_IMAGE.findall(text)))
@@ -96,7 +96,7 @@ def interleave_images(text: str, slots: tuple[int, ...]) -> Wording:
         The turn.
 
     Example:
-        >>> [part.text for part in interleave("a <image 1> b <image 1> c", (1,)).parts]
+        >>> [part.text for part in interleave_images("a <image 1> b <image 1> c", (1,)).parts]
         ['a', '', 'c']
     """
     pieces = [piece.strip() for piece in NUMBERED.sub(ANONYMOUS, text).split(ANONYMOUS)]

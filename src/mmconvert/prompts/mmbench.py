@@ -74,7 +74,7 @@ def build_mmbench_text(
         RowError: Question or hint is no text (an empty cell, a column of numbers).
 
     Example:
-        >>> mmbench_text("Which?", {"A": "cat", "C": "dog"}, "Look.")
+        >>> build_mmbench_text("Which?", {"A": "cat", "C": "dog"}, "Look.")
         'Look. Which? There are several options:\nA. cat\nC. dog\n'
     """
     return build_question_text(question, build_options_text(options, sys_prompt), hint)
@@ -87,7 +87,7 @@ def build_question_text(question: Any, options: str, hint: Any = None) -> str:
         RowError: As `build_mmbench_text`.
 
     Example:
-        >>> asked_text("Which?", "There are several options:\nA. cat\n")
+        >>> build_question_text("Which?", "There are several options:\nA. cat\n")
         'Which? There are several options:\nA. cat\n'
     """
     for name, value in (("question", question), ("hint", hint)):
@@ -101,7 +101,7 @@ def build_options_text(options: Mapping[str, Any], sys_prompt: str = SYS_PROMPT)
     r"""List options, one a line, behind a first line.
 
     Example:
-        >>> options_text({"A": "cat"})
+        >>> build_options_text({"A": "cat"})
         'There are several options:\nA. cat\n'
     """
     return f"{sys_prompt}\n" + "".join(f"{letter}. {option}\n" for letter, option in options.items())
@@ -123,7 +123,7 @@ def read_question(row: Mapping[str, Any]) -> MmbenchQuestion:
 
     Example:
         >>> row = {"index": 1, "image": "", "question": "Which?", "A": "cat", "category": "c", "l2-category": "l"}
-        >>> question_of(row).options
+        >>> read_question(row).options
         {'A': 'cat'}
     """
     for name in REQUIRED:

@@ -46,7 +46,7 @@ def build_mmmu_text(question: str, options: Sequence[Any] | None) -> str:
         The text; a blank line stands between the options and the closing line.
 
     Example:
-        >>> print(mmmu_text("Which?", ["cat", "dog"]))
+        >>> print(build_mmmu_text("Which?", ["cat", "dog"]))
         Which?
         (A) cat
         (B) dog

@@ -65,7 +65,7 @@ def build_mmmu_pro_text(
         UsageError: Mode or script is unknown.
 
     Example:
-        >>> mmmu_pro_text("Is <image 2> like <image 1>?", ["yes", "no"])[1]
+        >>> build_mmmu_pro_text("Is <image 2> like <image 1>?", ["yes", "no"])[1]
         (2, 1)
     """
     instruction = _check_option("mode", mode, INSTRUCTIONS)

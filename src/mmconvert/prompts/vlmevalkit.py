@@ -85,7 +85,7 @@ def build_messages(dataset_class: str, dataset: str, row: Row, pictures: Sequenc
         RowError: A number stands where a text must be joined to, or a picture is named that is not there.
 
     Example:
-        >>> messages("CustomVQADataset", "mine", {"question": "Which?"}, ["1.png"])
+        >>> build_messages("CustomVQADataset", "mine", {"question": "Which?"}, ["1.png"])
         [{'type': 'image', 'value': '1.png'}, {'type': 'text', 'value': 'Which?'}]
     """
     if dataset_class not in CLASSES:
@@ -106,7 +106,7 @@ def build_choice_text(row: Row, closing: str = SELECT, *, hint: bool = True) -> 
         The text.
 
     Example:
-        >>> print(choice_text({"question": "Which?", "A": "cat"}), end="")
+        >>> print(build_choice_text({"question": "Which?", "A": "cat"}), end="")
         Question: Which?
         Options:
         A. cat
@@ -133,7 +133,7 @@ def split_at_images(text: str, pictures: Sequence[Any]) -> list[Message]:
         RowError: What follows `<image ` is not one digit and `>`, or there is no such picture.
 
     Example:
-        >>> [piece["value"] for piece in split_at_pictures("Is <image 1> red?", ["a.png", "b.png"])]
+        >>> [piece["value"] for piece in split_at_images("Is <image 1> red?", ["a.png", "b.png"])]
         ['Is ', 'a.png', ' red?']
     """
     first, *rest = text.split(NUMBERED)
@@ -174,7 +174,7 @@ def build_conversation(row: Row, pictures: Sequence[Any]) -> list[Message]:
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_mt.py:ImageMTDataset.build_prompt.
 
     Example:
-        >>> [turn["role"] for turn in dialog({"question": "['a', 'b']", "answer": "['c', 'd']"}, [])]
+        >>> [turn["role"] for turn in build_conversation({"question": "['a', 'b']", "answer": "['c', 'd']"}, [])]
         ['user', 'assistant', 'user', 'assistant']
     """
     questions = _read_texts(row.get("question"))

@@ -93,7 +93,7 @@ def parse_dataset_repo(url: str) -> tuple[str, str | None] | None:
         UsageError: The URL leads into a repository.
 
     Example:
-        >>> dataset_repo("hf://datasets/user/set@v1"), dataset_repo("s3://bucket/set")
+        >>> parse_dataset_repo("hf://datasets/user/set@v1"), parse_dataset_repo("s3://bucket/set")
         (('user/set', 'v1'), None)
     """
     found = _URL.fullmatch(url)
@@ -108,7 +108,7 @@ def parse_file_in_repo(url: str) -> tuple[str, str, str | None] | None:
     """Take apart where a file is to be put on the Hub: repository, path and revision; None for another URL.
 
     Example:
-        >>> file_in_repo("hf://datasets/user/runs@v1/a/p.parquet"), file_in_repo("s3://bucket/p.parquet")
+        >>> parse_file_in_repo("hf://datasets/user/runs@v1/a/p.parquet"), parse_file_in_repo("s3://bucket/p.parquet")
         (('user/runs', 'a/p.parquet', 'v1'), None)
     """
     found = _URL.fullmatch(url)

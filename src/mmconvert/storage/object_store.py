@@ -82,7 +82,7 @@ def read_file_name(url: str) -> str:
     """Give the last word of a URL.
 
     Example:
-        >>> file_name("s3://bucket/runs/answers.parquet")
+        >>> read_file_name("s3://bucket/runs/answers.parquet")
         'answers.parquet'
     """
     return url.rstrip("/").rpartition("/")[2]

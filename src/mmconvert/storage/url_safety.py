@@ -69,7 +69,7 @@ def check_url(url: str) -> SplitResult:
         RowError: `remote.address`.
 
     Example:
-        >>> checked_url("https://example.org/a b.png?x=1").geturl()
+        >>> check_url("https://example.org/a b.png?x=1").geturl()
         'https://example.org/a%20b.png?x=1'
     """
     if "\\" in url or any(ord(c) < 32 or ord(c) == 127 for c in url):

@@ -81,7 +81,7 @@ def compute_disc(radius: int) -> list[int]:
     """Give the half widths of a filled circle, row by row from its centre, by the midpoint rule.
 
     Example:
-        >>> disc(0), disc(2), disc(3)
+        >>> compute_disc(0), compute_disc(2), compute_disc(3)
         ([0], [2, 1, 0], [3, 2, 2, 0])
     """
     halves = [0] * (radius + 1)

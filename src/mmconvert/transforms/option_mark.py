@@ -41,7 +41,7 @@ def draw_label_style(mark: str, rng: Random) -> str:
     """Give the name of the marks.
 
     Example:
-        >>> drawn_mark("number", Random(0)), drawn_mark("random", Random(0))
+        >>> draw_label_style("number", Random(0)), draw_label_style("random", Random(0))
         ('number', 'upper')
     """
     return rng.choice([*ALPHABETS]) if mark == RANDOM else mark

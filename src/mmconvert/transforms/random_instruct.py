@@ -62,7 +62,7 @@ def pick_in_turn(pool: Sequence[str], number: int) -> str:
     """Take from a list in turn.
 
     Example:
-        >>> taken(["a", "b"], 5)
+        >>> pick_in_turn(["a", "b"], 5)
         'b'
     """
     return pool[number % len(pool)]

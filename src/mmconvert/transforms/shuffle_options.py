@@ -38,7 +38,7 @@ def shuffle_positions(options: Sequence[str | None], rng: Random) -> list[int]:
         For each letter from A, the place at which its option stood.
 
     Example:
-        >>> shuffled_places(["x", None, "y", "z"], Random(3))
+        >>> shuffle_positions(["x", None, "y", "z"], Random(3))
         [0, 1, 3, 2]
     """
     present = [place for place, option in enumerate(options) if option is not None]

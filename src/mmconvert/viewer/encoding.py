@@ -21,7 +21,7 @@ def encode_script_json(value: Any) -> str:
     r"""Write a value as JSON in one line that may stand in a script element, whatever texts it holds.
 
     Example:
-        >>> print(script_json({"a": "</script>\n"}))
+        >>> print(encode_script_json({"a": "</script>\n"}))
         {"a":"\u003c/script>\n"}
     """
     text = json.dumps(value, ensure_ascii=False, allow_nan=False, separators=(",", ":"))

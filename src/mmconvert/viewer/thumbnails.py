@@ -133,7 +133,7 @@ def format_bytes(count: int) -> str:
     """Say a number of bytes for people.
 
     Example:
-        >>> [in_bytes(count) for count in (812, 12_345, 4_200_000)]
+        >>> [format_bytes(count) for count in (812, 12_345, 4_200_000)]
         ['812 B', '12.3 kB', '4.2 MB']
     """
     if count < 1000:

@@ -94,7 +94,7 @@ def format_ids(ids: Sequence[str], most: int = 5) -> str:
     """Name the first few ids.
 
     Example:
-        >>> listed(["1", "2", "3"], most=2)
+        >>> format_ids(["1", "2", "3"], most=2)
         '1, 2, ...'
     """
     return ", ".join(ids[:most]) + (", ..." if len(ids) > most else "")

@@ -341,7 +341,7 @@ def compute_shared_ranks(scores: Sequence[float]) -> list[float]:
         Places from 1, in the order of the scores.
 
     Example:
-        >>> shared_ranks([0.5, 0.9, 0.5, 0.1])
+        >>> compute_shared_ranks([0.5, 0.9, 0.5, 0.1])
         [2.5, 1.0, 2.5, 4.0]
     """
     return [

@@ -65,11 +65,11 @@ def compute_mean(values: npt.ArrayLike, clusters: npt.ArrayLike | None = None) -
     Reference: Miller, "Adding Error Bars to Evals" (2024), section 2.2; Wilson (1927).
 
     Example:
-        >>> mean([1, 0, 1, 1]).value
+        >>> compute_mean([1, 0, 1, 1]).value
         0.75
-        >>> mean([1, 1, 0, 0], clusters=[1, 1, 2, 2]).stderr
+        >>> compute_mean([1, 1, 0, 0], clusters=[1, 1, 2, 2]).stderr
         0.5
-        >>> mean([]).n
+        >>> compute_mean([]).n
         0
     """
     numbers = np.asarray(values, dtype=np.float64)
@@ -121,7 +121,7 @@ def compute_macro(estimates: Iterable[Estimate]) -> Estimate:
         stays in 0 to 1, or 0 to 100 percent, where that of every group does.
 
     Example:
-        >>> macro([Estimate(1.0, 10), Estimate(0.5, 90)]).value
+        >>> compute_macro([Estimate(1.0, 10), Estimate(0.5, 90)]).value
         0.75
     """
     present = [e for e in estimates if e.n]

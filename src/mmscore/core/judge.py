@@ -182,7 +182,7 @@ def fence_text(text: str, name: Literal["answer", "question", "reference"] = "an
         The text between `<name-digest>` and `</name-digest>`.
 
     Example:
-        >>> fenced("A cat.").splitlines()
+        >>> fence_text("A cat.").splitlines()
         ['<answer-60a52d10f5e272ea>', 'A cat.', '</answer-60a52d10f5e272ea>']
     """
     mark = f"{name}-{hashlib.sha256(text.encode(errors='surrogatepass')).hexdigest()[:16]}"
@@ -197,7 +197,7 @@ def fill_prompt(prompt: str, values: Mapping[str, str]) -> str:
         values: Slot -> value.
 
     Example:
-        >>> filled("{question} | {pred} | {x}", {"question": "{pred}?", "pred": "A"})
+        >>> fill_prompt("{question} | {pred} | {x}", {"question": "{pred}?", "pred": "A"})
         '{pred}? | A | {x}'
     """
     slots = re.compile("|".join(re.escape(f"{{{name}}}") for name in values))

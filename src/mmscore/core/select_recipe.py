@@ -56,7 +56,7 @@ def split_version(text: str) -> tuple[str, str | None]:
     """Take apart `NAME[@VERSION]`, where NAME may be `file.py@NAME`; the version is None where there is none.
 
     Example:
-        >>> name_and_version("a@b/mine.py@RECIPE@2")
+        >>> split_version("a@b/mine.py@RECIPE@2")
         ('a@b/mine.py@RECIPE', '2')
     """
     # Folders may have an @ too: what stands before the last .py@ is a path.

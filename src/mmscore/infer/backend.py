@@ -291,7 +291,7 @@ def identify_file(plugin: str) -> str:
         The plug-in's name; for a file the object's name and the file's digest.
 
     Example:
-        >>> file_identity("echo")
+        >>> identify_file("echo")
         'echo'
     """
     file, _, name = plugin.rpartition("@")
@@ -312,7 +312,7 @@ def check_options(backend: str, options: ModelOptions, *flags: str) -> None:
         UsageError: Another one was given.
 
     Example:
-        >>> honour("echo", ModelOptions("answer", batch_size=4), "--batch-size")
+        >>> check_options("echo", ModelOptions("answer", batch_size=4), "--batch-size")
     """
     refuse(backend, {flag: value for flag, value in _list_flags(options).items() if flag not in flags})
 

@@ -243,7 +243,7 @@ def is_image(text: str) -> bool:
     """Tell a picture from a text: a data URL, the address of a picture, or a picture's file that stands there.
 
     Example:
-        >>> is_picture("https://example.org/a/apple.jpg?x=1"), is_picture("What is in apple.jpg"), is_picture("no.png")
+        >>> is_image("https://example.org/a/apple.jpg?x=1"), is_image("What is in apple.jpg"), is_image("no.png")
         (True, False, False)
     """
     if is_data_url(text):

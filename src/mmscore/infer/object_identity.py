@@ -53,7 +53,7 @@ def identify_object(given: object) -> str:
         Its name and digests.
 
     Example:
-        >>> object_identity(lambda records: ["A"]) == object_identity(lambda records: ["B"])
+        >>> identify_object(lambda records: ["A"]) == identify_object(lambda records: ["B"])
         False
     """
     if not inspect.isroutine(given):
@@ -75,9 +75,9 @@ def keep_identity(given: object) -> Iterator[str]:
     Example:
         >>> held = []
         >>> answer = lambda records, held=held: held
-        >>> with kept_identity(answer) as before:
+        >>> with keep_identity(answer) as before:
         ...     held.append(1)
-        >>> object_identity(answer) == before
+        >>> identify_object(answer) == before
         True
     """
     identity = identify_object(given)

@@ -34,7 +34,7 @@ def build_response_keys(keys: Sequence[str], n: int) -> list[str]:
     """Give the key of each reply; that of the first is the row's, and more replies leave it as it is.
 
     Example:
-        >>> reply_keys(["k"], 1), reply_keys(["k"], 3)[:2] == reply_keys(["k"], 2)
+        >>> build_response_keys(["k"], 1), build_response_keys(["k"], 3)[:2] == build_response_keys(["k"], 2)
         (['k'], True)
     """
     return [build_answer_key(key, response) if response else key for key in keys for response in range(n)]

@@ -33,7 +33,7 @@ class Price(msgspec.Struct, frozen=True):
         """Give the price of tokens.
 
         Example:
-            >>> Price(0.15, 0.6).of(1_000_000, 500_000)
+            >>> Price(0.15, 0.6).compute_cost(1_000_000, 500_000)
             0.45
         """
         return (self.prompt * prompt_tokens + self.completion * completion_tokens) / 1e6
@@ -168,9 +168,9 @@ def estimate_most_tokens(messages: Sequence[Mapping[str, Any]], generation: Mapp
         generation: Options of the request; without `max_tokens` the reply counts nothing, `n` replies count each.
 
     Example:
-        >>> most_tokens([{"role": "user", "content": "A cat sits on the mat."}], {"max_tokens": 10})
+        >>> estimate_most_tokens([{"role": "user", "content": "A cat sits on the mat."}], {"max_tokens": 10})
         17
-        >>> most_tokens([{"role": "user", "content": "A cat sits on the mat."}], {"max_tokens": 10, "n": 8})
+        >>> estimate_most_tokens([{"role": "user", "content": "A cat sits on the mat."}], {"max_tokens": 10, "n": 8})
         87
     """
     limit = generation.get("max_tokens", generation.get("max_completion_tokens"))
@@ -189,7 +189,7 @@ def estimate_tokens(text: str) -> int:
     """Guess the tokens of a text: bytes of UTF-8 by three and a half, so that a Chinese character is about one.
 
     Example:
-        >>> tokens_of("A cat sits on the mat."), tokens_of("一只猫")
+        >>> estimate_tokens("A cat sits on the mat."), estimate_tokens("一只猫")
         (7, 3)
     """
     return -(-2 * len(text.encode(errors="surrogatepass")) // 7)

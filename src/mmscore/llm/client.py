@@ -58,9 +58,9 @@ def read_responses(data: bytes) -> list[Answer] | Fault:
         which the service counts for all of them together.
 
     Example:
-        >>> read_replies(b'{"choices": [{"message": {"content": "A"}, "finish_reason": "stop"}]}')[0].text
+        >>> read_responses(b'{"choices": [{"message": {"content": "A"}, "finish_reason": "stop"}]}')[0].text
         'A'
-        >>> read_replies(b"<html>").reason
+        >>> read_responses(b"<html>").reason
         'the reply is no JSON'
     """
     try:
@@ -136,9 +136,9 @@ def describe_refusal(data: bytes) -> str:
     """Give what a service says about a refusal, one line of at most 200 characters.
 
     Example:
-        >>> refusal_text(b'{"error": {"message": "too long", "code": 1}}')
+        >>> describe_refusal(b'{"error": {"message": "too long", "code": 1}}')
         'too long'
-        >>> refusal_text(b"Bad Gateway"), refusal_text(b"")
+        >>> describe_refusal(b"Bad Gateway"), describe_refusal(b"")
         ('Bad Gateway', '')
     """
     text = data[: 16 * 1024].decode("utf-8", "replace")
@@ -156,7 +156,7 @@ def read_pause(headers: Mapping[str, str]) -> float | None:
     """Read Retry-After: seconds or a date; None when it says nothing that makes sense.
 
     Example:
-        >>> asked_pause({"retry-after": "2"}), asked_pause({"retry-after": "soon"}), asked_pause({})
+        >>> read_pause({"retry-after": "2"}), read_pause({"retry-after": "soon"}), read_pause({})
         (2.0, None, None)
     """
     text = headers.get("retry-after", "").strip()
@@ -246,9 +246,9 @@ def build_chat_url(base_url: str | None) -> str:
         UsageError: There is none, it is no http address, or it holds a password.
 
     Example:
-        >>> chat_url("http://localhost:8000/v1/")
+        >>> build_chat_url("http://localhost:8000/v1/")
         'http://localhost:8000/v1/chat/completions'
-        >>> chat_url("https://x.example/v1/chat/completions?api-version=1")
+        >>> build_chat_url("https://x.example/v1/chat/completions?api-version=1")
         'https://x.example/v1/chat/completions?api-version=1'
     """
     text = base_url or os.environ.get(BASE_URL)

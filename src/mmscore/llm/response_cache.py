@@ -104,9 +104,9 @@ def build_answer_key(*parts: object) -> str:
         64 hex digits.
 
     Example:
-        >>> answer_key("model", {"a": 1, "b": 2}) == answer_key("model", {"b": 2, "a": 1})
+        >>> build_answer_key("model", {"a": 1, "b": 2}) == build_answer_key("model", {"b": 2, "a": 1})
         True
-        >>> answer_key("model", "1") == answer_key("model", 1)
+        >>> build_answer_key("model", "1") == build_answer_key("model", 1)
         False
     """
     text = json.dumps(parts, sort_keys=True, separators=(",", ":"), allow_nan=False)

@@ -66,7 +66,7 @@ def compute_meteor(counts: Floats) -> float:
 
     Example:
         >>> words = [5, 6, 3, 3, 2, 2, 3, 3, *[0] * 12, 2, 5, 5]
-        >>> round(meteor_of(np.array([words])), 6)
+        >>> round(compute_meteor(np.array([words])), 6)
         0.389975
     """
     said, wanted, said_function, wanted_function, *rest = counts.sum(axis=0).tolist()

@@ -42,7 +42,7 @@ def join_target(target: str | Sequence[str], version: Version = "1.14.1") -> str
         The text.
 
     Example:
-        >>> reference_text(["A", "B"], "1.10.0"), reference_text([" A", "B", "A"])
+        >>> join_target(["A", "B"], "1.10.0"), join_target([" A", "B", "A"])
         ('AB', 'A\nB')
     """
     if version != "1.14.1":

@@ -93,7 +93,7 @@ def compute_bleu_by_order(prediction: Sequence[str], reference: Sequence[str]) -
     Parity: nltk 3.10.4 sentence_bleu with one-hot weights, no smoothing.
 
     Example:
-        >>> bleu_by_order(["a", "red", "car"], ["a", "red", "bus"])[:2]
+        >>> compute_bleu_by_order(["a", "red", "car"], ["a", "red", "bus"])[:2]
         (0.6666666666666666, 0.5)
     """
     matches = [0, 0, 0, 0]
@@ -135,7 +135,7 @@ def split_rouge_words(line: str) -> list[str]:
     Parity: rouge-chinese 1.0.3 Rouge.cut_sent and its callers.
 
     Example:
-        >>> rouge_words("Really?Yes, a Dog."), rouge_words(" ")
+        >>> split_rouge_words("Really?Yes, a Dog."), split_rouge_words(" ")
         (['Really?', 'Yes,', 'a', 'Dog.'], [])
     """
     if not BREAKING.search(line):
@@ -158,7 +158,7 @@ def compute_rouge(prediction: Sequence[str], reference: Sequence[str]) -> dict[s
     Parity: rouge-chinese 1.0.3 Rouge.get_scores.
 
     Example:
-        >>> rouge(["a", "b"], ["a", "b", "c", "d"])["Rouge-L-R"]
+        >>> compute_rouge(["a", "b"], ["a", "b", "c", "d"])["Rouge-L-R"]
         0.5
     """
     scores: dict[str, float] = {}

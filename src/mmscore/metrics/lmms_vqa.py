@@ -69,7 +69,7 @@ def normalize_evalai_tokens(text: str) -> str:
     EvalAIAnswerProcessor.word_tokenize.
 
     Example:
-        >>> evalai_tokens("The dog's, right?")
+        >>> normalize_evalai_tokens("The dog's, right?")
         "the dog 's right"
     """
     return text.lower().replace(",", "").replace("?", "").replace("'s", " 's").strip()
@@ -82,7 +82,7 @@ def normalize_evalai_answer(text: str) -> str:
     EvalAIAnswerProcessor.__call__.
 
     Example:
-        >>> evalai_answer("The Two-dogs.")
+        >>> normalize_evalai_answer("The Two-dogs.")
         '2 dogs'
     """
     return process_answer(normalize_evalai_tokens(text), DOT_BEFORE_NO_DIGIT)
@@ -92,7 +92,7 @@ def normalize_vqav2_answer(text: str) -> str:
     """Rewrite a VQAv2 answer for comparison: as `normalize_evalai_answer`, without the first step.
 
     Example:
-        >>> vqav2_answer(" 1,000 dogs? ")
+        >>> normalize_vqav2_answer(" 1,000 dogs? ")
         '1000 dogs'
     """
     return process_answer(text, DOT_BEFORE_NO_DIGIT)

@@ -31,10 +31,10 @@ def mmmu_accuracy(shares: Iterable[AccuracyShare]) -> AccuracyShare:
     Parity: MMMU-Benchmark/MMMU@bb0b95a mmmu/utils/eval_utils.py:calculate_ins_level_acc.
 
     Example:
-        >>> mmmu_accuracy([Share(1.0, 1), Share(0.5, 2)])
-        Share(accuracy=0.6666666666666666, count=3)
+        >>> mmmu_accuracy([AccuracyShare(1.0, 1), AccuracyShare(0.5, 2)])
+        AccuracyShare(accuracy=0.6666666666666666, count=3)
         >>> mmmu_accuracy([])
-        Share(accuracy=0.0, count=0)
+        AccuracyShare(accuracy=0.0, count=0)
     """
     right, count = 0.0, 0
     for share in shares:
@@ -58,9 +58,9 @@ def build_breakdown(subjects: Mapping[str, AccuracyShare]) -> dict[str, Accuracy
     EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/mmmu/utils.py:mmmu_aggregate_results.
 
     Example:
-        >>> table = breakdown({"Art": Share(0.5, 2)})
+        >>> table = build_breakdown({"Art": AccuracyShare(0.5, 2)})
         >>> list(table)[:3], table["Overall"]
-        (['Overall-Art and Design', 'Art', 'Overall-Business'], Share(accuracy=0.5, count=2))
+        (['Overall-Art and Design', 'Art', 'Overall-Business'], AccuracyShare(accuracy=0.5, count=2))
     """
     table = {}
     for domain, names in DOMAINS.items():
@@ -75,7 +75,7 @@ def parse_subject(question: str) -> str:
     """Read the subject out of a question's id: what stands between the first and the last `_`.
 
     Example:
-        >>> subject_of("validation_Art_Theory_12")
+        >>> parse_subject("validation_Art_Theory_12")
         'Art_Theory'
     """
     return "_".join(question.split("_")[1:-1])
@@ -85,7 +85,7 @@ def is_right_choice(letter: str | None, gold: str | Sequence[str]) -> bool:
     """Tell whether a letter is the reference, or one of them.
 
     Example:
-        >>> choice_is_right("B", "B"), choice_is_right("A", ["A", "C"]), choice_is_right(None, "A")
+        >>> is_right_choice("B", "B"), is_right_choice("A", ["A", "C"]), is_right_choice(None, "A")
         (True, True, False)
     """
     return letter == gold if isinstance(gold, str) else letter in gold

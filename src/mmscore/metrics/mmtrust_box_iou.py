@@ -105,7 +105,7 @@ def compute_overlap(a: Sequence[float], b: Sequence[float]) -> float:
         Intersection over union, 0 to 1; 0 where either is nothing, NaN where a corner is.
 
     Example:
-        >>> overlap([0, 0, 2, 1], [1, 0, 3, 1]), overlap([0, 0, 1, 1], [0, 0, 1])
+        >>> compute_overlap([0, 0, 2, 1], [1, 0, 3, 1]), compute_overlap([0, 0, 1, 1], [0, 0, 1])
         (0.3333333333333333, 0.0)
     """
     if len(a) != CORNERS or len(b) != CORNERS:

@@ -76,7 +76,7 @@ def normalize_text(text: str) -> str:
         and commas between thousands taken out, single blanks; numbers of one word as digits.
 
     Example:
-        >>> normalized_text(r"$\text{ The Cat}$."), normalized_text("Ｔwo"), normalized_text(r"\dfrac{1}{2}")
+        >>> normalize_text(r"$\text{ The Cat}$."), normalize_text("Ｔwo"), normalize_text(r"\dfrac{1}{2}")
         ('cat', '2', '1/2')
     """
     text = LATEX_FRACTION.sub(r"\1/\2", LATEX_TEXT.sub(r"\1", text))

@@ -36,7 +36,7 @@ def compute_entropy(predictions: Iterable[Hashable]) -> float:
     """Measure how much predictions differ; natural logarithm.
 
     Example:
-        >>> entropy(["a", "a"]), entropy(["a", "b"]) == math.log(2)
+        >>> compute_entropy(["a", "a"]), compute_entropy(["a", "b"]) == math.log(2)
         (0.0, True)
     """
     counts = Counter(predictions)

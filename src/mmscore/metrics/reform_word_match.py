@@ -21,7 +21,7 @@ def match_ocr(prediction: str, reference: str | Sequence[str]) -> bool:
     Parity: FudanDISC/ReForm-Eval@df1cfa7 metrics/ocropenended.py:OCROpenEndedMetric.
 
     Example:
-        >>> reform_ocr("It says U.S.A.!", "usa"), reform_ocr("exits", "exit"), reform_ocr("word", "北京")
+        >>> match_ocr("It says U.S.A.!", "usa"), match_ocr("exits", "exit"), match_ocr("word", "北京")
         (True, False, True)
     """
     wanted = reference if isinstance(reference, str) else " ".join(reference)
@@ -43,7 +43,7 @@ def match_kie(prediction: str, references: Sequence[str]) -> bool:
     no word characters have no word boundary, so that `#1` is never found.
 
     Example:
-        >>> reform_kie("Total: 2 cats.", ["two cats"]), reform_kie("it is #1", ["#1"])
+        >>> match_kie("Total: 2 cats.", ["two cats"]), match_kie("it is #1", ["#1"])
         (True, False)
     """
     said = normalize_kie_text(prediction)
@@ -54,7 +54,7 @@ def normalize_kie_text(text: str) -> str:
     """Rewrite a text for `match_kie`.
 
     Example:
-        >>> kie_text("The Two-cats.")
+        >>> normalize_kie_text("The Two-cats.")
         '2 cats'
     """
     return process_answer(text, DOT_BEFORE_NO_DIGIT)

@@ -74,7 +74,7 @@ def build_scoreboard(hits: Iterable[tuple[str, bool]]) -> dict[str, float]:
         RowError: A right answer's category is none of the benchmark's.
 
     Example:
-        >>> board = scoreboard([("Digit String Recognition", True), ("Doc-oriented VQA", False)])
+        >>> board = build_scoreboard([("Digit String Recognition", True), ("Doc-oriented VQA", False)])
         >>> board["Text Recognition"], board["Doc-oriented VQA"], board["Final Score Norm"]
         (1, 0, 0.1)
     """

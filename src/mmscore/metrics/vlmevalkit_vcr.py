@@ -87,7 +87,7 @@ def read_assistant_text(reply: str) -> str:
     """Give what stands behind the last `Assistant: `.
 
     Example:
-        >>> spoken("USER: x Assistant: he said")
+        >>> read_assistant_text("USER: x Assistant: he said")
         'he said'
     """
     return reply.rpartition(SPEAKER)[2]

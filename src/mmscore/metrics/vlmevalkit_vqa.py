@@ -81,7 +81,7 @@ def vlmevalkit_vqa(prediction: str, references: Sequence[str], rule: VqaRule = D
     Example:
         >>> vlmevalkit_vqa("A cat.", ["cat", "cat", "cat", "cat"]), vlmevalkit_vqa("cat", ["cat"])
         (1.0, 0.0)
-        >>> vlmevalkit_vqa("10.4", ["10"], rule_for("ChartQA_TEST"))
+        >>> vlmevalkit_vqa("10.4", ["10"], choose_rule("ChartQA_TEST"))
         1.0
     """
     return reduce_matches(compare_references(prediction, references, rule.method).values, rule.aggregation)
@@ -91,7 +91,7 @@ def choose_rule(dataset: str) -> VqaRule:
     """Choose the rule by the dataset's name, as the kit does.
 
     Example:
-        >>> rule_for("DocVQA_VAL").method, rule_for("my_own").method
+        >>> choose_rule("DocVQA_VAL").method, choose_rule("my_own").method
         ('anls', 'vqa_score')
     """
     return next((rule for part, rule in RULES.items() if part in dataset), DEFAULT)
@@ -110,7 +110,7 @@ def read_references(cell: str) -> list[str]:
         RowError: The list holds something else than texts.
 
     Example:
-        >>> references_of("['cat', 'a cat']"), references_of("(1,2)")
+        >>> read_references("['cat', 'a cat']"), read_references("(1,2)")
         (['cat', 'a cat'], ['(1,2)'])
     """
     if not looks_like_list(cell):
@@ -138,7 +138,7 @@ def compare_references(prediction: str, references: Sequence[str], method: Metho
         The compared texts and one value a reference.
 
     Example:
-        >>> matches(" 42 ", ["42", "43"], "accuracy").values
+        >>> compare_references(" 42 ", ["42", "43"], "accuracy").values
         (1.0, 0.0)
     """
     if method == "anls":
@@ -175,7 +175,7 @@ def reduce_matches(values: Sequence[float], aggregation: Aggregation) -> float:
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/vqa_eval.py:hit_calculate.
 
     Example:
-        >>> hit([0.3, 0.9], "anls"), hit([0.3, 0.9], "max")
+        >>> reduce_matches([0.3, 0.9], "anls"), reduce_matches([0.3, 0.9], "max")
         (0.7, 0.9)
     """
     return AGGREGATIONS[aggregation](values)

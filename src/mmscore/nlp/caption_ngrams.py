@@ -113,7 +113,7 @@ def look_up(keys: Integers, values: Floats, wanted: Integers) -> Floats:
         wanted: Keys to find.
 
     Example:
-        >>> looked_up(np.array([2, 5]), np.array([0.5, 1.5]), np.array([5, 3, 9])).tolist()
+        >>> look_up(np.array([2, 5]), np.array([0.5, 1.5]), np.array([5, 3, 9])).tolist()
         [1.5, 0.0, 0.0]
     """
     if not len(keys):
@@ -126,7 +126,7 @@ def sum_by_index(index: Integers, values: npt.NDArray[Any], count: int) -> Float
     """Add up values by index.
 
     Example:
-        >>> totals(np.array([0, 2, 0]), np.array([1.0, 2.0, 3.0]), 3).tolist()
+        >>> sum_by_index(np.array([0, 2, 0]), np.array([1.0, 2.0, 3.0]), 3).tolist()
         [4.0, 0.0, 2.0]
     """
     return np.bincount(index, values, count).astype(np.float64)

@@ -52,7 +52,7 @@ def find_last_marked(padded: str, letters: Sequence[str], shape: str, how: str, 
         The letter with its span in `padded`, or `UNPARSED` when no letter stands in this form.
 
     Example:
-        >>> last_marked(" (A) or (B) ", ["A", "B"], "({})", "bracketed letter")
+        >>> find_last_marked(" (A) or (B) ", ["A", "B"], "({})", "bracketed letter")
         Parsed(value='B', how='bracketed letter', span=(9, 10))
     """
     found = [letter for letter in letters if shape.format(letter) in padded]
@@ -78,7 +78,7 @@ def find_last_option_text(padded: str, texts: Mapping[str, str]) -> Parsed:
         `UNPARSED`.
 
     Example:
-        >>> last_option_text(" not a cat but rather a dog ", {"A": "cat", "B": "dog"}).value
+        >>> find_last_option_text(" not a cat but rather a dog ", {"A": "cat", "B": "dog"}).value
         'B'
     """
     if len(padded.split()) <= 5:
@@ -104,7 +104,7 @@ def shift_span(parsed: Parsed, by: int, length: int) -> Parsed:
         The same result with its span in the reply.
 
     Example:
-        >>> shifted(Parsed("B", "letter", (2, 3)), -1, 9).span
+        >>> shift_span(Parsed("B", "letter", (2, 3)), -1, 9).span
         (1, 2)
     """
     if parsed.span is None:

@@ -38,7 +38,7 @@ def split_chinese_words(text: str) -> list[str]:
     """Cut a text with jieba's precise mode; blanks and marks are words.
 
     Example:
-        >>> chinese_words("一只猫 A")
+        >>> split_chinese_words("一只猫 A")
         ['一只', '猫', ' ', 'A']
     """
     return list(_load_jieba().cut(text))
@@ -51,7 +51,7 @@ def split_english_words(text: str) -> list[str]:
     matter for an abbreviation before a capitalised word.
 
     Example:
-        >>> english_words("Dr. Who can't swim. He said so, twice.")
+        >>> split_english_words("Dr. Who can't swim. He said so, twice.")
         ['Dr.', 'Who', 'ca', "n't", 'swim', '.', 'He', 'said', 'so', ',', 'twice', '.']
     """
     return [word for sentence in _load_punkt().tokenize(text) for word in _split_words(sentence)]

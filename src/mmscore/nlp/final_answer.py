@@ -37,9 +37,9 @@ def skip_thinking(text: str) -> tuple[str, int]:
         inside the block that it began with.
 
     Example:
-        >>> after_thinking("<think>A or B?</think>B")
+        >>> skip_thinking("<think>A or B?</think>B")
         ('B', 22)
-        >>> after_thinking("<think>A or")
+        >>> skip_thinking("<think>A or")
         ('', 11)
     """
     end = text.rfind(THINKING_CLOSE)
@@ -61,7 +61,7 @@ def find_last_box(text: str) -> tuple[int, int] | None:
 
     Example:
         >>> text = r"so \boxed{\text{B}}."
-        >>> start, end = last_box(text)
+        >>> start, end = find_last_box(text)
         >>> text[start:end]
         '\\text{B}'
     """
@@ -85,7 +85,7 @@ def list_answer_positions(text: str) -> Iterator[int]:
 
     Example:
         >>> text = "Answer: A? No, the answer is B"
-        >>> [text[place:].strip() for place in marked_places(text)]
+        >>> [text[place:].strip() for place in list_answer_positions(text)]
         ['B', 'A? No, the answer is B']
     """
     yield from (found.end() for found in [*MARKER.finditer(text)][::-1])

@@ -9,7 +9,7 @@ def compute_lcs_length(first: Sequence[str], second: Sequence[str]) -> int:
     """Measure the longest common subsequence of two lists of words.
 
     Example:
-        >>> lcs_length(["a", "x", "b"], ["a", "b", "y"])
+        >>> compute_lcs_length(["a", "x", "b"], ["a", "b", "y"])
         2
     """
     (length,) = compute_lcs_lengths(first, [second])
@@ -20,7 +20,7 @@ def compute_lcs_lengths(first: Sequence[str], others: Sequence[Sequence[str]]) -
     """Measure the longest common subsequences of one list of words with several.
 
     Example:
-        >>> lcs_lengths(["a", "x", "b"], [["a", "b", "y"], []])
+        >>> compute_lcs_lengths(["a", "x", "b"], [["a", "b", "y"], []])
         [2, 0]
     """
     numbers: dict[str, int] = {}

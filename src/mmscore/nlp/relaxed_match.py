@@ -30,7 +30,7 @@ def is_relaxed_match(target: str, prediction: str, margin: float = MARGIN) -> bo
     EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/chartqa/utils.py:relaxed_correctness.
 
     Example:
-        >>> relaxed_correctness("50%", "0.51"), relaxed_correctness("0.0", "0"), relaxed_correctness("yes", "Yes")
+        >>> is_relaxed_match("50%", "0.51"), is_relaxed_match("0.0", "0"), is_relaxed_match("yes", "Yes")
         (True, False, True)
     """
     given, wanted = _read_number(prediction), _read_number(target)
@@ -61,7 +61,7 @@ def compute_anls_distance(reference: str, prediction: str) -> float:
     EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/api/metrics.py:anls.
 
     Example:
-        >>> anls_distance("Contoso Ltd", "contoso  ltd"), anls_distance("abc", "abd")
+        >>> compute_anls_distance("Contoso Ltd", "contoso  ltd"), compute_anls_distance("abc", "abd")
         (0.0, 0.3333333333333333)
     """
     longest = max(len(reference.upper()), len(prediction.upper()))
@@ -81,7 +81,7 @@ def compute_similarity(distance: float) -> float:
         1 minus the distance, and 0 below one half.
 
     Example:
-        >>> similarity(0.25), similarity(0.6)
+        >>> compute_similarity(0.25), compute_similarity(0.6)
         (0.75, 0.0)
     """
     value = 1 - distance

@@ -58,7 +58,7 @@ def draw_choice(letters: Sequence[str], rng: Random) -> str:
 
     Example:
         >>> rng = Random(42)
-        >>> [drawn_choice("ABCD", rng) for _ in range(4)]
+        >>> [draw_choice("ABCD", rng) for _ in range(4)]
         ['A', 'A', 'C', 'B']
     """
     if not letters:

@@ -79,9 +79,9 @@ def infer_option(text: str, options: Mapping[str, str], version: Version = "v3")
         The letter, or "Z" for a refusal; `UNPARSED` when the letters do not decide.
 
     Example:
-        >>> can_infer_option("A or B", {"A": "cat", "B": "dog"}).how
+        >>> infer_option("A or B", {"A": "cat", "B": "dog"}).how
         'unparsed'
-        >>> can_infer_option("Cannot determine the answer.", {"A": "cat", "B": "dog"}).value
+        >>> infer_option("Cannot determine the answer.", {"A": "cat", "B": "dog"}).value
         'Z'
     """
     if len(text) >= SHORTEST_PHRASE:
@@ -120,7 +120,7 @@ def infer_option_text(text: str, options: Mapping[str, str], version: Version = 
         RowError: A key of `options` is no upper-case letter.
 
     Example:
-        >>> can_infer_text("A DOG", {"A": "cat", "B": "dog"})
+        >>> infer_option_text("A DOG", {"A": "cat", "B": "dog"})
         Parsed(value='B', how='option text', span=(2, 5))
     """
     lowered = text.lower()

@@ -98,7 +98,7 @@ def format_number(value: float | None, unit: str) -> str:
     """Write a number with the digits that its unit deserves.
 
     Example:
-        >>> shown(0.51234, "fraction"), shown(None, "percent")
+        >>> format_number(0.51234, "fraction"), format_number(None, "percent")
         ('0.5123', '-')
     """
     return "-" if value is None or math.isnan(value) else f"{value:.{_DIGITS.get(unit, 4)}f}"
@@ -108,7 +108,7 @@ def format_cell(value: Any) -> str:
     """Write any value of a kit's table.
 
     Example:
-        >>> cell(None), cell(0.123456), cell("two")
+        >>> format_cell(None), format_cell(0.123456), format_cell("two")
         ('', '0.1235', 'two')
     """
     return f"{value:.4g}" if isinstance(value, float) else "" if value is None else escape_text(str(value))

@@ -107,7 +107,7 @@ def format_excerpt(text: str, span: tuple[int, int] | None) -> str:
         span: Start and end of the answer in it; None shows its beginning and end.
 
     Example:
-        >>> excerpt("So it is B.", (9, 10))
+        >>> format_excerpt("So it is B.", (9, 10))
         'So it is >>B<<.'
     """
     if span is None:

@@ -191,7 +191,7 @@ def _list_shared_first(having: Sequence[Sequence[str]]) -> list[str]:
     """List the names that entries have, first those that all of them have.
 
     Example:
-        >>> _shared_first([["x", "y"], ["y", "z"]])
+        >>> _list_shared_first([["x", "y"], ["y", "z"]])
         ['y', 'x', 'z']
     """
     names = dict.fromkeys(name for names in having for name in names)

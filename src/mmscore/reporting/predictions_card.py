@@ -164,7 +164,7 @@ def remove_results(results: Iterable[Any], gone: Callable[[Mapping[str, Any], Ma
         The results; one that has lost its last metric is gone.
 
     Example:
-        >>> without([{"metrics": [{"type": "f1"}]}, {"metrics": []}, "?"], lambda result, metric: True)
+        >>> remove_results([{"metrics": [{"type": "f1"}]}, {"metrics": []}, "?"], lambda result, metric: True)
         [{'metrics': []}, '?']
     """
     left = []

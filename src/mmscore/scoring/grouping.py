@@ -91,7 +91,7 @@ def score_jointly(hits: Sequence[float]) -> float:
         0.0 when one row is wrong, else NaN when one has no answer, else 1.0.
 
     Example:
-        >>> jointly([1.0, 1.0]), jointly([float("nan"), 0.0]), jointly([1.0, float("nan")])
+        >>> score_jointly([1.0, 1.0]), score_jointly([float("nan"), 0.0]), score_jointly([1.0, float("nan")])
         (1.0, 0.0, nan)
     """
     if 0.0 in hits:

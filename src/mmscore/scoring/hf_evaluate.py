@@ -60,7 +60,7 @@ def adapt_metric(name: str | None) -> tuple[Function, str, str]:
             predictions and references.
 
     Example:
-        >>> adapted("normalized_match")[1:]
+        >>> adapt_metric("normalized_match")[1:]
         ('prediction', 'references')
     """
     known = find_plugins(GROUP)

@@ -92,7 +92,7 @@ def compute_mcnemar(a: npt.ArrayLike, b: npt.ArrayLike) -> McNemar:
     Reference: McNemar (1947); the exact form conditions on the rows that differ.
 
     Example:
-        >>> mcnemar([1, 1, 1, 1, 1, 1, 0], [0, 0, 0, 0, 0, 0, 0])
+        >>> compute_mcnemar([1, 1, 1, 1, 1, 1, 0], [0, 0, 0, 0, 0, 0, 0])
         McNemar(only_a=6, only_b=0, both=0, neither=1, p=0.03125)
     """
     # Imported here: it takes longer to load than a small file to score.
@@ -132,7 +132,7 @@ def compare_paired(
     Reference: Efron and Tibshirani (1993), chapters 13 and 16; Miller, "Adding Error Bars to Evals" (2024), section 4.
 
     Example:
-        >>> found = paired_difference([1, 1, 0, 0], [1, 1, 1, 0])
+        >>> found = compare_paired([1, 1, 0, 0], [1, 1, 1, 0])
         >>> found.value, found.mcnemar.only_b, found.p
         (0.25, 1, 1.0)
     """
@@ -198,7 +198,7 @@ def adjust_holm(p_values: Sequence[float | None]) -> list[float | None]:
     Reference: Holm (1979).
 
     Example:
-        >>> holm([0.01, 0.5, None, 0.03])
+        >>> adjust_holm([0.01, 0.5, None, 0.03])
         [0.03, 0.5, None, 0.06]
     """
     adjusted: list[float | None] = [None] * len(p_values)

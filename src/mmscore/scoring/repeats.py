@@ -136,7 +136,7 @@ def _list_sizes(most: int) -> list[int]:
     """List the powers of two from 2 on, and the most replies that a question has.
 
     Example:
-        >>> _sizes(2), _sizes(5)
+        >>> _list_sizes(2), _list_sizes(5)
         ([2], [2, 4, 5])
     """
     return [*(2**power for power in range(1, most.bit_length()) if 2**power < most), most]

@@ -33,7 +33,7 @@ def score_yes(right: float, *, said: bool, wanted: bool) -> dict[str, float]:
         `precision` where the reply is yes, `recall` where the reference is.
 
     Example:
-        >>> scores_of_yes(0.0, said=True, wanted=False)
+        >>> score_yes(0.0, said=True, wanted=False)
         {'precision': 0.0}
     """
     scores = {"precision": right} if said else {}
@@ -84,7 +84,7 @@ def compute_f1(precision: Estimate, recall: Estimate) -> Estimate:
         Their harmonic mean, 0 where both are 0; `n` counts the questions whose answer is yes.
 
     Example:
-        >>> f1(Estimate(1.0, 2), Estimate(0.5, 4)).value
+        >>> compute_f1(Estimate(1.0, 2), Estimate(0.5, 4)).value
         0.6666666666666666
     """
     total = precision.value + recall.value

@@ -5,7 +5,7 @@ import math
 import numpy as np
 
 from goldens.rules import per_version
-from mmscore.kits.evalscope.aggregation import Identity, Replies
+from mmscore.kits.evalscope.aggregation import Identity, ResponseScores
 from mmscore.kits.evalscope.report import (
     ReportHeader,
     aggregate_metrics,
@@ -51,7 +51,7 @@ def _one(given, version):
 
 def _replies(samples):
     names = dict.fromkeys(name for sample in samples for name in sample["value"])
-    return Replies(
+    return ResponseScores(
         {name: np.array([sample["value"].get(name, math.nan) for sample in samples]) for name in names},
         [sample.get("group") for sample in samples],
         [sample.get("extracted", "") for sample in samples],

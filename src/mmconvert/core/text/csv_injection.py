@@ -14,7 +14,7 @@ def escape_formula(text: str) -> str:
     """Put an apostrophe in front of a text that a spreadsheet would run; a plain number is none.
 
     Example:
-        >>> harmless("=1+1"), harmless("-50"), harmless("a=b")
+        >>> escape_formula("=1+1"), escape_formula("-50"), escape_formula("a=b")
         ("'=1+1", '-50', 'a=b')
     """
     return "'" + text if text.startswith(_FORMULA) and not _NUMBER.fullmatch(text) else text
@@ -26,7 +26,7 @@ def write_safe_csv(lines: Iterable[Sequence[Any]]) -> str:
     For tables that people open. What programs read is JSON, in which every text is as it was.
 
     Example:
-        >>> csv_for_people([["model", "score"], ["@best", -0.5]])
+        >>> write_safe_csv([["model", "score"], ["@best", -0.5]])
         "model,score\n'@best,-0.5\n"
     """
     text = io.StringIO()

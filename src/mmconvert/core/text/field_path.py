@@ -24,9 +24,9 @@ def parse_field_path(place: str, columns: Mapping[str, Any]) -> tuple[str, Way] 
         columns: Those of the row.
 
     Example:
-        >>> column_and_way("messages[2].content", {"messages": []})
+        >>> parse_field_path("messages[2].content", {"messages": []})
         ('messages', [2, 'content'])
-        >>> column_and_way("l2-category", {"L2_category": None}), column_and_way("", {"id": 1})
+        >>> parse_field_path("l2-category", {"L2_category": None}), parse_field_path("", {"id": 1})
         (('L2_category', []), None)
     """
     head = _HEAD.match(place)
@@ -48,7 +48,7 @@ def find_value(value: Any, way: Way) -> Any:
         LookupError: Nothing stands there.
 
     Example:
-        >>> value_like([{"role": "user"}], [3, "role"])
+        >>> find_value([{"role": "user"}], [3, "role"])
         'user'
     """
     for step in way:
@@ -69,7 +69,7 @@ def replace_value(value: Any, way: Way, new: Any) -> Any:
         LookupError: There is no such place.
 
     Example:
-        >>> with_value([{"role": "usr"}], [0, "role"], "user"), with_value("['a', 'b']", [1], "c")
+        >>> replace_value([{"role": "usr"}], [0, "role"], "user"), replace_value("['a', 'b']", [1], "c")
         ([{'role': 'user'}], '["a","c"]')
     """
     if not way:

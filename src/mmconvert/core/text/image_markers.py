@@ -72,7 +72,7 @@ def split_at_markers(text: str, markers: Markers) -> tuple[Part, ...]:
         RowError: `media.unsupported`: a marker asks for a video or a sound.
 
     Example:
-        >>> marked_parts("<image>\nWhat?", Markers(line_break=True))
+        >>> split_at_markers("<image>\nWhat?", Markers(line_break=True))
         (Part(type='image', text=''), Part(type='text', text='What?'))
     """
     parts: list[Part] = []
@@ -97,7 +97,7 @@ def join_with_markers(parts: Sequence[Part], markers: Markers) -> str:
     r"""Write a turn as one text with markers; see `split_at_markers`.
 
     Example:
-        >>> marked_text([Part("text", "See"), Part("image"), Part("text", "here")], Markers())
+        >>> join_with_markers([Part("text", "See"), Part("image"), Part("text", "here")], Markers())
         'See<image>here'
     """
     pieces: list[str] = []

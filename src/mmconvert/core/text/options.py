@@ -27,7 +27,7 @@ def read_option_texts(value: Any) -> tuple[str, ...]:
         RowError: `options.type` or `options.count`, or the codes of `parse_list`.
 
     Example:
-        >>> option_texts("['a', 2, 3.5]")
+        >>> read_option_texts("['a', 2, 3.5]")
         ('a', '2', '3.5')
     """
     if isinstance(value, str):
@@ -54,7 +54,7 @@ def gather_lettered_options(cells: Iterable[str | None]) -> tuple[str | None, ..
         options[i] belongs to letter i; None for a letter without text; trailing Nones cut; () for none.
 
     Example:
-        >>> lettered_options(["one", None, "three", None])
+        >>> gather_lettered_options(["one", None, "three", None])
         ('one', None, 'three')
     """
     options = list(cells)
@@ -67,7 +67,7 @@ def list_letters(options: Sequence[str | None]) -> str:
     """Give the letters that have a text.
 
     Example:
-        >>> letters_of(("one", None, "three"))
+        >>> list_letters(("one", None, "three"))
         'AC'
     """
     if None not in options:
@@ -99,7 +99,7 @@ def read_answer_letter(text: str, options: Sequence[str | None]) -> str:
         RowError: `answer.not_an_option`: anything else; the option's text is not guessed at.
 
     Example:
-        >>> answer_letter(" b ", ("one", "two"))
+        >>> read_answer_letter(" b ", ("one", "two"))
         'B'
     """
     letter = text.strip().upper()
@@ -118,7 +118,7 @@ def build_plain_prompt(question: str, hint: str | None, options: Sequence[str | 
         options: Options; () leaves the question as it is.
 
     Example:
-        >>> plain_prompt("Which?", None, ("x", None, "z"))
+        >>> build_plain_prompt("Which?", None, ("x", None, "z"))
         "Which?\nA. x\nC. z\nAnswer with the option's letter from the given choices directly."
     """
     lines = [*([hint] if hint else []), question]

@@ -18,7 +18,7 @@ def parse_image_slot(column: str) -> int | None:
         1 to 100, or None for any other column.
 
     Example:
-        >>> image_slot("image_7"), image_slot("image_path"), image_slot("image_101")
+        >>> parse_image_slot("image_7"), parse_image_slot("image_path"), parse_image_slot("image_101")
         (7, None, None)
     """
     match = _IMAGE_COLUMN.fullmatch(column)
@@ -30,7 +30,7 @@ def list_slots(text: str) -> list[int]:
     """List the numbers of the placeholders of a text, in reading order, repeats kept.
 
     Example:
-        >>> slots_in("<image 2> or <image_1> or <image 2>")
+        >>> list_slots("<image 2> or <image_1> or <image 2>")
         [2, 1, 2]
     """
     return [int(match[1]) for match in PLACEHOLDER.finditer(text)] if "<image" in text else []
@@ -77,7 +77,7 @@ def format_turn(turn: Turn, images: Sequence[Image]) -> str:
         images: The turn's pictures, one for each image part.
 
     Example:
-        >>> turn_text(Turn("user", (Part("text", "See "), Part("image"))), [Image(b"", 3)])
+        >>> format_turn(Turn("user", (Part("text", "See "), Part("image"))), [Image(b"", 3)])
         'See <image 3>'
     """
     if len(turn.content) == 1 and not images:

@@ -17,7 +17,7 @@ def find_last_user_turn(record: Record) -> int | None:
     Example:
         >>> from mmconvert.core.record import Source
         >>> turns = tuple(Turn(role, ()) for role in ("system", "user", "assistant"))
-        >>> last_user_turn(Record("1", "1", turns, "vqa", Source("f", "f", 0)))
+        >>> find_last_user_turn(Record("1", "1", turns, "vqa", Source("f", "f", 0)))
         1
     """
     users = [number for number, turn in enumerate(record.messages) if turn.role == "user"]
@@ -51,7 +51,7 @@ def join_texts(turn: Turn) -> str:
     """Join the texts of a turn; pictures leave no trace.
 
     Example:
-        >>> words(Turn("user", (Part("image"), Part("text", "Which?"))))
+        >>> join_texts(Turn("user", (Part("image"), Part("text", "Which?"))))
         'Which?'
     """
     return "".join(part.text for part in turn.content)
@@ -125,8 +125,8 @@ def append_suffix(record: Record, suffix: str) -> Record:
     Example:
         >>> from mmconvert.core.record import Source
         >>> turns = (Turn("user", (Part("text", "What?"),)), Turn("assistant", (Part("text", "A cat."),)))
-        >>> [words(turn) for turn in suffixed(Record("1", "1", turns, "vqa", Source("f", "f", 0)), " Why?").messages]
-        ['What? Why?', 'A cat.']
+        >>> [join_texts(turn) for turn in append_suffix(Record("1", "1", turns, "vqa", Source("f", "f", 0)), "
+        Why?").messages] ['What? Why?', 'A cat.']
     """
     at = find_last_user_turn(record)
     if at is None:

@@ -51,7 +51,7 @@ def split_parts(text: str, row: Row, release: Release) -> list[Part]:
         RowError: `placeholder.no_image` (1.3.0 only) or `media.type`.
 
     Example:
-        >>> parts_of("Is <image 1> red? <image_7>", {"image_1": "a.png"}, "1.14.1")
+        >>> split_parts("Is <image 1> red? <image_7>", {"image_1": "a.png"}, "1.14.1")
         [{'type': 'text', 'text': 'Is '}, {'type': 'image', 'image': 'a.png', 'detail': 'auto'}, \
 {'type': 'text', 'text': ' red? '}]
     """
@@ -84,7 +84,7 @@ def drop_unused_placeholders(text: str, row: Row, release: Release) -> str:
         RowError: `media.unsupported`: a video or a sound is shown; and as for `split_parts`.
 
     Example:
-        >>> shown_only("Is <image_01> red? <image 7>", {"image_1": "a.png"}, "1.14.1")
+        >>> drop_unused_placeholders("Is <image_01> red? <image 7>", {"image_1": "a.png"}, "1.14.1")
         'Is <image 1> red? '
     """
     find = _FINDERS[release](row)
@@ -107,7 +107,7 @@ def gather_images(row: Row) -> dict[int, str]:
         RowError: `media.type`.
 
     Example:
-        >>> images_of({"images": ["a.png", "", {"path": "c.png"}]})
+        >>> gather_images({"images": ["a.png", "", {"path": "c.png"}]})
         {1: 'a.png', 3: 'c.png'}
     """
     return {slot: part["image"] for slot, part in _collect_media("image", row).items()}

@@ -65,7 +65,7 @@ def add_system_message(messages: list[Message], system_prompt: str | None) -> li
     """Put a system prompt first, unless the messages have one.
 
     Example:
-        >>> with_system([{"role": "system", "content": "own"}], "other")
+        >>> add_system_message([{"role": "system", "content": "own"}], "other")
         [{'role': 'system', 'content': 'own'}]
     """
     if not system_prompt or any(message["role"] == "system" for message in messages):

@@ -199,9 +199,9 @@ def find_options(text: str) -> tuple[str, ...]:
         The options' texts; () where no template names labels, or the labels do not all stand there.
 
     Example:
-        >>> options_in("The letter is one of A,B. Think.\n\nWhich?\n\nA) a cat\nB) two\nlines")
+        >>> find_options("The letter is one of A,B. Think.\n\nWhich?\n\nA) a cat\nB) two\nlines")
         ('a cat', 'two\nlines')
-        >>> options_in("A) no template\nB) here")
+        >>> find_options("A) no template\nB) here")
         ()
     """
     match = _LABELS.search(text)

@@ -47,7 +47,7 @@ def shuffle_choices(samples: Iterable[Choices], seed: int, release: Release = LA
 
     Example:
         >>> one = Choices("q", ("a", "b", "c"), "A")
-        >>> [s.options for s in evalscope_shuffle([one, one], 7)]
+        >>> [s.options for s in shuffle_choices([one, one], 7)]
         [('c', 'a', 'b'), ('c', 'a', 'b')]
     """
     generator = random.Random(seed)
@@ -65,7 +65,7 @@ def build_label(position: int) -> str:
     """Give the label of an option: A to Z, then 1, 2, ...
 
     Example:
-        >>> label_of(0), label_of(25), label_of(26)
+        >>> build_label(0), build_label(25), build_label(26)
         ('A', 'Z', '1')
     """
     return chr(ord("A") + position) if position < 26 else str(position - 25)

@@ -37,7 +37,7 @@ def build_wire_messages(messages: Iterable[Message], image: Callable[[str], str]
 
     Example:
         >>> part = {"type": "image", "image": "https://x.org/a.png", "detail": "auto"}
-        >>> wire_messages([{"role": "user", "content": [part]}], lambda url: url)[0]["content"]
+        >>> build_wire_messages([{"role": "user", "content": [part]}], lambda url: url)[0]["content"]
         [{'type': 'image_url', 'image_url': {'url': 'https://x.org/a.png', 'detail': 'auto'}}]
     """
     return [{**message, "content": _build_content(message["content"], image)} for message in messages]

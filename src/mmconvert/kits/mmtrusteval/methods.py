@@ -42,7 +42,7 @@ def parse_size(text: str) -> tuple[int, int]:
         UsageError: The text is no size, or the size is larger than pictures may be.
 
     Example:
-        >>> size_of("640x480")
+        >>> parse_size("640x480")
         (640, 480)
     """
     match = _SIZE.fullmatch(text)
@@ -72,7 +72,7 @@ def hash_text(text: str) -> str:
     Parity: thu-ml/MMTrustEval@a067801 mmte/methods/related.py:RelatedTextEmbedImage.hash.
 
     Example:
-        >>> text_digest("A cat.")[:8]
+        >>> hash_text("A cat.")[:8]
         'b5f6ecd0'
     """
     return hashlib.sha3_256(text.encode(errors="surrogatepass")).hexdigest()

@@ -88,7 +88,7 @@ def choose_labels(mark: str | None, rng: Random) -> str:
     """Choose the marks of the options; anything that is no name of marks draws them.
 
     Example:
-        >>> alphabet("number", Random(0))
+        >>> choose_labels("number", Random(0))
         '123456789'
     """
     return ALPHABETS[mark] if mark in ALPHABETS else rng.choice([*ALPHABETS.values()])
@@ -106,7 +106,7 @@ def build_question_with_options(question: str, options: Sequence[Any] | None, ma
         RowError: There are more options than marks.
 
     Example:
-        >>> question_with_options("Is it red?", ["yes", "no"], "ABC")
+        >>> build_question_with_options("Is it red?", ["yes", "no"], "ABC")
         'Is it red? Options: (A) yes; (B) no.'
     """
     if options is None:
@@ -131,7 +131,7 @@ def build_labeled_question(sample: Mapping[str, Any], mark: str | None, rng: Ran
     Parity: FudanDISC/ReForm-Eval@df1cfa7 utils/data_utils.py:question_with_options.
 
     Example:
-        >>> marked_question({"question": "Red?", "answer_options": ["yes", "no"]}, "lower", Random(0))
+        >>> build_labeled_question({"question": "Red?", "answer_options": ["yes", "no"]}, "lower", Random(0))
         'Red? Options: (a) yes; (b) no.'
     """
     if not isinstance(sample.get("question"), str):
@@ -161,7 +161,7 @@ def build_round(
     Parity: FudanDISC/ReForm-Eval@df1cfa7 utils/preprocessors.py:process_qa.
 
     Example:
-        >>> question_and_answer("Red?", ["yes", "no"], "no", Processor("", mark="upper"), Random(0))
+        >>> build_round("Red?", ["yes", "no"], "no", Processor("", mark="upper"), Random(0))
         ('Red? Options: (A) yes; (B) no.', '(B) no')
     """
     if options is None:
@@ -221,7 +221,7 @@ def format_conversation(sample: Mapping[str, Any], processor: Processor, rng: Ra
 
     Example:
         >>> processor = Processor("\n", style="one", mark="upper", response_prefix="The answer is")
-        >>> dialogue_text({"question": "Red?", "answer_options": ["yes", "no"]}, processor, Random(0))
+        >>> format_conversation({"question": "Red?", "answer_options": ["yes", "no"]}, processor, Random(0))
         'User: Red? Options: (A) yes; (B) no.\nBot: The answer is'
     """
     if processor.style not in STYLES:

@@ -42,7 +42,7 @@ def capitalize_text(text: str) -> str:
     """Write a text with a capital at its start alone.
 
     Example:
-        >>> capitalized("is it NEW?")
+        >>> capitalize_text("is it NEW?")
         'Is it new?'
     """
     return text.capitalize()
@@ -52,7 +52,7 @@ def capitalize_question(text: str) -> str:
     """Write a question with a capital at its start and a question mark at its end.
 
     Example:
-        >>> capitalized_question("is it new")
+        >>> capitalize_question("is it new")
         'Is it new?'
     """
     text = text.capitalize()
@@ -87,7 +87,7 @@ def replace_history(messages: Sequence[Turn], said: Sequence[tuple[str, str]]) -
     Example:
         >>> from mmconvert.core.record import Part
         >>> turns = [Turn(role, (Part("text", "?"),)) for role in ("user", "assistant", "user")]
-        >>> [turn.content[0].text for turn in with_history(turns, [("Red?", "Yes")])]
+        >>> [turn.content[0].text for turn in replace_history(turns, [("Red?", "Yes")])]
         ['Red?', 'Yes', '?']
     """
     texts = [text for pair in said for text in pair]
@@ -217,7 +217,7 @@ def build_image_name(image_id: int, split: str) -> str:
     """Name the picture file of a dialog.
 
     Example:
-        >>> picture_name(7, "val")
+        >>> build_image_name(7, "val")
         'VisualDialog_val_000000000007.jpg'
     """
     return f"{'' if 'COCO' in split else 'VisualDialog_'}{split}_{image_id:012d}.jpg"

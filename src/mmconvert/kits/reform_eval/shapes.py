@@ -80,7 +80,7 @@ def find_family(fields: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
         RowError: `item.shape`: it is like no family's.
 
     Example:
-        >>> family_of({"img": "", "anno": "a cat", "gt": 1}, {"dataset_name": "MSCOCO"})
+        >>> find_family({"img": "", "anno": "a cat", "gt": 1}, {"dataset_name": "MSCOCO"})
         'ITM'
     """
     if "annos" in fields and facts.get("dataset_name") == "textcaps":

@@ -36,7 +36,7 @@ def build_circular_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/tools.py:CIRCULAR.
 
     Example:
-        >>> rows = circular_rows([{"index": "7", "A": "cat", "B": "dog", "answer": "A"}])
+        >>> rows = build_circular_rows([{"index": "7", "A": "cat", "B": "dog", "answer": "A"}])
         >>> [(row["index"], row["A"], row["B"], row["answer"], row["g_index"]) for row in rows]
         [(7, 'cat', 'dog', 'A', 7), (1000007, 'dog', 'cat', 'B', 7)]
     """

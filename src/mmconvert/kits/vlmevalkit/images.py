@@ -38,8 +38,8 @@ def keep_rows_with_images(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
     Example:
         >>> picture = "x" * 70
-        >>> [row["image"] == picture for row in kept_rows([{"index": 1, "image": picture}, {"index": 2, "image": "1"}])]
-        [True, True]
+        >>> [row["image"] == picture for row in keep_rows_with_images([{"index": 1, "image": picture}, {"index": 2,
+        "image": "1"}])] [True, True]
     """
     with_images = bool(rows) and "image" in rows[0]
     kept = [dict(row) for row in rows if not with_images or row["image"] is not None]
@@ -96,7 +96,7 @@ def list_image_files(row: Row) -> list[tuple[str, str]]:
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_base.py:ImageBaseDataset.dump_image.
 
     Example:
-        >>> picture_files({"index": 7, "image": ["aa", "bb"]})
+        >>> list_image_files({"index": 7, "image": ["aa", "bb"]})
         [('7_0.png', 'aa'), ('7_1.png', 'bb')]
     """
     images = row["image"]
@@ -117,7 +117,7 @@ def list_image_paths(row: Row) -> list[str]:
         RowError: There is none.
 
     Example:
-        >>> picture_paths({"image_path": ["a.png", "b.png"]})
+        >>> list_image_paths({"image_path": ["a.png", "b.png"]})
         ['a.png', 'b.png']
     """
     names = row.get("image_path")

@@ -371,7 +371,7 @@ def parse_base_index(index: str | None) -> str | None:
         The index; None for one below the first rotation, or that is no number.
 
     Example:
-        >>> base_index("3000007"), base_index("7"), base_index("a7")
+        >>> parse_base_index("3000007"), parse_base_index("7"), parse_base_index("a7")
         ('7', None, None)
     """
     if index is None or not _NUMBER.fullmatch(index) or int(index) < FIRST_OFFSET:
@@ -410,7 +410,7 @@ def read_index(fields: Mapping[str, Any]) -> str | None:
     """Give the index of a raw row as text; None where it has none.
 
     Example:
-        >>> index_of({"Index": 7}), index_of({"question": "?"})
+        >>> read_index({"Index": 7}), read_index({"question": "?"})
         ('7', None)
     """
     value = next((value for name, value in fields.items() if name.lower() == "index"), None)
@@ -430,9 +430,9 @@ def read_rotation(index: str, head: str | None, options: Sequence[str | None]) -
         index that is no number or does not go with `head`.
 
     Example:
-        >>> rotation("2000007", None, "abcd"), rotation("00012", None, "ab"), rotation("x", None, "ab")
+        >>> read_rotation("2000007", None, "abcd"), read_rotation("00012", None, "ab"), read_rotation("x", None, "ab")
         (('7', 2), ('00012', 0), ('x', None))
-        >>> rotation("20000007", "7", "abcd"), rotation("9", "7", "abcd")
+        >>> read_rotation("20000007", "7", "abcd"), read_rotation("9", "7", "abcd")
         (('7', 2), ('9', None))
     """
     if not _DIGITS.fullmatch(index) or not (head is None or _DIGITS.fullmatch(head)):
@@ -464,7 +464,7 @@ def list_index_columns(record: Record) -> tuple[str, ...]:
 
     Example:
         >>> from mmconvert.core.record import Source
-        >>> said_by_index(Record("7#1", "7", (), "vqa", Source("f", "f.tsv", 0), variant=1, group="7"))
+        >>> list_index_columns(Record("7#1", "7", (), "vqa", Source("f", "f.tsv", 0), variant=1, group="7"))
         ('variant', 'group')
     """
     if record.variant is None or not _NUMBER.fullmatch(build_index_cell(record)):

@@ -42,7 +42,7 @@ def locate_predictions(name: str | Path) -> PredictionsPlace:
         Error: The Hub cannot be reached, or refuses.
 
     Example:
-        >>> located("no-such-folder/predictions.parquet")
+        >>> locate_predictions("no-such-folder/predictions.parquet")
         Traceback (most recent call last):
         mmconvert.core.errors.UsageError: no-such-folder/predictions.parquet: no such file or folder. See what is
         there: ls .
@@ -67,7 +67,7 @@ def _read_title(name: str) -> str:
     """Give the last name of what stands on the Hub, without a revision and the suffix of a table.
 
     Example:
-        >>> _title("user/preds-1.5@main"), _title("hf://datasets/user/preds@v1/data/m1.parquet")
+        >>> _read_title("user/preds-1.5@main"), _read_title("hf://datasets/user/preds@v1/data/m1.parquet")
         ('preds-1.5', 'm1')
     """
     inside = re.sub(r"@(refs/(pr|convert)/)?[^/]+", "", name)

@@ -80,7 +80,7 @@ def build_generation_kwargs(generation: Generation, *, output_scores: bool = Fal
     r"""Give the settings of a generation under the kit's names; those that nobody gave are left out.
 
     Example:
-        >>> generation_kwargs(Generation(stop=("\n",)))
+        >>> build_generation_kwargs(Generation(stop=("\n",)))
         {'max_new_tokens': 50, 'do_sample': False, 'stop_sequences': ['\n']}
     """
     given = asdict(generation)

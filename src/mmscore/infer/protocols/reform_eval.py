@@ -73,7 +73,7 @@ def _find_majority(answers: Sequence[str]) -> str:
     """Give the most common answer, of several the one that came first.
 
     Example:
-        >>> _majority(["no", "yes", "maybe", "yes", "no"])
+        >>> _find_majority(["no", "yes", "maybe", "yes", "no"])
         'no'
     """
     return Counter(answers).most_common(1)[0][0]

@@ -29,7 +29,7 @@ OLD_MARKS = {"pass_at_k": "pass@", "vote_at_k": "vote@", "pass_hat_k": "pass^"}
 STATISTICS = {"R": "recall", "P": "precision", "F": "f1"}
 
 
-class Replies(msgspec.Struct, frozen=True):
+class ResponseScores(msgspec.Struct, frozen=True):
     """The scored replies of a subset, column by column.
 
     Attributes:
@@ -82,7 +82,7 @@ def parse_identity(score: str) -> Identity:
     """Read the identity out of a score's name.
 
     Example:
-        >>> str(identity_of("Rouge-L-R")), str(identity_of("bleu-2")), str(identity_of("acc"))
+        >>> str(parse_identity("Rouge-L-R")), str(parse_identity("bleu-2")), str(parse_identity("acc"))
         ('rouge:mean[statistic="recall",variant="l"]', 'bleu:mean[ngram=2]', 'accuracy:mean')
     """
     head, *parts = score.split("-")
@@ -100,13 +100,13 @@ def build_label(score: str, release: Release) -> str:
     """Name the mean of a score as a release does.
 
     Example:
-        >>> label_of("bleu-1", "1.10.0"), label_of("bleu-1", "1.14.1")
+        >>> build_label("bleu-1", "1.10.0"), build_label("bleu-1", "1.14.1")
         ('mean_bleu-1', 'bleu:mean[ngram=1]')
     """
     return str(parse_identity(score)) if release == NEW else f"mean_{score}"
 
 
-def aggregate(responses: Replies, aggregation: str, release: Release) -> list[Aggregate]:
+def aggregate(responses: ResponseScores, aggregation: str, release: Release) -> list[Aggregate]:
     """Compute every number of one subset.
 
     Args:
@@ -134,7 +134,7 @@ def aggregate(responses: Replies, aggregation: str, release: Release) -> list[Ag
 
 
 def _aggregate_at_k(
-    responses: Replies, having: Sequence[int], name: str, kind: str, release: Release
+    responses: ResponseScores, having: Sequence[int], name: str, kind: str, release: Release
 ) -> Iterator[Aggregate]:
     groups: dict[int | None, list[int]] = {}
     for number in having:
@@ -153,7 +153,9 @@ def _aggregate_at_k(
             yield Aggregate(identity, f"mean_{name}_{OLD_MARKS[kind]}{k}", weighed / len(having), len(having))
 
 
-def _score_group(responses: Replies, group: Sequence[int], name: str, kind: str, k: int, release: Release) -> float:
+def _score_group(
+    responses: ResponseScores, group: Sequence[int], name: str, kind: str, k: int, release: Release
+) -> float:
     scores, extracted = responses.scores[name], responses.extracted
     n, right = len(group), sum(bool(scores[number] == 1.0) for number in group)
     if kind == "pass_at_k":

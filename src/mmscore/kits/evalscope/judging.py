@@ -97,7 +97,7 @@ def read_verdict(response: str, scale: Scale, release: Release) -> ReadVerdict:
         >>> read_verdict("Answer: B", Scale(), "1.3.0").score
         1.0
         >>> read_verdict("Answer: B", Scale(), "1.10.0")
-        Reading(score=0.0, fault='no verdict')
+        ReadVerdict(score=0.0, fault='no verdict')
         >>> read_verdict('{"verdict": "A"}', Scale(), "1.14.1").score
         1.0
     """
@@ -217,9 +217,9 @@ def format_question(messages: Sequence[Mapping[str, Any]], question: str | None)
     Parity: modelscope/evalscope 1.3.0 to 1.14.1 evalscope/api/messages, pretty text of messages.
 
     Example:
-        >>> question_text([{"role": "user", "content": [{"type": "text", "text": "a"}]}], None)
+        >>> format_question([{"role": "user", "content": [{"type": "text", "text": "a"}]}], None)
         '**User**: a'
-        >>> question_text([], "<image 1>What?")
+        >>> format_question([], "<image 1>What?")
         '**User**: What?'
     """
     if not messages:

@@ -7,7 +7,7 @@ from typing import Any
 import msgspec
 
 from mmconvert.core.errors import Error
-from mmscore.kits.evalscope.aggregation import NEW, Aggregate, Identity, Release, Replies, aggregate
+from mmscore.kits.evalscope.aggregation import NEW, Aggregate, Identity, Release, ResponseScores, aggregate
 from mmscore.kits.evalscope.text_grid import draw_table
 
 DIGITS = 4
@@ -84,7 +84,7 @@ class ReportHeader(msgspec.Struct, frozen=True):
 
 
 def aggregate_metrics(
-    subsets: Mapping[str, Replies],
+    subsets: Mapping[str, ResponseScores],
     category_map: Mapping[str, str | Sequence[str]],
     aggregation: str,
     release: Release,
@@ -92,7 +92,7 @@ def aggregate_metrics(
     """Aggregate every subset and gather the numbers by metric.
 
     Args:
-        subsets: Replies by subset; an empty one is passed over.
+        subsets: Responses by subset; an empty one is passed over.
         category_map: Subset -> its category or path of categories.
         aggregation: A key of `aggregation.KINDS`.
         release: Release whose behaviour is wanted.
@@ -268,10 +268,10 @@ def format_metric_name(identity: Identity) -> str:
     """Name a metric as the kit's table does since 1.14.
 
     Example:
-        >>> metric_name(Identity("rouge", dimensions=(("ngram", 1), ("statistic", "f1"))))
+        >>> format_metric_name(Identity("rouge", dimensions=(("ngram", 1), ("statistic", "f1"))))
         'ROUGE ↑ · n-gram 1 · F1'
-        >>> metric_name(Identity("accuracy", "pass_at_k", (("k", 2),))), metric_name(Identity("my_metric"))
-        ('Pass@k ↑ · k 2', 'my_metric:mean')
+        >>> format_metric_name(Identity("accuracy", "pass_at_k", (("k", 2),))),
+        format_metric_name(Identity("my_metric")) ('Pass@k ↑ · k 2', 'my_metric:mean')
     """
     if identity.name not in NAMES:
         return str(identity)
@@ -295,7 +295,7 @@ def format_percent(value: float) -> str:
     """Write a fraction as percent with at most one decimal, ties toward positive infinity.
 
     Example:
-        >>> percent_text(0.5), percent_text(0.5075), percent_text(0.5455)
+        >>> format_percent(0.5), format_percent(0.5075), format_percent(0.5455)
         ('50%', '50.7%', '54.6%')
     """
     # The decimal text of the product: 0.5075 * 100 is 50.74999999999999 and rounds down.

@@ -16,9 +16,9 @@ def split_reasoning(text: str) -> tuple[str, str | None]:
     Parity: modelscope/evalscope 1.3.0 to 1.14.1, reading of a model output's reasoning part.
 
     Example:
-        >>> evalscope_reply("<think>B?</think>\nANSWER: A ")
+        >>> split_reasoning("<think>B?</think>\nANSWER: A ")
         ('ANSWER: A', 'B?')
-        >>> evalscope_reply("<think>no end ")
+        >>> split_reasoning("<think>no end ")
         ('<think>no end ', None)
     """
     opening = OPENING.search(text)

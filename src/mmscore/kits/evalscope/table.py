@@ -4,7 +4,7 @@ from collections.abc import Mapping, Sequence
 
 from mmscore.core.recipe import Metrics, Row
 from mmscore.core.table import Scored
-from mmscore.kits.evalscope.aggregation import Release, Replies, build_label
+from mmscore.kits.evalscope.aggregation import Release, ResponseScores, build_label
 from mmscore.kits.evalscope.report import DEFAULT, ReportHeader, aggregate_metrics, build_report_rows
 
 VERSIONS: Mapping[str, str] = {
@@ -34,7 +34,7 @@ def build_mean_table(scored: Scored, version: str) -> Sequence[Row]:
     """
     release = RELEASES[version]
     parts = dict(scored.split("subset")) or {DEFAULT: scored}
-    subsets = {name: Replies(part.scores) for name, part in parts.items()}
+    subsets = {name: ResponseScores(part.scores) for name, part in parts.items()}
     metrics = aggregate_metrics(subsets, {}, "mean", release)
     headings, lines = build_report_rows(metrics, ReportHeader("", "", "", {}), release)
     return [dict(zip(headings[2:], line[2:], strict=True)) for line in lines]

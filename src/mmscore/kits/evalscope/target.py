@@ -12,7 +12,7 @@ def check_target(target: Any) -> str | list[str]:
         RowError: A list holds something else than texts, where the kit's own check ends the run.
 
     Example:
-        >>> checked_target("a"), checked_target(["a", "b"]), checked_target(2)
+        >>> check_target("a"), check_target(["a", "b"]), check_target(2)
         ('a', ['a', 'b'], '2')
     """
     if isinstance(target, list) and not all(isinstance(one, str) for one in target):

@@ -31,7 +31,7 @@ def gather_details(extra: str | None) -> Mapping[str, Any]:
     """Gather what `extra` says, at the top or one level down, where a log repeats the question's fields.
 
     Example:
-        >>> details('{"ocrbench_accuracy": {"dataset": "HME100k"}, "doc_hash": "x"}')["dataset"]
+        >>> gather_details('{"ocrbench_accuracy": {"dataset": "HME100k"}, "doc_hash": "x"}')["dataset"]
         'HME100k'
     """
     try:
@@ -77,7 +77,7 @@ def list_references(item: Item) -> Sequence[Any]:
         Texts, or objects where the source lists objects; none when unlabelled.
 
     Example:
-        >>> references(Item(label='[{"answer": "cat"}]')), references(Item(label='"cat"', answers=["cat"]))
+        >>> list_references(Item(label='[{"answer": "cat"}]')), list_references(Item(label='"cat"', answers=["cat"]))
         ([{'answer': 'cat'}], ['cat'])
     """
     label = read_label(item)

@@ -91,7 +91,7 @@ def add_estimates(estimates: Sequence[Estimate]) -> Estimate:
         Their sum; `n` counts pictures. No error where a category has none.
 
     Example:
-        >>> added([Estimate(150.0, 10, unit="points"), Estimate(120.0, 20, unit="points")]).value
+        >>> add_estimates([Estimate(150.0, 10, unit="points"), Estimate(120.0, 20, unit="points")]).value
         270.0
     """
     errors = [e.stderr for e in estimates if e.stderr is not None]

@@ -21,7 +21,7 @@ def score_without_draw(letter: str | None, gold: str | Sequence[str], letters: S
         chance of the draw. `fallback_share`: 1.0 for an unread choice.
 
     Example:
-        >>> undrawn_scores(None, "B", "ABCD")["accuracy_expected"]
+        >>> score_without_draw(None, "B", "ABCD")["accuracy_expected"]
         0.25
     """
     right = float(letter is not None and (letter == gold if isinstance(gold, str) else letter in gold))

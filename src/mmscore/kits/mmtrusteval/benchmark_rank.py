@@ -36,7 +36,7 @@ def build_path(task: str, log: str) -> str:
     """Name the file that the scores of a log stand in.
 
     Example:
-        >>> path_of("F.3", "stereo-topic-classification-text")
+        >>> build_path("F.3", "stereo-topic-classification-text")
         'fairness/f3-stereo-topic-classification/f3-stereo-topic-classification'
     """
     first, *others = PATHS[task]

@@ -87,7 +87,7 @@ def read_chain(config: Any, setting: EvaluatorContext = ALONE) -> Chain:
 
     Example:
         >>> fuzzy = {"fuzzy_match": True, "metrics_cfg": {"pred_mean": {}}}
-        >>> chain = chain_of({"rule_score_eval": {"metrics_cfg": {}}, "rule_contain_eval": fuzzy})
+        >>> chain = read_chain({"rule_score_eval": {"metrics_cfg": {}}, "rule_contain_eval": fuzzy})
         >>> [link.key for link in chain.links]
         ['rule_score_eval', 'rule_score_eval->rule_contain_eval']
     """

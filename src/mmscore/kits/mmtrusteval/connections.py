@@ -42,7 +42,7 @@ def connect_classifiers(places: Any) -> Classify:
         UsageError: An evaluator or a setting is unknown, missing or no text.
 
     Example:
-        >>> classify = connected({"openai_moderation_api_eval": {"url": "https://example.org/v1/moderations"}})
+        >>> classify = connect_classifiers({"openai_moderation_api_eval": {"url": "https://example.org/v1/moderations"}})
     """
     if not isinstance(places, Mapping) or not places:
         raise UsageError(f"{CLASSIFIERS}: expected evaluators and where each is {show(places)}.")
@@ -99,7 +99,7 @@ def combine_classifiers(functions: Mapping[str, Classify]) -> Classify:
         functions: Evaluator id -> who classifies for it.
 
     Example:
-        >>> by_evaluator({"harmbenchmodel_eval": lambda *_: 1.0})("harmbenchmodel_eval", "a", "b", {})
+        >>> combine_classifiers({"harmbenchmodel_eval": lambda *_: 1.0})("harmbenchmodel_eval", "a", "b", {})
         1.0
     """
 

@@ -37,7 +37,7 @@ def fill_template(template: str, named: Mapping[str, Any], listed: Sequence[Any]
         RowError: A placeholder has no value in this sample.
 
     Example:
-        >>> filled("{pred} for {k}: {{x}}", {"pred": "yes", "k": 3}), filled("{} then {}", {}, ("a", "b"))
+        >>> fill_template("{pred} for {k}: {{x}}", {"pred": "yes", "k": 3}), fill_template("{} then {}", {}, ("a", "b"))
         ('yes for 3: {x}', 'a then b')
     """
     parts, following = [], iter(range(len(template)))
@@ -93,7 +93,7 @@ def build_eval_prompt(template: str, pred: Any, label: Any, extra: Any, shown: C
     Parity: thu-ml/MMTrustEval@a067801 mmte/evaluators/chatmodel_eval.py.
 
     Example:
-        >>> eval_prompt("Is {pred} {label} in {k}?", "a cat", "cat", {"k": 1})
+        >>> build_eval_prompt("Is {pred} {label} in {k}?", "a cat", "cat", {"k": 1})
         'Is a cat cat in 1?'
     """
     more = extra if isinstance(extra, Mapping) else {}
@@ -121,8 +121,8 @@ def build_score_prompt(template: str, pred: Any, label: Any, shown: Callable[[st
     Parity: thu-ml/MMTrustEval@a067801 mmte/evaluators/chatmodel_eval.py.
 
     Example:
-        >>> score_prompt("{}: {} or {}?", "blue", "Colour?->red"), score_prompt("{}", "Red.", "Colour?->red")
-        ('Colour?: red or blue?', None)
+        >>> build_score_prompt("{}: {} or {}?", "blue", "Colour?->red"), build_score_prompt("{}", "Red.",
+        "Colour?->red") ('Colour?: red or blue?', None)
     """
     parts = _require_text(label, "label").split(ARROW)
     if len(parts) < 2:
@@ -137,7 +137,7 @@ def build_noise_prompt(pred: Any) -> str:
     """Word the second question of `chatmodel_score`: does the reply speak of a disturbed picture?
 
     Example:
-        >>> noise_prompt("A cat")[:60]
+        >>> build_noise_prompt("A cat")[:60]
         "Given a chatbot's description of an image: 'A cat'. Does the"
     """
     return NOISE_QUESTION.format(pred)

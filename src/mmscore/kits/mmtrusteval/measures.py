@@ -81,7 +81,7 @@ def count_failures(true: Values | None, said: Values, fails_num: float = math.na
     Parity: thu-ml/MMTrustEval@a067801 mmte/evaluators/metrics.py:failure.
 
     Example:
-        >>> failure(None, [0.0, math.nan]), failure(None, [0.0, math.nan], fails_num=0)
+        >>> count_failures(None, [0.0, math.nan]), count_failures(None, [0.0, math.nan], fails_num=0)
         (0.5, 0.5)
     """
     if not isinstance(fails_num, int | float):
@@ -127,7 +127,7 @@ def find_measure(name: str) -> Measure:
         UsageError: No metric has the id.
 
     Example:
-        >>> named_measure("pred_sum").unit
+        >>> find_measure("pred_sum").unit
         'points'
     """
     if name not in MEASURES:
@@ -153,7 +153,7 @@ def compute_measure(name: str, true: Values | None, said: Values, settings: Mapp
         RowError: The metric cannot be computed of such values.
 
     Example:
-        >>> measure("pred_mean", None, [1, 0, 0, 1], {})
+        >>> compute_measure("pred_mean", None, [1, 0, 0, 1], {})
         0.5
     """
     found = find_measure(name)

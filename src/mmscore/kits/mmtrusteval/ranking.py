@@ -40,7 +40,7 @@ def find_aspect(subaspect: str) -> str:
     """Name the aspect of a sub-aspect.
 
     Example:
-        >>> aspect("OOD in Robustness")
+        >>> find_aspect("OOD in Robustness")
         'Robustness'
     """
     return subaspect.rpartition(" in ")[2]
@@ -53,7 +53,7 @@ def build_columns(name_of: Callable[[str], str]) -> dict[str, tuple[str, ...]]:
         name_of: Sub-aspect -> its column: `find_aspect`, or `str` for the sub-aspect itself.
 
     Example:
-        >>> columns(aspect)["Privacy"]
+        >>> build_columns(find_aspect)["Privacy"]
         ('P.1', 'P.2', 'P.3', 'P.4', 'P.5', 'P.6')
     """
     found: dict[str, tuple[str, ...]] = {}

@@ -35,7 +35,7 @@ def build_log(
 
     Example:
         >>> samples = {"content": ["Is it?"], "pred": ["Yes"], "label": [1], "extra": [None]}
-        >>> log_of(samples, lambda numbers: {"rule_yes_or_no_eval:pred_mean": 1})
+        >>> build_log(samples, lambda numbers: {"rule_yes_or_no_eval:pred_mean": 1})
         {'total_results': {'rule_yes_or_no_eval:pred_mean': 1.0},
          'per_sample_results': [{'content': 'Is it?', 'pred': 'Yes', 'label': 1}]}
     """
@@ -86,7 +86,7 @@ def format_log(log: Mapping[str, Any]) -> str:
     """Write a log as the kit does: indented by four, ASCII only, NaN bare.
 
     Example:
-        >>> print(log_text({"total_results": {"a:pred_mean": float("nan")}, "per_sample_results": []}))
+        >>> print(format_log({"total_results": {"a:pred_mean": float("nan")}, "per_sample_results": []}))
         {
             "total_results": {
                 "a:pred_mean": NaN

@@ -54,7 +54,7 @@ def compute_task_scores(task: str, logs: Mapping[str, Log]) -> dict[str, Scores]
 
     Example:
         >>> samples = [{"harmbenchmodel_eval:pred_no_op": 0, "rule_reject_template_eval:pred_no_op": 1}]
-        >>> task_scores("S.4", {"run": {"total_results": {}, "per_sample_results": samples}})
+        >>> compute_task_scores("S.4", {"run": {"total_results": {}, "per_sample_results": samples}})
         {'run': {'suc_rate': 0.0, 'RtA': 1.0}}
     """
     if task not in TASK_SCORES:
@@ -183,7 +183,7 @@ def test_independence(pairs: Sequence[tuple[Any, Any]]) -> float:
     Parity: scipy 1.13.1 stats.chi2_contingency on pandas.crosstab.
 
     Example:
-        >>> independence([("a", 1), ("b", 1)]), round(independence([("a", 1), ("b", 0)] * 5), 4)
+        >>> test_independence([("a", 1), ("b", 1)]), round(test_independence([("a", 1), ("b", 0)] * 5), 4)
         (1.0, 0.0114)
     """
     counts = Counter(pair for pair in pairs if None not in pair)

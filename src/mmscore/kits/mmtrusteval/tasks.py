@@ -63,7 +63,7 @@ def count_most_questions(chains: Sequence[Config]) -> int:
     """Count the questions to a chat model that chains may ask about one sample.
 
     Example:
-        >>> most_questions([{"chatmodel_score": {"prompt_template": "{}: {}?", "test_noise": True}}])
+        >>> count_most_questions([{"chatmodel_score": {"prompt_template": "{}: {}?", "test_noise": True}}])
         2
     """
     asked = [settings for chain in chains for settings in chain.values() if "prompt_template" in settings]
@@ -187,7 +187,7 @@ def find_task(dataset: str | None) -> Task:
         UsageError: No task reads a dataset of the name.
 
     Example:
-        >>> task_of("advglue-plus-text").number
+        >>> find_task("advglue-plus-text").number
         'R.6'
     """
     if dataset is None or dataset not in TASKS:

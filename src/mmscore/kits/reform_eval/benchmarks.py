@@ -143,7 +143,7 @@ def find_benchmark(name: str) -> Benchmark:
         UsageError: There is none.
 
     Example:
-        >>> benchmark_named("vqa_v2").config, benchmark_named("TDIUC_color").name
+        >>> find_benchmark("vqa_v2").config, find_benchmark("TDIUC_color").name
         ('VQA_vqa_v2_val', 'TDIUC-Color')
     """
     for benchmark in BENCHMARKS:
@@ -166,7 +166,7 @@ def detect_benchmark(dataset: str, tasks: Iterable[str]) -> Benchmark:
         UsageError: Several datasets go by that name, or none does.
 
     Example:
-        >>> benchmark_of("FUNSD", ["kie"]).dimension
+        >>> detect_benchmark("FUNSD", ["kie"]).dimension
         'Scene Text'
     """
     asked = {TASKS[task] for task in tasks if task in TASKS}

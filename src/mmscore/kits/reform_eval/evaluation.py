@@ -62,8 +62,8 @@ def judge_choice(
     Parity: FudanDISC/ReForm-Eval@df1cfa7 metrics/singlechoice.py:SingleChoiceMetric.
 
     Example:
-        >>> choice("(B) no", "1"), choice("no", 1, ["yes", "no"]), choice(0, 1, method="likelihood")
-        (Choice(right=True, index=1), Choice(right=True, index=1), Choice(right=False, index=0))
+        >>> judge_choice("(B) no", "1"), judge_choice("no", 1, ["yes", "no"]), judge_choice(0, 1, method="likelihood")
+        (JudgedChoice(right=True, index=1), JudgedChoice(right=True, index=1), JudgedChoice(right=False, index=0))
     """
     if method not in METHODS:
         raise RowError("method", "infer_method", f"no method {method!r}. Known: {', '.join(METHODS)}.")
@@ -99,9 +99,9 @@ def find_chosen_text(index: int | None, record: Record) -> Any:
     Options are counted as Python does, -1 is the last.
 
     Example:
-        >>> chosen_text(1, {"answer_options": ["yes", "no"], "prediction": "(B)"})
+        >>> find_chosen_text(1, {"answer_options": ["yes", "no"], "prediction": "(B)"})
         'no'
-        >>> chosen_text(7, {"answer_options": ["yes", "no"], "prediction": "(H)"})
+        >>> find_chosen_text(7, {"answer_options": ["yes", "no"], "prediction": "(H)"})
         '(H)'
     """
     try:
@@ -262,7 +262,7 @@ def format_log_lines(formulation: str, numbers: Mapping[str, float]) -> tuple[st
         Its lines, in its order.
 
     Example:
-        >>> log_lines("OCROpenEnded", {"accuracy": 0.5, "format_hit_rate": 1.0})[1:]
+        >>> format_log_lines("OCROpenEnded", {"accuracy": 0.5, "format_hit_rate": 1.0})[1:]
         ('the evalueted OCROpenEnded result: 0.5', 'the format hit rate is 1.0')
     """
     first = f"evaluating the predictions with the {formulation} metric"

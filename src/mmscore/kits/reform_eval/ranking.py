@@ -27,8 +27,8 @@ def find_dimension(label: str | None, dataset: str | None, tasks: frozenset[str]
         UsageError: It is none of the 61, or may be several.
 
     Example:
-        >>> place_in_dimension(None, "FUNSD", frozenset(["kie"]))
-        Place(dataset='FUNSD', column='Scene Text', metric='accuracy', factor=100.0)
+        >>> find_dimension(None, "FUNSD", frozenset(["kie"]))
+        RankColumn(dataset='FUNSD', column='Scene Text', metric='accuracy', factor=100.0)
     """
     if label is None and dataset is None:
         raise UsageError("the file does not say which dataset it is for. Say it: NAME=PATH.")

@@ -124,7 +124,7 @@ def build_mmvet_prompt(prompt: str | None, question: str, reference: str, predic
     """Ask for the score of an answer, as the last row of a table; the slot `row` holds the row.
 
     Example:
-        >>> mmvet_prompt(None, "What is it?", "cat<AND>dog", "a cat").splitlines()[-1]
+        >>> build_mmvet_prompt(None, "What is it?", "cat<AND>dog", "a cat").splitlines()[-1]
         'What is it? | cat <AND> dog | a cat | '
     """
     return fill_prompt(MMVET if prompt is None else prompt, {"row": build_table_row(question, reference, prediction)})

@@ -58,8 +58,8 @@ def infer_judged_option(
 
     Example:
         >>> animals = {"A": "cat", "B": "dog"}
-        >>> judged_option("the second", animals, [])
-        >>> judged_option("the second", animals, ["B"])
+        >>> infer_judged_option("the second", animals, [])
+        >>> infer_judged_option("the second", animals, ["B"])
         JudgedOption(parsed=Parsed(value='B', how='option letter', span=(0, 1)), log='B')
     """
     said = [prediction, *responses][-1]
@@ -87,7 +87,7 @@ def read_judged_yes_no(responses: Sequence[str]) -> Parsed | None:
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/yorn.py:YOrN_auxeval.
 
     Example:
-        >>> judged_yes_no(["Unknown"]), judged_yes_no(["Unknown", "No."]).value
+        >>> read_judged_yes_no(["Unknown"]), read_judged_yes_no(["Unknown", "No."]).value
         (None, 'No')
     """
     parsed = vlmevalkit_yes_no(responses[-1]) if responses else UNPARSED

@@ -49,9 +49,9 @@ def parse_pair(response: str) -> Pair | None:
     kept: the kit averages two scores of -1 in place of what it cannot read, and takes any number.
 
     Example:
-        >>> pair_of("8 6.5\nThe first answer ...")
+        >>> parse_pair("8 6.5\nThe first answer ...")
         Pair(gpt4=8.0, model=6.5)
-        >>> pair_of("Scores: 8 6.5")
+        >>> parse_pair("Scores: 8 6.5")
     """
     parts = response.split("\n")[0].replace(",", " ").split(" ")
     try:
@@ -74,7 +74,7 @@ def build_llavabench_table(rows: Iterable[tuple[str, Pair]]) -> list[dict[str, s
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/llavabench.py:LLaVABench_score.
 
     Example:
-        >>> llavabench_table([("conv", Pair(8, 6)), ("detail", Pair(8, 7))])[0]
+        >>> build_llavabench_table([("conv", Pair(8, 6)), ("detail", Pair(8, 7))])[0]
         {'split': 'overall', 'Relative Score (main)': 81.2, 'VLM Score': 65.0, 'GPT4 Score': 80.0}
     """
     parts: dict[str, list[Pair]] = {OVERALL: []}

@@ -73,7 +73,7 @@ def read_directly(question: MathvistaQuestion, prediction: str) -> str | int | f
     `prefetch=True`.
 
     Example:
-        >>> whole = Question("free_form", "integer", "", "7", "")
+        >>> whole = MathvistaQuestion("free_form", "integer", "", "7", "")
         >>> read_directly(whole, "7"), read_directly(whole, "8"), read_directly(whole, "about 7")
         (7, None, None)
     """
@@ -99,9 +99,9 @@ def is_right(question: MathvistaQuestion, extracted: str) -> bool:
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/mathvista.py:post_check.
 
     Example:
-        >>> is_right(Question("free_form", "float", "", "1.5", ""), " 1.50")
+        >>> is_right(MathvistaQuestion("free_form", "float", "", "1.5", ""), " 1.50")
         True
-        >>> is_right(Question("free_form", "text", "", "red", ""), "red")
+        >>> is_right(MathvistaQuestion("free_form", "text", "", "red", ""), "red")
         False
     """
     if question.question_type == MULTI_CHOICE:
@@ -151,7 +151,7 @@ def build_mathvista_table(results: Iterable[GradedQuestion]) -> list[dict[str, s
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/mathvista.py:MathVista_acc.
 
     Example:
-        >>> mathvista_table([Result("figure QA", "['algebra']", True, True)])[1]
+        >>> build_mathvista_table([GradedQuestion("figure QA", "['algebra']", True, True)])[1]
         {'Task&Skill': 'algebra', 'tot': 1, 'prefetch': 1, 'hit': 1, 'prefetch_rate': 100.0, 'acc': 100.0}
     """
     total: Counter[str] = Counter()
@@ -183,7 +183,7 @@ def read_skills(cell: str) -> list[str]:
             would run.
 
     Example:
-        >>> skills_of("['algebra', 'arithmetic']"), skills_of("numeric commonsense")
+        >>> read_skills("['algebra', 'arithmetic']"), read_skills("numeric commonsense")
         (['algebra', 'arithmetic'], ['numeric commonsense'])
     """
     try:

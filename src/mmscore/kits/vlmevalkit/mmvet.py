@@ -64,7 +64,7 @@ def build_table_row(question: str, reference: str, prediction: str) -> str:
     Source: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/mmvet.py:build_mmvet_gpt4_prompt.
 
     Example:
-        >>> table_row("What is it?", "cat<OR>kitten", "a cat")
+        >>> build_table_row("What is it?", "cat<OR>kitten", "a cat")
         'What is it? | cat <OR> kitten | a cat | '
     """
     spaced = reference.replace("<AND>", " <AND> ").replace("<OR>", " <OR> ")
@@ -92,7 +92,7 @@ def build_mmvet_tables(
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/mmvet.py:MMVet_acc.
 
     Example:
-        >>> mmvet_tables([("rec,ocr,know,gen", 1), ("spat,math", 0.5)])[1]
+        >>> build_mmvet_tables([("rec,ocr,know,gen", 1), ("spat,math", 0.5)])[1]
         ... # doctest: +NORMALIZE_WHITESPACE
         [{'Category': 'rec_ocr_know_gen', 'tot': 1, 'acc': 100.0},
          {'Category': 'spat_math', 'tot': 1, 'acc': 50.0},

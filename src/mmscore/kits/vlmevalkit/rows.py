@@ -34,7 +34,7 @@ def read_answer_cell(item: Item) -> str:
     """Give the answer cell as text, `nan` where the row has none.
 
     Example:
-        >>> answer_cell(Item(label='"Yes"')), answer_cell(Item(label="3")), answer_cell(Item())
+        >>> read_answer_cell(Item(label='"Yes"')), read_answer_cell(Item(label="3")), read_answer_cell(Item())
         ('Yes', '3', 'nan')
     """
     if item.label is None:
@@ -50,7 +50,7 @@ def read_other_cells(item: Item) -> Mapping[str, str]:
         RowError: `extra` is no JSON object.
 
     Example:
-        >>> other_cells(Item(extra='{"caption": "A cat.", "gpt4_ans": null, "n": 2}'))
+        >>> read_other_cells(Item(extra='{"caption": "A cat.", "gpt4_ans": null, "n": 2}'))
         {'caption': 'A cat.', 'n': '2'}
     """
     try:

@@ -38,7 +38,7 @@ def find_majority(values: Sequence[_T]) -> _T:
     """Give the most frequent value; of several, that which comes first.
 
     Example:
-        >>> majority(["B", "A", "A"]), majority(["B", "A"])
+        >>> find_majority(["B", "A", "A"]), find_majority(["B", "A"])
         ('A', 'B')
     """
     return Counter(values).most_common(1)[0][0]

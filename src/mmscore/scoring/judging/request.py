@@ -305,7 +305,7 @@ def build_store_path(predictions: str | Path) -> Path:
     """Name the store of a judge's replies, beside the predictions.
 
     Example:
-        >>> judge_store_path("run/predictions.parquet").name
+        >>> build_store_path("run/predictions.parquet").name
         'predictions.parquet.judge.sqlite'
     """
     place = Path(predictions).resolve()

@@ -2,7 +2,7 @@ import numpy as np
 import pytest
 
 from mmconvert.core.errors import Error
-from mmscore.kits.evalscope.aggregation import Identity, Replies, aggregate
+from mmscore.kits.evalscope.aggregation import Identity, ResponseScores, aggregate
 from mmscore.kits.evalscope.report import (
     ReportHeader,
     aggregate_metrics,
@@ -17,7 +17,7 @@ RIGHT, WRONG = [1.0], [0.0]
 
 def _replies(accuracy, groups=(), extracted=(), **more):
     scores = {"acc": accuracy, **more}
-    return Replies({name: np.array(values, float) for name, values in scores.items()}, groups, extracted)
+    return ResponseScores({name: np.array(values, float) for name, values in scores.items()}, groups, extracted)
 
 
 def _metrics(subsets, categories, release):
