@@ -49,7 +49,7 @@ def load_prompt(spec: str) -> Prompt:
     return partial(prompt, **given)
 
 
-def build_rewording(prompt: str | None, suffix: str | None = None) -> Callable[[Record], Record]:
+def build_prompt_step(prompt: str | None, suffix: str | None = None) -> Callable[[Record], Record]:
     r"""Give the step that words records anew.
 
     Args:
@@ -67,7 +67,7 @@ def build_rewording(prompt: str | None, suffix: str | None = None) -> Callable[[
         >>> from mmconvert.core.record import Part, Source, Turn, join_prompt_text
         >>> turn = Turn("user", (Part("text", "Which?"),))
         >>> record = Record("1", "1", (turn,), "vqa", Source("f", "f", 0), question="Which?", options=("cat", "dog"))
-        >>> join_prompt_text(build_rewording("mmbench", "Answer:")(record))
+        >>> join_prompt_text(build_prompt_step("mmbench", "Answer:")(record))
         'Which? There are several options:\nA. cat\nB. dog\nAnswer:'
     """
     word = None if prompt is None else load_prompt(prompt)

@@ -23,7 +23,7 @@ from mmconvert.io.detect import guess
 from mmconvert.io.tables import format_row
 from mmconvert.pipeline.diagnose import find_further_problems
 from mmconvert.pipeline.inputs import Input
-from mmconvert.pipeline.prompting import build_rewording
+from mmconvert.pipeline.prompting import build_prompt_step
 from mmconvert.plugins.arguments import parse_spec
 from mmconvert.plugins.format import Context, Format
 from mmconvert.plugins.registry import load, name_by_content
@@ -150,7 +150,7 @@ class Records:
             raise UsageError(f"{self.format}: is no format {show(self.plugin)}. See mmconvert.plugins.format.Format.")
         # A wrong name or parameter is told before the first row.
         load_steps(options.transforms)
-        build_rewording(options.prompt)
+        build_prompt_step(options.prompt)
         self._reading: Reading | None = load("mmconvert.readings", options.read_as) if options.read_as else None
         self._good: Mapping[str, Any] | None = None
         self.rejects: list[Rejected] = []
@@ -259,7 +259,9 @@ class Records:
         options = self._options
         transforms = load_steps(options.transforms, options.seed, pictures)
         reword = (
-            build_rewording(options.prompt, options.prompt_suffix) if options.prompt or options.prompt_suffix else None
+            build_prompt_step(options.prompt, options.prompt_suffix)
+            if options.prompt or options.prompt_suffix
+            else None
         )
         if self.format != OURS:
             return _Steps(remove_option_names, transforms, reword)

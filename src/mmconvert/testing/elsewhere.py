@@ -9,7 +9,7 @@ from pathlib import Path
 
 from mmconvert.core.errors import Error, RowError
 from mmconvert.core.record import to_arrow
-from mmconvert.pipeline.prompting import build_rewording
+from mmconvert.pipeline.prompting import build_prompt_step
 from mmconvert.plugins.transform import apply_steps, load_steps
 from mmconvert.testing.examples import load_example_records, load_records
 
@@ -32,7 +32,7 @@ def digest(kind: str, specs: Sequence[str], paths: Sequence[str], seed: int = 0)
     """
     total = hashlib.sha256()
     for spec in specs:
-        word = build_rewording(spec) if kind == "prompts" else None
+        word = build_prompt_step(spec) if kind == "prompts" else None
         chain = load_steps([spec], seed) if word is None else ()
         for record in (*load_example_records(), *load_records([Path(path) for path in paths])):
             try:

@@ -15,7 +15,7 @@ from mmconvert.dataset.dataset import open_dataset
 from mmconvert.io.parquet import open_checked_parquet
 from mmconvert.pipeline.convert_files import ConvertOptions
 from mmconvert.pipeline.inputs import plan_inputs as plan_inputs
-from mmconvert.pipeline.prompting import build_rewording
+from mmconvert.pipeline.prompting import build_prompt_step
 from mmconvert.plugins.registry import find_plugins, load
 from mmconvert.plugins.transform import load_steps
 from mmscore.core.predictions.locate import STDIN, locate_predictions
@@ -202,7 +202,7 @@ def _check_conversion(source: str, options: ConvertOptions) -> None:
     if not options.allow_remote:
         plan_inputs([source], split=options.split, subsets=options.subset)
     load_steps(options.transform, options.seed)
-    build_rewording(options.prompt)
+    build_prompt_step(options.prompt)
 
 
 def _is_ours(path: Path) -> bool:

@@ -31,7 +31,7 @@ from mmconvert.dataset.views import (
 from mmconvert.io.detect import guess
 from mmconvert.pipeline.convert import ReadOptions, WriteOptions, convert, read
 from mmconvert.pipeline.inputs import Input
-from mmconvert.pipeline.prompting import build_rewording
+from mmconvert.pipeline.prompting import build_prompt_step
 from mmconvert.plugins.transform import Setting
 from mmconvert.prompts.evalscope import evalscope
 from mmconvert.prompts.lmms_mmmu import lmms_mmmu
@@ -133,7 +133,7 @@ def test_marks_that_were_chosen_are_learned() -> None:
 def test_another_wording_begins_its_own_reply() -> None:
     begun = replace_prompt(replace(ASKED, question="Which?"), Wording(USER.content, reply="It is a"))
     assert replace_prompt(begun, Wording(USER.content, reply="I think")).messages == (USER, said("I think"))
-    asked = build_rewording("reform_eval")(begun)
+    asked = build_prompt_step("reform_eval")(begun)
     assert ([turn.role for turn in asked.messages], asked.extra) == (["user"], {})
 
 

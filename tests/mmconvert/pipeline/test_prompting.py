@@ -7,7 +7,7 @@ from mmconvert.cli import program
 from mmconvert.core.errors import UsageError
 from mmconvert.core.record import Part, Record, Source, Turn, join_prompt_text
 from mmconvert.dataset.dataset import open_dataset
-from mmconvert.pipeline.prompting import build_rewording, load_prompt
+from mmconvert.pipeline.prompting import build_prompt_step, load_prompt
 from mmconvert.plugins.registry import find_plugins
 
 QUESTION = Record(
@@ -24,7 +24,7 @@ QUESTION = Record(
 
 @pytest.mark.parametrize("name", find_plugins("mmconvert.prompts"))
 def test_every_prompt_words_a_plain_question(name):
-    new = build_rewording(name)(QUESTION)
+    new = build_prompt_step(name)(QUESTION)
     assert new.messages[0] == QUESTION.messages[0]
     assert "Which?" in join_prompt_text(new)
     assert "dog" in join_prompt_text(new)
@@ -63,7 +63,7 @@ def test_a_prompt_of_the_users_own(tmp_path):
         "    return put_images_first(record.question.upper() + mark, ())\n"
         "NUMBER = 5\n"
     )
-    assert join_prompt_text(build_rewording(f"{file}@loud:mark=?", " Go.")(QUESTION)) == "WHICH??? Go.".replace(
+    assert join_prompt_text(build_prompt_step(f"{file}@loud:mark=?", " Go.")(QUESTION)) == "WHICH??? Go.".replace(
         "???", "??"
     )
     with pytest.raises(UsageError, match="is no prompt"):
@@ -71,8 +71,8 @@ def test_a_prompt_of_the_users_own(tmp_path):
 
 
 def test_without_a_prompt_the_wording_stays():
-    assert build_rewording(None)(QUESTION) == QUESTION
-    assert join_prompt_text(build_rewording(None, " Go.")(QUESTION)) == "Which? Go."
+    assert build_prompt_step(None)(QUESTION) == QUESTION
+    assert join_prompt_text(build_prompt_step(None, " Go.")(QUESTION)) == "Which? Go."
 
 
 def _convert(tmp_path, *arguments):
