@@ -186,7 +186,7 @@ OWN_WORDING = "from mmconvert.core.text.prompt_parts import put_images_first\n\n
 def test_a_step_of_ones_own_that_was_edited_is_another_one(source, tmp_path):
     step = tmp_path / "own.py"
     for word in ("red", "tan"):
-        step.write_text(f"{OWN_WORDING}    return pictures_first({word!r}, ())\n")
+        step.write_text(f"{OWN_WORDING}    return put_images_first({word!r}, ())\n")
         if word == "red":
             shared(source, tmp_path / "edited/d", prompt=f"{step}@word")
     with pytest.raises(UsageError, match="exists already"):

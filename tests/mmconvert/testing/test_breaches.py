@@ -70,7 +70,7 @@ BY_HAND = "import json, mmconvert.io as s\n    lines = path.read_text().splitlin
         ('(".jsonl",)', '(".tsv",)', READ, "example.jsonl: suffixes lacks its ending (got '.jsonl')"),
         ("id=key", 'id="1"', READ, "two records have the id '1'. Use the source's key"),
         ("sample=key", "sample=str(id(row))", READ, "a second reading gives another sample"),
-        ("extra=rest(fields)", 'extra={"pair": (1, 2)}', READ, "stored and read again, extra is another value"),
+        ("extra=keep_extra_fields(fields)", 'extra={"pair": (1, 2)}', READ, "stored and read again, extra is another value"),
         ("if not isinstance(value, str) or not value:", "if True:", READ, "6 of its rows are refused, the first:"),
         ("return next((", "return 'no' or next((", TOLD, "mismatch refuses the example example.jsonl: no."),
         ("return next((", "return None and next((", OTHERS, "mismatch takes a file of "),
@@ -91,19 +91,19 @@ BY_HAND = "import json, mmconvert.io as s\n    lines = path.read_text().splitlin
         ("**record.extra, ", "", BACK, "extra was {'note': 'n'} and comes back as {}. Write it, or yield Loss("),
         ('"reply": record.answer', '"reply": record.answer.upper()', BACK, "record q0: answer was 'reply 0' and comes"),
         (
-            "losses.extend(unheld(record, (), target))",
+            "losses.extend(list_losses(record, (), target))",
             "",
             COLUMN,
             "hint 'a hint' comes back as None. Write it, or yield",
         ),
         (
-            "picture = reference(record.images[0], target)",
-            "picture = reference(__import__('mmconvert.testing.values', fromlist=['x']).HIDDEN, target)",
+            "picture = store_image(record.images[0], target)",
+            "picture = store_image(__import__('mmconvert.testing.values', fromlist=['x']).HIDDEN, target)",
             PICTURE,
             "a picture that the prompt shows is gone",
         ),
         (
-            "picture = reference(record.images[0], target)",
+            "picture = store_image(record.images[0], target)",
             "from mmconvert.chat.export_images import encode_base64\n        picture = encode_base64(record.images[0])",
             ADDRESS,
             "was kept as an address and has no bytes",
@@ -135,9 +135,9 @@ def test_a_format_without_an_example_is_asked_for_one() -> None:
         ("short(record, ", "short(*, ", 0, "the function takes no record"),
         ("if not record.question:", "if True:", 1, "no record is worded; the first refusal: there is no question"),
         ("if not record.question:", "if not record.hint.strip():", 2, "AttributeError: 'NoneType' object has no"),
-        ("return pictures_first(", "return (", 2, "the result is (got ('What is it?"),
+        ("return put_images_first(", "return (", 2, "the result is (got ('What is it?"),
         ("{words} words", "{words} words\\ud800", 2, "the wording cannot be stored: messages the text holds half"),
-        ("return pictures_first(f", "SEEN.append(1)\n    return pictures_first(f'{len(SEEN)}' f", 2, "a second run"),
+        ("return put_images_first(f", "SEEN.append(1)\n    return put_images_first(f'{len(SEEN)}' f", 2, "a second run"),
         ("{words} words", "{next(iter({'six', 'seven', 'eight'}))} words", 3, "processes word records differently"),
     ],
 )  # fmt: skip
@@ -203,7 +203,7 @@ def test_the_command_shows_every_promise_and_ends_with_0() -> None:
 
 
 def test_the_command_says_what_is_broken_and_ends_with_1() -> None:
-    Path("mine.py").write_text(changed(STEP, "copies(record, ", "2 * copies(record, "))
+    Path("mine.py").write_text(changed(STEP, "make_copies(record, ", "2 * make_copies(record, "))
     ended = mmconvert("check-plugin", "transforms", "mine.py@STEP")
     assert ended.code == 1
     assert "broken  a record comes out whole, or is refused by name\n        record q1 of x: two results" in ended.out
