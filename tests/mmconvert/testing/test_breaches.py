@@ -70,7 +70,12 @@ BY_HAND = "import json, mmconvert.io as s\n    lines = path.read_text().splitlin
         ('(".jsonl",)', '(".tsv",)', READ, "example.jsonl: suffixes lacks its ending (got '.jsonl')"),
         ("id=key", 'id="1"', READ, "two records have the id '1'. Use the source's key"),
         ("sample=key", "sample=str(id(row))", READ, "a second reading gives another sample"),
-        ("extra=keep_extra_fields(fields)", 'extra={"pair": (1, 2)}', READ, "stored and read again, extra is another value"),
+        (
+            "extra=keep_extra_fields(fields)",
+            'extra={"pair": (1, 2)}',
+            READ,
+            "stored and read again, extra is another value",
+        ),
         ("if not isinstance(value, str) or not value:", "if True:", READ, "6 of its rows are refused, the first:"),
         ("return next((", "return 'no' or next((", TOLD, "mismatch refuses the example example.jsonl: no."),
         ("return next((", "return None and next((", OTHERS, "mismatch takes a file of "),
