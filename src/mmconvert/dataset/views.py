@@ -39,8 +39,9 @@ def build_reference_response(record: Record) -> str | None:
     Example:
         >>> from mmconvert.core.record import Source
         >>> where = Source("f", "f", 0)
-        >>> build_reference_response(Record("1", "1", (), "multiple_choice", where, options=("a cat", "a dog"),
-        answer="B")) 'B. a dog'
+        >>> asked = Record("1", "1", (), "multiple_choice", where, options=("a cat", "a dog"), answer="B")
+        >>> build_reference_response(asked)
+        'B. a dog'
         >>> build_reference_response(Record("1", "1", (), "caption", where, answers=("A dog runs.", "A running dog.")))
         'A dog runs.'
     """

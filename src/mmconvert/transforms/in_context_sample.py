@@ -62,8 +62,9 @@ def prepend_turns(messages: Sequence[Turn], said: Sequence[tuple[str, str]]) -> 
 
     Example:
         >>> asked = Turn("user", (Part("image"), Part("text", "Red?")))
-        >>> [[part.type for part in turn.content] for turn in prepend_turns([asked], [("user", "See?"), ("assistant",
-        "Yes.")])] [['image', 'text'], ['text'], ['text']]
+        >>> turns = prepend_turns([asked], [("user", "See?"), ("assistant", "Yes.")])
+        >>> [[part.type for part in turn.content] for turn in turns]
+        [['image', 'text'], ['text'], ['text']]
     """
     at = _find_first_user_turn(messages)
     if at is None:

@@ -16,8 +16,10 @@ def parse_yes_no_start(text: str) -> Parsed:
         `yes` or `no` with its span; `UNPARSED` for neither.
 
     Example:
-        >>> parse_yes_no_start("yes, there is").value, parse_yes_no_start("nope").value, parse_yes_no_start("i
-        know").how ('yes', 'no', 'unparsed')
+        >>> parse_yes_no_start("yes, there is").value, parse_yes_no_start("nope").value
+        ('yes', 'no')
+        >>> parse_yes_no_start("i know").how
+        'unparsed'
     """
     for word in ("yes", "no"):
         start = text[:LENGTH].find(word)

@@ -366,8 +366,10 @@ def find_value(fields: Mapping[str, Any], key: str) -> Any:
     """Find the value of a key, or of a key inside it as in `a.b`; None for none.
 
     Example:
-        >>> find_value({"a.b": 1, "a": {"c": 2}}, "a.b"), find_value({"a": {"c": 2}}, "a.c"), find_value({"a": 1},
-        "a.c") (1, 2, None)
+        >>> find_value({"a.b": 1, "a": {"c": 2}}, "a.b"), find_value({"a": {"c": 2}}, "a.c")
+        (1, 2)
+        >>> find_value({"a": 1}, "a.c") is None
+        True
     """
     if key in fields:
         return fields[key]

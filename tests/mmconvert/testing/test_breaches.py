@@ -142,7 +142,12 @@ def test_a_format_without_an_example_is_asked_for_one() -> None:
         ("if not record.question:", "if not record.hint.strip():", 2, "AttributeError: 'NoneType' object has no"),
         ("return put_images_first(", "return (", 2, "the result is (got ('What is it?"),
         ("{words} words", "{words} words\\ud800", 2, "the wording cannot be stored: messages the text holds half"),
-        ("return put_images_first(f", "SEEN.append(1)\n    return put_images_first(f'{len(SEEN)}' f", 2, "a second run"),
+        (
+            "return put_images_first(f",
+            "SEEN.append(1)\n    return put_images_first(f'{len(SEEN)}' f",
+            2,
+            "a second run",
+        ),
         ("{words} words", "{next(iter({'six', 'seven', 'eight'}))} words", 3, "processes word records differently"),
     ],
 )  # fmt: skip

@@ -17,13 +17,13 @@ class Simulated:
     fixed: int = 0
     peak: int = 0
 
-    def room(self):
+    def measure_room(self):
         return self.size
 
-    def begin(self):
+    def reset_peak(self):
         self.peak = 0
 
-    def taken(self):
+    def measure_peak(self):
         return self.peak
 
     def work(self, tokens):

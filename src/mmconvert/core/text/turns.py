@@ -125,8 +125,9 @@ def append_suffix(record: Record, suffix: str) -> Record:
     Example:
         >>> from mmconvert.core.record import Source
         >>> turns = (Turn("user", (Part("text", "What?"),)), Turn("assistant", (Part("text", "A cat."),)))
-        >>> [join_texts(turn) for turn in append_suffix(Record("1", "1", turns, "vqa", Source("f", "f", 0)), "
-        Why?").messages] ['What? Why?', 'A cat.']
+        >>> asked = append_suffix(Record("1", "1", turns, "vqa", Source("f", "f", 0)), " Why?")
+        >>> [join_texts(turn) for turn in asked.messages]
+        ['What? Why?', 'A cat.']
     """
     at = find_last_user_turn(record)
     if at is None:

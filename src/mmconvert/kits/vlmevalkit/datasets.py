@@ -96,8 +96,10 @@ def parse_file_stem(stem: str) -> tuple[str | None, str | None]:
         Model and benchmark; None for either where the name does not say it in the kit's words.
 
     Example:
-        >>> parse_file_stem("llava_v1.5_7b_MMBench_DEV_EN_V11_openai_result"), parse_file_stem("MME"),
-        parse_file_stem("llava_mine") (('llava_v1.5_7b', 'MMBench_DEV_EN_V11'), (None, 'MME'), (None, None))
+        >>> parse_file_stem("llava_v1.5_7b_MMBench_DEV_EN_V11_openai_result")
+        ('llava_v1.5_7b', 'MMBench_DEV_EN_V11')
+        >>> parse_file_stem("MME"), parse_file_stem("llava_mine")
+        ((None, 'MME'), (None, None))
     """
     # Not compiled before it is needed, for every start would wait for it.
     match = re.fullmatch(_NAME, stem)

@@ -38,8 +38,9 @@ def keep_rows_with_images(rows: Sequence[Row]) -> list[dict[str, Any]]:
 
     Example:
         >>> picture = "x" * 70
-        >>> [row["image"] == picture for row in keep_rows_with_images([{"index": 1, "image": picture}, {"index": 2,
-        "image": "1"}])] [True, True]
+        >>> rows = [{"index": 1, "image": picture}, {"index": 2, "image": "1"}]
+        >>> [row["image"] == picture for row in keep_rows_with_images(rows)]
+        [True, True]
     """
     with_images = bool(rows) and "image" in rows[0]
     kept = [dict(row) for row in rows if not with_images or row["image"] is not None]

@@ -270,8 +270,10 @@ def format_metric_name(identity: Identity) -> str:
     Example:
         >>> format_metric_name(Identity("rouge", dimensions=(("ngram", 1), ("statistic", "f1"))))
         'ROUGE ↑ · n-gram 1 · F1'
-        >>> format_metric_name(Identity("accuracy", "pass_at_k", (("k", 2),))),
-        format_metric_name(Identity("my_metric")) ('Pass@k ↑ · k 2', 'my_metric:mean')
+        >>> format_metric_name(Identity("accuracy", "pass_at_k", (("k", 2),)))
+        'Pass@k ↑ · k 2'
+        >>> format_metric_name(Identity("my_metric"))
+        'my_metric:mean'
     """
     if identity.name not in NAMES:
         return str(identity)

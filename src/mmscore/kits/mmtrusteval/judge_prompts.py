@@ -121,8 +121,10 @@ def build_score_prompt(template: str, pred: Any, label: Any, shown: Callable[[st
     Parity: thu-ml/MMTrustEval@a067801 mmte/evaluators/chatmodel_eval.py.
 
     Example:
-        >>> build_score_prompt("{}: {} or {}?", "blue", "Colour?->red"), build_score_prompt("{}", "Red.",
-        "Colour?->red") ('Colour?: red or blue?', None)
+        >>> build_score_prompt("{}: {} or {}?", "blue", "Colour?->red")
+        'Colour?: red or blue?'
+        >>> build_score_prompt("{}", "Red.", "Colour?->red") is None
+        True
     """
     parts = _require_text(label, "label").split(ARROW)
     if len(parts) < 2:
