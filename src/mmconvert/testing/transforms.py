@@ -91,7 +91,7 @@ def find_faults(record: Record, chain: Sequence[Step]) -> Iterator[str]:
     if made != again:
         yield "a second run gives another result. Draw from Setting.random by the record's id, and keep no state."
     if len({one.id for one in made}) != len(made):
-        yield "two results have the same id. Make them with mmconvert.plugins.transform.copies."
+        yield "two results have the same id. Make them with mmconvert.plugins.transform.make_copies."
     for one in made:
         yield from _find_faults_of_record(record, one)
 
@@ -103,7 +103,7 @@ def _find_faults_of_record(record: Record, one: Record) -> Iterator[str]:
     if one.sample != record.sample:
         yield f"sample changed to {one.sample!r}. It names the source's question, whatever becomes of it."
     if one.id != record.id and not one.id.endswith(f"#{one.variant}"):
-        yield f"the id changed to {one.id!r}. Leave it, or make numbered copies with mmconvert.transform.copies."
+        yield f"the id changed to {one.id!r}. Leave it, or use mmconvert.plugins.transform.make_copies."
     taken = [image.slot for image in one.attachments if image not in record.attachments]
     if len({*taken}) != len(taken) or {*taken} & {image.slot for image in one.images}:
         yield "a picture that was put aside has the slot of another. Give it a free one."
