@@ -16,18 +16,12 @@ CALLED_BY_OTHERS = {
 """Methods of classes that stand in for somebody else's, without inheriting from it."""
 
 PARTS_OF_KITS = {
-    ("mmconvert.kits.evalscope.messages", "sample_of"): "the kit's messages of a row, also those that no Record holds",
-    ("mmconvert.prompts.evalscope", "read_choice_sample"): "the same of multiple choice",
-    ("mmconvert.kits.evalscope.shuffle", "shuffle_choices"): "the door refuses shuffle_choices: true",
     ("mmconvert.kits.evalscope.wire", "build_data_url_resolver"): "no command sends a kit's messages without a Record",
-    (
-        "mmconvert.kits.vlmevalkit.images",
-        "keep_rows_with_images",
-    ): "which pictures the kit stores; the door stores all",
-    ("mmconvert.kits.vlmevalkit.images", "list_image_files"): "under which names; the door's end as their bytes say",
-    ("mmconvert.kits.vlmevalkit.images", "list_image_paths"): "the same of a table without pictures",
 }
 """What golden cases ask of a kit and no command needs; a command that does takes a line away here."""
+
+ADAPTERS = [*(ROOT / "tests/goldens/kits").glob("*.py"), ROOT / "tests/goldens/product.py"]
+"""What golden rules call."""
 
 
 @pytest.fixture(scope="module")
@@ -44,6 +38,21 @@ def test_every_exception_is_one() -> None:
     assert all(plain.defines(*name) for name in (*CALLED_BY_OTHERS, *PARTS_OF_KITS)), "there is no such name any more"
     kept = [name for name in (*CALLED_BY_OTHERS, *PARTS_OF_KITS) if plain.reaches(*name)]
     assert kept == [], "these are reached by themselves: take them off the list"
+
+
+def test_every_name_that_a_golden_rule_calls_is_reached(source: Source) -> None:
+    called = {name for path in ADAPTERS for name in source.list_imports(path.read_text(encoding="utf-8"))}
+    lost = sorted(name for name in called if not source.reaches(*name))
+    assert lost == [], "golden rules call these, and no command does: let both call the same"
+    assert len(called) > 50
+
+
+def test_a_name_that_a_golden_rule_alone_calls_is_named(tmp_path: Path) -> None:
+    source = _source(tmp_path, {CORE: "def lone():\n    pass\n"})
+    assert source.list_imports("from mmconvert.core import lone\nfrom mmconvert import core\nimport json\n") == [
+        ("mmconvert.core", "lone")
+    ]
+    assert not source.reaches("mmconvert.core", "lone")
 
 
 CORE, API, CLI = "mmconvert/core.py", "mmconvert/api.py", "mmconvert/cli/__init__.py"

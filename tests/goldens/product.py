@@ -74,12 +74,14 @@ def _settled(rows, choice, dataset):
     return settled.rows
 
 
-def score_row(recipe, **fields):
-    """Score one row as `mmscore score --recipe` does.
+def score_row(recipe, recipe_options=None, **fields):
+    """Score one row as `mmscore score --recipe`, with `--recipe-options` where there are any.
 
     Returns:
         What was read in the prediction, and the row's scores.
     """
     choice, item = find_recipe(recipe), Item(**fields)
+    if recipe_options is not None:
+        choice = replace(choice, recipe=choice.recipe.configure(recipe_options))
     parsed = choice.recipe.parse(item, choice.version)
     return parsed, choice.recipe.metrics(item, parsed, choice.version)

@@ -1,8 +1,8 @@
 """The rule table: (family, rule) -> the command that it serves, and the command's function in the golden encoding.
 
-Each file in `kits/` adds its part as `RULES`. A wrapper takes the case's `input`, calls what the
-command calls and encodes the result as the family's description says; it decides nothing itself. For
-lines that carry `expected_v2` the rule `<rule>@v2` is asked for that value.
+Each file in `kits/` adds its part as `RULES`, each rule with the command that it serves (see `goldens.commands`). A
+wrapper takes the case's `input`, calls what the command calls and encodes the result as the family's description
+says; it decides nothing itself. For lines that carry `expected_v2` the rule `<rule>@v2` is asked for that value.
 """
 
 import importlib
@@ -42,11 +42,13 @@ def _collect() -> dict[tuple[str, str], tuple[str, Callable | Whole]]:
         part = importlib.import_module(f"goldens.kits.{found.name}").RULES
         if doubled := table.keys() & part.keys():
             raise ValueError(f"rules in two tables: {sorted(doubled)}")
+        if unnamed := [name for name, rule in part.items() if not isinstance(rule, tuple)]:
+            raise ValueError(f"rules that name no command: {sorted(unnamed)}")
         table |= part
     return table
 
 
-_TABLE = {k: v if isinstance(v, tuple) else ("", v) for k, v in _collect().items()}
+_TABLE = _collect()
 RULES = {name: run for name, (_, run) in _TABLE.items()}
 COMMANDS = {name: command for name, (command, _) in _TABLE.items()}
 """The command whose number or text a rule proves."""

@@ -4,8 +4,9 @@ import math
 import pytest
 
 from goldens.cases import run_file
+from goldens.commands import find_problem
 from goldens.comparison import difference
-from goldens.rules import RULES, Whole, per_version
+from goldens.rules import COMMANDS, RULES, Whole, per_version
 from mmconvert.core.errors import RowError
 
 
@@ -17,6 +18,27 @@ def test_every_case_of_a_family_with_a_rule_holds(family, shared):
     result = run_file(file)
     assert result.failures == []
     assert result.passed + result.without_rule == result.total > 0
+
+
+def test_every_rule_serves_a_command_that_exists():
+    assert [problem for command in sorted(set(COMMANDS.values())) if (problem := find_problem(command))] == []
+
+
+@pytest.mark.parametrize(
+    "command",
+    [
+        "mmscore sum",
+        "mmtool score",
+        "mmscore score --recipes vlmevalkit_mcq",
+        "mmscore score --recipe vlmevalkit_mcq@v9",
+        "mmconvert convert --prompt no_such",
+        "mmscore.compat.vlmevalkit.no_such",
+        "mmscore.compat.no_such.run",
+        "mmscore.kits.reform_eval.evaluation.evaluate",
+    ],
+)
+def test_a_command_that_is_none_is_named(command):
+    assert find_problem(command)
 
 
 def _file(tmp_path, *cases):

@@ -221,6 +221,12 @@ class Source:
         """Tell whether a command, an API verb, a door or a documented plug-in reaches a name."""
         return self._final((module, name)) in self.reached
 
+    def list_imports(self, text: str) -> list[Name]:
+        """List the names of src that a file outside it imports or looks up in a module of src."""
+        page = Module("page", ast.parse(text), self.modules)
+        looked_up = page.used([page.tree]).names
+        return sorted(name for name in {*page.imported.values(), *looked_up} if name[0] in self.modules)
+
     def _final(self, name: Name) -> Name:
         """Follow a name that a module only imports to the module that defines it."""
         seen = set()

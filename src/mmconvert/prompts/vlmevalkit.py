@@ -301,4 +301,7 @@ CLASSES: dict[str, Callable[[str, Row, Sequence[Any]], list[Message]]] = {
 }
 """How each of the kit's classes words a row."""
 
+WITHOUT_IMAGES = ("TextMCQDataset", "CustomTextMCQDataset")
+"""Classes that show no image, whatever the table holds."""
+
 PROMPT = vlmevalkit

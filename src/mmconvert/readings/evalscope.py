@@ -14,10 +14,10 @@ from mmconvert.core.rows import Rejected, Row, Where
 from mmconvert.core.text.placeholders import parse_image_slot
 from mmconvert.kits.evalscope.files import read_rows
 from mmconvert.kits.evalscope.media import drop_unused_placeholders, gather_images
-from mmconvert.kits.evalscope.messages import Message, check_reference, read_json, read_messages
+from mmconvert.kits.evalscope.messages import Message, sample_of
 from mmconvert.kits.evalscope.release import LATEST
 from mmconvert.kits.evalscope.wire import build_wire_messages
-from mmconvert.prompts.evalscope import read_options
+from mmconvert.prompts.evalscope import read_choice_sample
 
 
 def evalscope(path: Path, rows: Iterable[Row | Rejected]) -> Iterator[Row | Rejected]:
@@ -60,28 +60,19 @@ def _is_media(name: str) -> bool:
 
 
 def _read_choice(kept: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
-    if "answer" not in fields:
-        raise RowError("field.missing", "answer", "the row has no such field.")
-    options = read_options(fields.get("options"))
+    # The kit words the question when it reads the row, and refuses what it cannot word.
+    sample = read_choice_sample(fields, LATEST)
     return {
         **kept,
         "question": drop_unused_placeholders(str(fields["question"]), fields, LATEST),
-        "options": [drop_unused_placeholders(option, fields, LATEST) for option in options],
-        "answer": check_reference(fields["answer"]),
+        "options": [drop_unused_placeholders(option, fields, LATEST) for option in sample.choices],
+        "answer": sample.target,
     }
 
 
 def _read_chat(kept: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
-    value = fields.get("messages")
-    if isinstance(value, str):
-        value = read_json(value, "messages")
-    messages = read_messages(value if isinstance(value, list) else [], LATEST)
-    for message in messages:
-        if message["role"] == "user" and isinstance(message["content"], str):
-            # The kit keeps a text of which nothing would be left.
-            message["content"] = drop_unused_placeholders(message["content"], fields, LATEST) or message["content"]
-    written = build_wire_messages(map(_move_reasoning, messages), str)
-    return {**kept, "messages": written, "answer": check_reference(fields.get("answer") or "")}
+    messages, answer = sample_of(fields, LATEST, place_media=drop_unused_placeholders)
+    return {**kept, "messages": build_wire_messages(map(_move_reasoning, messages), str), "answer": answer}
 
 
 def _move_reasoning(message: Message) -> Message:

@@ -1,10 +1,12 @@
 """Draw the order of the options; answer, label and prompt follow."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from random import Random
 from typing import Any
 
+from mmconvert.core.errors import UsageError, suggest_spelling
 from mmconvert.core.record import Record
+from mmconvert.kits.evalscope.shuffle import Choices, shuffle_choices
 from mmconvert.kits.reform_eval.restate import reorder_options
 from mmconvert.plugins.transform import Setting, Transform
 
@@ -14,8 +16,9 @@ def shuffle_options(record: Record, parameters: Mapping[str, Any], setting: Sett
 
     Args:
         record: The record; one with less than two options stays as it is.
-        parameters: None.
-        setting: Seed of the draw, which hangs on the record's id besides, so that copies differ.
+        parameters: `order`: `drawn`, or `evalscope` for the order that EvalScope's `shuffle_choices` gives.
+        setting: Seed of the draw, which hangs on the record's id besides, so that copies differ; EvalScope's hangs on
+            question and options.
 
     Yields:
         The record.
@@ -24,10 +27,11 @@ def shuffle_options(record: Record, parameters: Mapping[str, Any], setting: Sett
         RowError: The answer is none of the options' letters, or there is no question to word.
 
     Parity: own definition. ReForm-Eval shuffles without a seed, and in five of its loaders the key stays
-        behind when a sample is visited again; `mmconvert.kits.reform_eval.loader` does as it does.
+        behind when a sample is visited again; `mmconvert.kits.reform_eval.loader` does as it does. With
+        `order=evalscope` modelscope/evalscope 1.14.1 evalscope/api/dataset:MemoryDataset.shuffle_choices.
     """
     if sum(option is not None for option in record.options) > 1:
-        record = reorder_options(record, shuffle_positions(record.options, setting.random(record.id)))
+        record = reorder_options(record, ORDERS[parameters["order"]](record, setting))
     yield record
 
 
@@ -47,4 +51,34 @@ def shuffle_positions(options: Sequence[str | None], rng: Random) -> list[int]:
     return [moves.get(place, place) for place in range(len(options))]
 
 
-TRANSFORM = Transform(summary="Draw the order of the options; the answer follows", apply=shuffle_options)
+def _draw_order(record: Record, setting: Setting) -> list[int]:
+    return shuffle_positions(record.options, setting.random(record.id))
+
+
+def _draw_evalscope_order(record: Record, setting: Setting) -> list[int]:
+    present = [place for place, option in enumerate(record.options) if option is not None]
+    texts = tuple(option for option in record.options if option is not None)
+    (shuffled,) = shuffle_choices([Choices(record.question or "", texts, [])], setting.seed)
+    moves = {place: present[old] for place, old in zip(present, shuffled.order, strict=True)}
+    return [moves.get(place, place) for place in range(len(record.options))]
+
+
+ORDERS: Mapping[str, Callable[[Record, Setting], list[int]]] = {
+    "drawn": _draw_order,
+    "evalscope": _draw_evalscope_order,
+}
+"""What gives the order, by the value of the parameter `order`."""
+
+
+def _check(parameters: Mapping[str, Any]) -> None:
+    if parameters["order"] not in ORDERS:
+        hint = suggest_spelling(parameters["order"], ORDERS)
+        raise UsageError(f"no order {parameters['order']!r}.{hint} Known: {', '.join(ORDERS)}.")
+
+
+TRANSFORM = Transform(
+    summary="Draw the order of the options; the answer follows",
+    apply=shuffle_options,
+    parameters={"order": "drawn"},
+    check=_check,
+)

@@ -26,7 +26,7 @@ BREAKING = re.compile(r"[。！？?…\n]|\.{6}")
 
 def evalscope_bleu_rouge(
     prediction: str | None, reference: str | None, version: Version = "1.14.1"
-) -> dict[str, float]:
+) -> dict[str, float] | None:
     """Score one prediction against one reference.
 
     Args:
@@ -37,10 +37,10 @@ def evalscope_bleu_rouge(
 
     Returns:
         Fractions 0-1 under `bleu-1` to `bleu-4`, `Rouge-1-R`, `-P`, `-F`, `Rouge-2-*`, `Rouge-L-*`,
-        in this order.
+        in this order; None where the release gives the row no score: until 1.10 without two texts.
 
     Raises:
-        RowError: A side is no text.
+        RowError: Since 1.14, a side is no text.
 
     Parity: modelscope/evalscope 1.3.0, 1.10.0, 1.14.1 metrics BLEU and Rouge, with nltk 3.10.4,
     jieba 0.42.1, rouge-chinese 1.0.3. Kept on purpose: BLEU-n is the precision of the one order n
@@ -55,6 +55,8 @@ def evalscope_bleu_rouge(
         ['bleu-1', 'bleu-2', 'bleu-3', 'bleu-4']
     """
     if prediction is None or reference is None:
+        if version != "1.14.1":
+            return None
         raise RowError(
             "text.missing",
             "prediction" if prediction is None else "answer",

@@ -2,34 +2,75 @@
 
 import re
 from collections.abc import Sequence
+from typing import Any
 
+import msgspec
+
+from mmconvert.core.errors import RowError, show
 from mmscore.nlp.vqa_normalize import DOT_BEFORE_NO_DIGIT, process_answer
 
 OTHER_CHARACTER = re.compile(r"[^a-zA-Z0-9\s]")
 
 
+class WordMatch(msgspec.Struct, frozen=True):
+    """What became of a comparison.
+
+    Attributes:
+        right: A reference stands in the reply.
+        prediction: The reply as one text; of key information rewritten.
+        references: The references; of key information rewritten up to the one that stands in the reply.
+    """
+
+    right: bool
+    prediction: str
+    references: tuple[str, ...]
+
+
 def match_ocr(prediction: str, reference: str | Sequence[str]) -> bool:
-    """Score scene text: all but ASCII letters, digits and blanks is taken out, case ignored.
-
-    Args:
-        prediction: The model's reply.
-        reference: The text; several are one long phrase, not alternatives.
-
-    Returns:
-        Whether the reference stands in the reply. Where nothing is left of it, any word will do.
-
-    Parity: FudanDISC/ReForm-Eval@df1cfa7 metrics/ocropenended.py:OCROpenEndedMetric.
+    """Tell whether scene text is right; see `compare_ocr`.
 
     Example:
         >>> match_ocr("It says U.S.A.!", "usa"), match_ocr("exits", "exit"), match_ocr("word", "北京")
         (True, False, True)
     """
-    wanted = reference if isinstance(reference, str) else " ".join(reference)
-    said, words = (OTHER_CHARACTER.sub("", text).lower() for text in (prediction, wanted))
-    return contains_words(said, words)
+    return compare_ocr(prediction, reference).right
+
+
+def compare_ocr(prediction: str | Sequence[str], reference: str | Sequence[str]) -> WordMatch:
+    """Score scene text: all but ASCII letters, digits and blanks is taken out, case ignored.
+
+    Args:
+        prediction: The model's reply; several are one long text.
+        reference: The text; several are one long phrase, not alternatives.
+
+    Returns:
+        Whether the reference stands in the reply. Where nothing is left of it, any word will do.
+
+    Raises:
+        RowError: One of them is no text.
+
+    Parity: FudanDISC/ReForm-Eval@df1cfa7 metrics/ocropenended.py:OCROpenEndedMetric.
+
+    Example:
+        >>> compare_ocr(["an", "EXIT sign"], "exit").prediction
+        'an EXIT sign'
+    """
+    text, wanted = (_join_texts(*side) for side in ((prediction, "prediction"), (reference, "answer")))
+    said, words = (OTHER_CHARACTER.sub("", side).lower() for side in (text, wanted))
+    return WordMatch(contains_words(said, words), text, (wanted,))
 
 
 def match_kie(prediction: str, references: Sequence[str]) -> bool:
+    """Tell whether key information is right; see `compare_kie`.
+
+    Example:
+        >>> match_kie("Total: 2 cats.", ["two cats"]), match_kie("it is #1", ["#1"])
+        (True, False)
+    """
+    return compare_kie(prediction, references).right
+
+
+def compare_kie(prediction: str, references: Sequence[str]) -> WordMatch:
     """Score key information: both sides are rewritten as in VQA, each reference will do.
 
     Args:
@@ -39,15 +80,34 @@ def match_kie(prediction: str, references: Sequence[str]) -> bool:
     Returns:
         Whether one of them stands in the reply.
 
+    Raises:
+        RowError: One of them is no text.
+
     Parity: FudanDISC/ReForm-Eval@df1cfa7 metrics/kieopenended.py:KIEOpenEndedMetric. Marks that are
     no word characters have no word boundary, so that `#1` is never found.
 
     Example:
-        >>> match_kie("Total: 2 cats.", ["two cats"]), match_kie("it is #1", ["#1"])
-        (True, False)
+        >>> compare_kie("Total: 2 cats.", ["a dog", "two cats", "a cow"])
+        WordMatch(right=True, prediction='total: 2 cats', references=('dog', '2 cats', 'a cow'))
     """
-    said = normalize_kie_text(prediction)
-    return any(contains_words(said, normalize_kie_text(reference)) for reference in references)
+    said = normalize_kie_text(_require_text(prediction, "prediction"))
+    written = [*references]
+    for place, reference in enumerate(references):
+        written[place] = normalize_kie_text(_require_text(reference, "answer"))
+        if contains_words(said, written[place]):
+            return WordMatch(True, said, tuple(written))
+    return WordMatch(False, said, tuple(written))
+
+
+def _join_texts(value: Any, field: str) -> str:
+    texts = value if isinstance(value, list | tuple) else [value]
+    return " ".join(_require_text(text, field) for text in texts)
+
+
+def _require_text(value: Any, field: str) -> str:
+    if not isinstance(value, str):
+        raise RowError(f"{field}.type", field, f"expected a text {show(value)}.")
+    return value
 
 
 def normalize_kie_text(text: str) -> str:

@@ -1,15 +1,22 @@
 """EvalScope's General-VMCQ: the label after the last `ANSWER:` marker against the reference.
 
-Since 1.14 a row whose reference is not exactly one value is left out; before, several are joined.
+Since 1.14 a row whose reference is not exactly one value is left out; before, several are joined. Options:
+`chinese: true` for replies to the kit's Chinese templates, `multiple: true` where several labels may be chosen.
 
-Parity: modelscope/evalscope benchmarks/general_vmcq/general_vmcq_adapter.py with its default
-English prompt and single answers, at the release that the version names.
+Parity: modelscope/evalscope benchmarks/general_vmcq/general_vmcq_adapter.py at the release that the version names,
+without options with its default English prompt and single answers.
 """
 
 from collections.abc import Mapping, Sequence
+from functools import partial
+from typing import Any
 
+from msgspec.structs import replace
+
+from mmconvert.core.errors import UsageError, show
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Facts, Item, Recipe, read_label
+from mmscore.core.recipe_options import check_known
 from mmscore.kits.evalscope.response import split_reasoning
 from mmscore.kits.evalscope.table import OUTPUTS, RELEASES, VERSIONS, build_mean_table, compute_labeled_means
 from mmscore.kits.evalscope.target import check_target
@@ -20,9 +27,26 @@ FORMATS = OUTPUTS | {"vmcq"}
 NAMES = {"1.14": "accuracy"}
 """The score's name at a version; `acc` at all others."""
 
+OPTIONS = ("chinese", "multiple")
+"""Options of the recipe, both false where they are left out; see `evalscope_choice`."""
 
-def _parse(item: Item, version: str) -> Parsed:
-    return evalscope_choice(split_reasoning(item.prediction)[0], len(item.options), RELEASES[version])
+
+def _parse(item: Item, version: str, *, chinese: bool = False, multiple: bool = False) -> Parsed:
+    text = split_reasoning(item.prediction)[0]
+    return evalscope_choice(text, len(item.options), RELEASES[version], chinese=chinese, multiple=multiple)
+
+
+def _configure(options: Mapping[str, Any]) -> Recipe:
+    """Read replies as the user's prompt asked for them.
+
+    Raises:
+        UsageError: An option is unknown, or neither true nor false.
+    """
+    check_known(options, OPTIONS)
+    for name, value in options.items():
+        if not isinstance(value, bool):
+            raise UsageError(f"{name}: expected true or false {show(value)}.")
+    return replace(RECIPE, parse=partial(_parse, **options))
 
 
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
@@ -55,4 +79,5 @@ RECIPE = Recipe(
     groups=("subset",),
     default_for=_default_for,
     judges=("evalscope", "evalscope_numeric"),
+    configure=_configure,
 )

@@ -26,7 +26,7 @@ def _parse(item: Item, version: str) -> Parsed:
 
 
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    return evalscope_bleu_rouge(parsed.value, _read_reference(item, version), RELEASES[version])
+    return evalscope_bleu_rouge(parsed.value, _read_reference(item, version), RELEASES[version]) or {}
 
 
 def _read_reference(item: Item, version: str) -> str:

@@ -5,9 +5,10 @@ Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/ocrbench/utils.py. Ke
 """
 
 from collections.abc import Mapping
+from typing import Any
 
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Metrics, Recipe, parse_whole_response
+from mmscore.core.recipe import Facts, Item, Metrics, Recipe, parse_whole_response, read_label
 from mmscore.core.table import Scored
 from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, gather_details, is_task, list_references, score_first_response
 from mmscore.metrics.lmms_ocrbench import FORMULAS, lmms_ocrbench
@@ -20,7 +21,12 @@ FORMULA_TYPE = "Handwritten Mathematical Expression Recognition"
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     known = gather_details(item.extra)
     formula = known.get("dataset") == FORMULAS or FORMULA_TYPE in (item.category, known.get("question_type"))
-    return {"accuracy": float(lmms_ocrbench(item.prediction, list_references(item), formula=formula))}
+    return {"accuracy": float(lmms_ocrbench(item.prediction, _read_references(item), formula=formula))}
+
+
+def _read_references(item: Item) -> Any:
+    label = read_label(item)
+    return list_references(item) if label is None else label
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:

@@ -9,9 +9,14 @@ Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/textvqa/utils.py:text
 from collections.abc import Mapping
 
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Recipe, parse_whole_response
-from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, is_task, list_annotations, score_first_response
-from mmscore.metrics.lmms_vqa import lmms_vqa
+from mmscore.core.recipe import Facts, Item, Recipe
+from mmscore.kits.lmms_eval.rows import KIT, REWRITTEN, VERSIONS, is_task, list_annotations, score_first_response
+from mmscore.metrics.lmms_vqa import lmms_vqa, normalize_evalai_answer
+
+
+def _parse(item: Item, version: str) -> Parsed:
+    """Read the answer as the kit hands it in: rewritten as it is compared."""
+    return Parsed(normalize_evalai_answer(item.prediction), REWRITTEN)
 
 
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
@@ -27,7 +32,7 @@ RECIPE = Recipe(
     parity=KIT,
     versions=VERSIONS,
     columns=("answer", "answers", "label", "extra", "variant"),
-    parse=parse_whole_response,
+    parse=_parse,
     metrics=score_first_response(_score_row),
     default_for=_default_for,
 )

@@ -10,9 +10,24 @@ from collections.abc import Mapping
 
 from mmconvert.core.errors import RowError, show
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Recipe, parse_whole_response
-from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, is_task, list_annotations, score_first_response
-from mmscore.metrics.lmms_vqa import lmms_vqav2
+from mmscore.core.recipe import Facts, Item, Recipe, parse_whole_response, read_label
+from mmscore.kits.lmms_eval.rows import (
+    KIT,
+    REWRITTEN,
+    VERSIONS,
+    is_task,
+    list_annotations,
+    list_references,
+    score_first_response,
+)
+from mmscore.metrics.lmms_vqa import lmms_vqav2, normalize_vqav2_answer
+
+
+def _parse(item: Item, version: str) -> Parsed:
+    """Read the answer as the kit hands it in: rewritten as it is compared, where there is anything to compare with."""
+    if read_label(item) is None and not list_references(item):
+        return parse_whole_response(item, version)
+    return Parsed(normalize_vqav2_answer(item.prediction), REWRITTEN)
 
 
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
@@ -32,7 +47,7 @@ RECIPE = Recipe(
     parity=KIT,
     versions=VERSIONS,
     columns=("answer", "answers", "label", "extra", "variant"),
-    parse=parse_whole_response,
+    parse=_parse,
     metrics=score_first_response(_score_row),
     default_for=_default_for,
 )

@@ -31,6 +31,7 @@ from mmscore.core.table import (
     Floats,
     Scored,
     add_clusters,
+    gather_scores,
 )
 from mmscore.scoring.judging.jury import UNASKED, CaseOutcome, Vote
 from mmscore.scoring.judging.panel import Panel, Sitting
@@ -251,9 +252,7 @@ class _Collector:
             for f in self._schema
         ]
         self._tables.append(pa.Table.from_arrays(arrays, schema=self._schema))
-        names = dict.fromkeys(name for row in scores for name in row)
-        gathered = {name: np.array([row.get(name, np.nan) for row in scores], np.float64) for name in names}
-        self._scores.append((batch.num_rows, gathered))
+        self._scores.append((batch.num_rows, gather_scores(scores)))
         self._together.append([_find_column(batch, name).cast(pa.string()) for name in _TOGETHER])
         self.rows += batch.num_rows
 

@@ -67,11 +67,14 @@ def _each(run):
     return lambda given: per_version(lambda release: run(given, release), RELEASES)
 
 
+READ = "mmconvert convert --read-as evalscope"
+SHUFFLE = "mmconvert convert --transform shuffle_options:order=evalscope"
+RUN = "mmscore.compat.evalscope.run_task"
 RULES = {
-    ("evalscope_vmcq", "evalscope_vmcq:build"): _each(_built),
-    ("evalscope_vmcq", "evalscope_vmcq:build_sys"): _each(_built),
-    ("evalscope_vmcq", "evalscope_vmcq:shuffle"): _each(_shuffled),
-    ("evalscope_vqa", "evalscope_vqa:record"): _each(_sample),
-    ("evalscope_vqa", "evalscope_vqa:wire"): _each(_wire),
-    ("evalscope_vqa", "evalscope_vqa:load"): _each(_loaded),
+    ("evalscope_vmcq", "evalscope_vmcq:build"): (READ, _each(_built)),
+    ("evalscope_vmcq", "evalscope_vmcq:build_sys"): (READ, _each(_built)),
+    ("evalscope_vmcq", "evalscope_vmcq:shuffle"): (SHUFFLE, _each(_shuffled)),
+    ("evalscope_vqa", "evalscope_vqa:record"): (READ, _each(_sample)),
+    ("evalscope_vqa", "evalscope_vqa:wire"): (READ, _each(_wire)),
+    ("evalscope_vqa", "evalscope_vqa:load"): (RUN, _each(_loaded)),
 }

@@ -35,8 +35,9 @@ def _merge(given):
     return per_version(once, VERSIONS)
 
 
+JUDGE = "mmscore score --recipe evalscope_general_vqa --judge evalscope"
 RULES = {
-    ("evalscope_judge", "evalscope_judge:parse"): _parse,
-    ("evalscope_judge", "evalscope_judge:prompt"): _prompt,
-    ("evalscope_judge", "evalscope_judge:merge"): _merge,
+    ("evalscope_judge", "evalscope_judge:parse"): (JUDGE, _parse),
+    ("evalscope_judge", "evalscope_judge:prompt"): (f"{JUDGE} --judge-prompt FILE", _prompt),
+    ("evalscope_judge", "evalscope_judge:merge"): (f"{JUDGE} --judge-strategy llm_recall", _merge),
 }

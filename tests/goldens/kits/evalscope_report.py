@@ -1,17 +1,14 @@
 """Golden rule of EvalScope's report file, data frame and table."""
 
-import math
-
-import numpy as np
-
 from goldens.rules import per_version
+from mmscore.core.table import gather_scores
 from mmscore.kits.evalscope.aggregation import Identity, ResponseScores
 from mmscore.kits.evalscope.report import (
     ReportHeader,
     aggregate_metrics,
     build_report_json,
     build_report_rows,
-    choose_primary_metric,
+    choose_report_metric,
     draw_report_table,
 )
 
@@ -35,13 +32,9 @@ def _one(given, version):
     )
     metrics = aggregate_metrics(subsets, setting.category_map, given["aggregation"], version)
     report = build_report_json(metrics, setting, version)
-    if version == "1.14.1":
-        chosen = choose_primary_metric(metrics, primary)
-        score = chosen.score if chosen else None
-    else:
-        score = report["score"]
+    chosen = choose_report_metric(metrics, setting, version)
     columns, rows = build_report_rows(metrics, setting, version)
-    found = {"report": report, "score": score, "columns": columns}
+    found = {"report": report, "score": chosen and chosen.score, "columns": columns}
     if version == "1.3.0" or len(rows) <= MOST_ROWS:
         found["rows"] = rows
     if len(rows) <= MOST_ROWS:
@@ -50,12 +43,11 @@ def _one(given, version):
 
 
 def _replies(samples):
-    names = dict.fromkeys(name for sample in samples for name in sample["value"])
     return ResponseScores(
-        {name: np.array([sample["value"].get(name, math.nan) for sample in samples]) for name in names},
+        gather_scores([sample["value"] for sample in samples]),
         [sample.get("group") for sample in samples],
         [sample.get("extracted", "") for sample in samples],
     )
 
 
-RULES = {("evalscope_report", "evalscope_report"): ("mmscore.compat.evalscope", _report)}
+RULES = {("evalscope_report", "evalscope_report"): ("mmscore.compat.evalscope.run_task", _report)}

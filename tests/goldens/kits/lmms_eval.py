@@ -3,8 +3,7 @@
 import json
 
 from goldens.product import score, score_row
-from mmscore.metrics.lmms_ocrbench import FORMULAS, lmms_ocrbench
-from mmscore.metrics.lmms_vqa import normalize_evalai_answer, normalize_evalai_tokens, normalize_vqav2_answer
+from mmscore.metrics.lmms_vqa import normalize_evalai_answer, normalize_evalai_tokens
 from mmscore.nlp.relaxed_match import is_relaxed_match
 from mmscore.nlp.vqa_normalize import DOT_BEFORE_NO_DIGIT, process_digit_article, process_punctuation
 from mmscore.parsers.lmms_mme_yes_no import lmms_mme_yes_no
@@ -45,22 +44,17 @@ def _evalai(given):
     }
 
 
-def _vqav2(given):
-    # Where the test split has no answers, the kit hands the prediction on as it is.
-    processed = given["prediction"] if given["answers"] is None else normalize_vqav2_answer(given["prediction"])
-    return {**_scores("lmms_vqav2", given["answers"], given), "processed_prediction": processed}
+def _annotated(recipe):
+    def run(given):
+        parsed, scores = score_row(recipe, label=json.dumps(given["answers"]), prediction=given["prediction"])
+        return {**scores, "processed_prediction": parsed.value}
+
+    return run
 
 
-def _textvqa(given):
-    return {
-        **_scores("lmms_textvqa", given["answers"], given),
-        "processed_prediction": normalize_evalai_answer(given["prediction"]),
-    }
-
-
-def _scores(recipe, label, given):
-    _, scores = score_row(recipe, label=json.dumps(label), prediction=given["prediction"])
-    return scores
+def _anls(given):
+    _, scores = score_row("lmms_docvqa", label=json.dumps(given["references"]), prediction=given["prediction"])
+    return scores["anls"]
 
 
 def _relaxed(given):
@@ -68,7 +62,9 @@ def _relaxed(given):
 
 
 def _ocrbench(given):
-    return lmms_ocrbench(given["prediction"], given["answer"], formula=given["dataset"] == FORMULAS)
+    extra, label = json.dumps({"dataset": given["dataset"]}), json.dumps(given["answer"])
+    _, scores = score_row("lmms_ocrbench", label=label, extra=extra, prediction=given["prediction"])
+    return scores["accuracy"]
 
 
 SCORE = "mmscore score --recipe"
@@ -80,12 +76,9 @@ RULES = {
     ("lmms_pope_mme", "lmms_mme"): (f"{SCORE} lmms_mme", _mme),
     ("lmms_pope_mme", "lmms_pope"): (f"{SCORE} lmms_pope", _table("lmms_pope")),
     ("lmms_vqa", "lmms_evalai_process"): (f"{SCORE} lmms_textvqa", _evalai),
-    ("lmms_vqa", "lmms_vqav2"): (f"{SCORE} lmms_vqav2", _vqav2),
-    ("lmms_vqa", "lmms_textvqa"): (f"{SCORE} lmms_textvqa", _textvqa),
-    ("lmms_vqa", "lmms_anls"): (
-        f"{SCORE} lmms_docvqa",
-        lambda given: _scores("lmms_docvqa", given["references"], given)["anls"],
-    ),
+    ("lmms_vqa", "lmms_vqav2"): (f"{SCORE} lmms_vqav2", _annotated("lmms_vqav2")),
+    ("lmms_vqa", "lmms_textvqa"): (f"{SCORE} lmms_textvqa", _annotated("lmms_textvqa")),
+    ("lmms_vqa", "lmms_anls"): (f"{SCORE} lmms_docvqa", _anls),
     ("lmms_vqa", "lmms_relaxed"): (f"{SCORE} lmms_chartqa", _relaxed),
     ("lmms_vqa", "lmms_ocrbench"): (f"{SCORE} lmms_ocrbench", _ocrbench),
 }

@@ -76,7 +76,7 @@ def _prediction(row):
 
 
 RULES = {
-    ("mmbench_prompt", "mmbench_prompt"): ("mmscore.compat.mmbench", _loaded),
+    ("mmbench_prompt", "mmbench_prompt"): ("mmscore.compat.mmbench.MMBenchDataset", _loaded),
     ("mmbench_prompt", "mmbench_prompt_lmms"): ("mmconvert convert --prompt lmms_mmbench", _worded),
     ("mmbench_prompt", "lmms_mmbench_static"): ("mmscore score --recipe lmms_mmbench_static", _static),
     ("mmbench_prompt", "lmms_mmbench_can_infer"): (

@@ -60,8 +60,9 @@ def _lmms_mmmu(given):
     return {"messages": [{"role": "user", "content": content}]}
 
 
+PROMPT = "mmconvert convert --format mmmu --prompt"
 RULES = {
-    ("mmmu_prompt", "mmmu_prompt"): _mmmu,
-    ("mmmu_prompt", "mmmu_pro_prompt"): _mmmu_pro,
-    ("mmmu_prompt", "lmms_mmmu_prompt"): _lmms_mmmu,
+    ("mmmu_prompt", "mmmu_prompt"): (f"{PROMPT} mmmu", _mmmu),
+    ("mmmu_prompt", "mmmu_pro_prompt"): (f"{PROMPT} mmmu_pro", _mmmu_pro),
+    ("mmmu_prompt", "lmms_mmmu_prompt"): (f"{PROMPT} lmms_mmmu", _lmms_mmmu),
 }

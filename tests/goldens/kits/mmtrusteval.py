@@ -91,12 +91,13 @@ def _entry(path, scores):
     return Entry("mmtrust_task", "1", "", "", {}, {}, Counts(*[0] * 8), False, "model", None, "", table, path)
 
 
-METRIC, CLASSES = "mmscore score --recipe mmtrust_task", "mmscore.compat.mmtrusteval"
+METRIC = "mmscore score --recipe mmtrust_task"
+LAYER = "mmscore.compat.mmtrusteval"
 RULES = {
     **{("mmte_metrics", name): (METRIC, _metric) for name in MEASURES},
-    **{("mmte_rules", name): (CLASSES, _rule) for name in EVALUATORS if name.startswith("rule_")},
-    ("mmte_sequence", "sequence"): (CLASSES, Whole(_sequence)),
-    ("mmte_task", "task"): (CLASSES, _task),
+    **{("mmte_rules", name): (f"{LAYER}.KitEvaluator", _rule) for name in EVALUATORS if name.startswith("rule_")},
+    ("mmte_sequence", "sequence"): (f"{LAYER}.SequentialEvaluator", Whole(_sequence)),
+    ("mmte_task", "task"): (f"{LAYER}.BaseTask", _task),
     **{
         ("mmte_scores", f"{n[0]}{n[1]}"): (METRIC, _scores(f"{n[0].upper()}.{n[1]}"))
         for n in ["f4", "f5", "f6", "f7", "p3", "p4", "p5", "p6", "s4"]

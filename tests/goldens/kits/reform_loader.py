@@ -64,8 +64,9 @@ def _question_with_options(given):
     return {"question_with_option": text}
 
 
+LOADER = "mmscore.compat.reform_eval.load_reform_dataset"
 RULES = {
-    ("reform_loader", "question_with_options"): _question_with_options,
-    ("reform_loader", "load_reform_dataset"): _load,
-    ("reform_loader", "visdial_walk"): Whole(_walk),
+    ("reform_loader", "question_with_options"): (LOADER, _question_with_options),
+    ("reform_loader", "load_reform_dataset"): (LOADER, _load),
+    ("reform_loader", "visdial_walk"): (LOADER, Whole(_walk)),
 }

@@ -1,52 +1,38 @@
 """Golden rules of ReForm-Eval's preprocessors."""
 
+import inspect
 from random import Random
 
-from mmconvert.kits.reform_eval.conversation_text import (
-    FIRST_QUERIES,
-    Processor,
-    build_round,
-    format_conversation,
-    format_mmgpt,
-    format_plain,
-    format_question_answer,
-)
+from mmconvert.kits.reform_eval.conversation_text import FIRST_QUERIES
+from mmscore.compat import reform_eval
 
-CLASSES = {
-    "ConvSingleChoiceProcessor": format_conversation,
-    "MMGPTSingleChoiceProcessor": format_mmgpt,
-    "SingleChoiceProcessor": format_question_answer,
-    "BaseProcessor": lambda sample, processor, _: format_plain(sample, processor),
-}
+LAYER = "mmscore.compat.reform_eval"
+UNSET = "__unset__"
 
 
 def _processor(given):
     settings = given["processor"]
-    mark = settings.get("alphabet_choice") if given["set_mark"] == "__unset__" else given["set_mark"]
-    return Processor(
-        sep=settings["sep"],
-        sep2=settings["sep2"],
-        roles=tuple(settings["roles"]),
-        system=settings.get("system_msg"),
-        first_query=FIRST_QUERIES[settings["first_query_fn"]],
-        opening=tuple(map(tuple, settings.get("init_conv") or ())),
-        style=settings["sep_style"],
-        mark=mark,
-        method=settings["infer_method"],
-        response_prefix=settings.get("response_prefix"),
-    )
+    named = getattr(reform_eval, settings["class"])
+    arguments = {name: settings[name] for name in inspect.signature(named).parameters if name in settings}
+    if "first_query_fn" in arguments:
+        arguments["first_query_fn"] = FIRST_QUERIES[settings["first_query_fn"]]
+    processor = named(**arguments)
+    if given["set_mark"] != UNSET:
+        processor.set_mark(given["set_mark"])
+    processor.rng = Random(given["seed"])
+    return processor
 
 
 def _dialogue(given):
-    write = CLASSES[given["processor"]["class"]]
-    return {"text": write(given["sample"], _processor(given), Random(given["seed"]))}
+    return {"text": _processor(given)(given["sample"])}
 
 
 def _process_qa(given):
-    asked, said = build_round(
-        given["question"], given["options"], given["answer"], _processor(given), Random(given["seed"])
-    )
+    asked, said = _processor(given).process_qa(given["question"], given["options"], given["answer"])
     return {"full_question": asked, "full_answer": said}
 
 
-RULES = {("reform_prompt", "dialogue"): _dialogue, ("reform_prompt", "process_qa"): _process_qa}
+RULES = {
+    ("reform_prompt", "dialogue"): (f"{LAYER}.ConvSingleChoiceProcessor", _dialogue),
+    ("reform_prompt", "process_qa"): (f"{LAYER}.ConvSingleChoiceProcessor", _process_qa),
+}

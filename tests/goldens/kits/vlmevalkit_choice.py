@@ -13,8 +13,9 @@ def _inferring(infer):
     return run
 
 
+LAYER = "mmscore.compat.vlmevalkit"
 RULES = {
-    ("vlmeval_can_infer", "can_infer"): _inferring(vlmevalkit_option),
-    ("vlmeval_can_infer", "can_infer_option"): _inferring(infer_option),
-    ("vlmeval_can_infer", "can_infer_text"): _inferring(infer_option_text),
+    ("vlmeval_can_infer", "can_infer"): ("mmscore score --recipe vlmevalkit_mcq", _inferring(vlmevalkit_option)),
+    ("vlmeval_can_infer", "can_infer_option"): (f"{LAYER}.can_infer_option", _inferring(infer_option)),
+    ("vlmeval_can_infer", "can_infer_text"): (f"{LAYER}.can_infer_text", _inferring(infer_option_text)),
 }

@@ -58,5 +58,5 @@ def _circular(given):
 RULES = {
     ("vlmeval_io", "roundtrip_tsv"): (CONVERT, _text),
     ("vlmeval_io", "roundtrip_xlsx"): (CONVERT, _sheet),
-    ("vlmeval_circular", "circular"): ("mmscore.compat.vlmevalkit", _circular),
+    ("vlmeval_circular", "circular"): ("mmscore.compat.vlmevalkit.CIRCULAR", _circular),
 }

@@ -81,11 +81,13 @@ def _question(row):
     return MathvistaQuestion(*(str(row[name]) for name in MathvistaQuestion.__struct_fields__))
 
 
+SCORE = "mmscore score --recipe"
+MMVET, MATHVISTA = (f"{SCORE} vlmevalkit_{name} --judge vlmevalkit_{name}" for name in ("mmvet", "mathvista"))
 RULES = {
-    ("vlmeval_judge", "mcq_judge_extract"): _option,
-    ("vlmeval_judge", "yorn_judge"): _yes_no,
-    ("vlmeval_judge", "mmvet_judge"): _mmvet,
-    ("vlmeval_judge", "mmvet_table"): _mmvet_table,
-    ("vlmeval_judge", "mathvista_post_check"): _post_check,
-    ("vlmeval_judge", "mathvista_table"): _mathvista_table,
+    ("vlmeval_judge", "mcq_judge_extract"): (f"{SCORE} vlmevalkit_mcq --judge vlmevalkit_option", _option),
+    ("vlmeval_judge", "yorn_judge"): (f"{SCORE} vlmevalkit_yorn --judge vlmevalkit_yes_no", _yes_no),
+    ("vlmeval_judge", "mmvet_judge"): (MMVET, _mmvet),
+    ("vlmeval_judge", "mmvet_table"): (MMVET, _mmvet_table),
+    ("vlmeval_judge", "mathvista_post_check"): (MATHVISTA, _post_check),
+    ("vlmeval_judge", "mathvista_table"): (MATHVISTA, _mathvista_table),
 }

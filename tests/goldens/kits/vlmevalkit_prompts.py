@@ -1,61 +1,66 @@
-"""Golden rule of VLMEvalKit's dataset classes: rows kept, messages, and the pictures that the kit writes."""
+"""Golden rule of VLMEvalKit's dataset classes: rows kept, messages, and the images that the kit writes."""
 
-import io
+from pathlib import Path
 
+import pandas as pd
 from PIL import Image
 
-from mmconvert.core.errors import Error, RowError
-from mmconvert.images.loader import decode_base64
+from goldens.rules import refusal_or
 from mmconvert.io.pandas_dtypes import read_cells
-from mmconvert.kits.vlmevalkit.images import keep_rows_with_images, list_image_files, list_image_paths
-from mmconvert.prompts.vlmevalkit import build_messages
+from mmconvert.kits.vlmevalkit.images import list_image_files
+from mmscore.compat.vlmevalkit import ImageBaseDataset, decode_base64_to_image_file
 
-TEXT_ONLY = "TextMCQDataset"
-FORMATS = {"png": "PNG", "jpg": "JPEG", "jpeg": "JPEG"}
+LARGEST = 1 << 20
+"""Sides of images stay as they are, but the file is encoded by its ending as in the kit."""
+
+
+def _open_dataset(given):
+    """Open the dataset by a class that reads tables as lossily as the kit, and encodes images anew as the kit does."""
+
+    class Dataset(ImageBaseDataset):
+        def load_data(self, dataset):
+            cells = {name: [row[n] for row in given["rows"]] for n, name in enumerate(given["columns"])}
+            return pd.DataFrame(read_cells(cells), dtype=object)
+
+        def dump_image(self, line):
+            if "image" not in line:
+                return super().dump_image(line)
+            files = [(Path(self.img_root, name), text) for name, text in list_image_files(line)]
+            for path, text in files:
+                if not path.exists():
+                    decode_base64_to_image_file(text, path, LARGEST)
+            return [str(path) for path, _ in files]
+
+        def build_prompt(self, line):
+            return self.build_prompt_as(line, given["cls"])
+
+    return Dataset(given["dataset"])
 
 
 def _prompt(given):
-    table = read_cells({name: [row[n] for row in given["rows"]] for n, name in enumerate(given["columns"])})
-    rows = keep_rows_with_images([dict(zip(table, cells, strict=True)) for cells in zip(*table.values(), strict=True)])
-    files = {}
-    built = [_row(given, row, files) for row in rows]
+    dataset = _open_dataset(given)
+    root = Path(dataset.img_root)
+    messages = [refusal_or(lambda line=line: dataset.build_prompt(line)) for _, line in dataset.data.iterrows()]
+    shown = f"$IMGROOT/{given['dataset']}"
+    files = [path for path in root.rglob("*") if path.is_file()]
     return {
-        "index": [row["index"] for row in rows],
-        "messages": built,
-        "files": sorted([name, *facts] for name, facts in files.items()),
+        "index": dataset.data["index"].tolist(),
+        "messages": _replace_root(messages, str(root), shown),
+        "files": sorted(_describe_file(path, f"{shown}/{path.relative_to(root)}") for path in files),
     }
 
 
-def _row(given, row, files):
-    root = f"$IMGROOT/{given['dataset']}"
-    try:
-        if given["cls"] == TEXT_ONLY:
-            pictures = []
-        elif "image" not in row:
-            pictures = list_image_paths(row)
-        else:
-            named = list_image_files(row)
-            for name, text in named:
-                path = f"{root}/{name}"
-                if path not in files:
-                    files[path] = _written(name, text)
-            pictures = [f"{root}/{name}" for name, _ in named]
-        return build_messages(given["cls"], given["dataset"], row, pictures)
-    except Error as error:
-        return {"error": type(error).__name__}
+def _replace_root(value, root, shown):
+    if isinstance(value, str):
+        return f"{shown}{value.removeprefix(root)}" if value.startswith(root) else value
+    if isinstance(value, list):
+        return [_replace_root(one, root, shown) for one in value]
+    return {name: _replace_root(one, root, shown) for name, one in value.items()} if isinstance(value, dict) else value
 
 
-def _written(name, text):
-    """Encode a picture again, as the kit does and the product never does, to see what would lie in its file."""
-    kind, file = FORMATS[name.rpartition(".")[2].lower()], io.BytesIO()
-    try:
-        picture = Image.open(io.BytesIO(decode_base64(text)))
-        picture = picture.convert("RGB") if picture.mode in ("RGBA", "P", "LA") else picture
-        picture.save(file, kind)
-    except OSError as error:
-        raise RowError("image.format", "image", str(error)) from None
-    written = Image.open(file)
-    return [kind, written.mode, *written.size]
+def _describe_file(path, name):
+    with Image.open(path) as image:
+        return [name, image.format, image.mode, *image.size]
 
 
-RULES = {("vlmeval_prompt", "prompt"): _prompt}
+RULES = {("vlmeval_prompt", "prompt"): ("mmscore.compat.vlmevalkit.build_dataset", _prompt)}

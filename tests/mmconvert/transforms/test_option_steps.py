@@ -13,6 +13,7 @@ from msgspec.structs import replace
 from mmconvert.core.errors import RowError, UsageError
 from mmconvert.core.record import LETTERS, Record, join_prompt_text
 from mmconvert.core.text.turns import join_texts
+from mmconvert.kits.evalscope.shuffle import Choices, shuffle_choices
 from mmconvert.kits.vlmevalkit.circular import build_circular_rows
 from mmconvert.pipeline.convert import read
 from mmconvert.plugins.transform import apply_steps, load_steps
@@ -124,3 +125,13 @@ def test_marks_are_written_and_kept_for_the_prompt() -> None:
     assert applied(asked("Q"), "option_mark").extra == {}
     with pytest.raises(UsageError, match="Did you mean upper"):
         load_steps(["option_mark:mark=uper"])
+
+
+def test_options_stand_in_the_order_that_evalscope_gives_them() -> None:
+    (theirs,) = shuffle_choices([Choices("Which?", ("w", "x", "y"), "C")], 7)
+    (ours,) = made(choice(options=("w", None, "x", "y"), answer="D"), "shuffle_options:order=evalscope", seed=7)
+    assert [option for option in ours.options if option is not None] == list(theirs.options)
+    assert ours.options[LETTERS.index(ours.answer or "")] == "y"
+    assert ours.options[1] is None
+    with pytest.raises(UsageError, match="evalscope"):
+        load_steps(["shuffle_options:order=evalscop"])

@@ -544,3 +544,34 @@ def test_a_model_that_answers_no_row_is_said_so(lmudata):
     questions(lmudata, "Colours")
     with pytest.raises(Error, match=r"none of 3 rows has a reply\. The first failure: .*no memory left"):
         kit.run(Colours("Colours"), model="m", backend=Breaks())
+
+
+def test_a_class_stores_pictures_by_its_own_method_and_words_rows_as_any_class_of_the_kit(lmudata):
+    questions(lmudata, "own_names", image=[RED_TEXT, BLUE_TEXT, RED_TEXT])
+
+    class Mine(kit.ImageBaseDataset):
+        def dump_image(self, line):
+            return ["mine.png"]
+
+        def build_prompt(self, line):
+            return self.build_prompt_as(line, "ImageVQADataset")
+
+    picture_piece, text_piece = Mine("own_names").build_prompt(0)
+    assert picture_piece["value"] == "mine.png"
+    assert text_piece["value"].endswith("\nAnswer the question using a single word or phrase.")
+    assert [piece["type"] for piece in Mine("own_names").build_prompt_as(0, "TextMCQDataset")] == ["text"]
+
+
+def test_a_row_that_names_no_picture_is_refused_when_the_table_is_opened(lmudata):
+    for name, second in (("late", "3"), ("none", "nobody")):
+        questions(lmudata, name, image=[RED_TEXT, second, "1"])
+        with pytest.raises(Error, match="names no row with a picture"):
+            kit.ImageBaseDataset(name)
+
+
+def test_a_picture_that_a_file_cannot_hold_is_refused(tmp_path):
+    data = io.BytesIO()
+    PIL.Image.new("CMYK", (2, 2)).save(data, "JPEG")
+    text = pybase64.b64encode(data.getvalue()).decode()
+    with pytest.raises(RowError, match="cannot be written"):
+        kit.decode_base64_to_image_file(text, tmp_path / "a.png", 100)

@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from mmconvert.core.errors import UsageError
 from mmconvert.plugins.registry import load
 from mmscore.core.recipe import Item
 from support.items import score_items
@@ -70,3 +71,15 @@ def test_choices_are_read_by_the_rules_of_the_release():
     assert _vmcq("1.14", "ANSWER: B\nANSWER: A", "A").mean("accuracy").value == 1.0
     assert list(VMCQ.reduce(_vmcq("1.14", "ANSWER: A", "A"), "1.14")) == ["accuracy:mean"]
     assert list(VMCQ.reduce(_vmcq("1.3", "ANSWER: A", "A"), "1.3")) == ["mean_acc"]
+
+
+def test_options_say_how_the_prompt_asked_for_the_answer():
+    item = Item(prediction="答案：B，不是 A", options=["a", "b", "c"], label='"B"')
+    chinese = VMCQ.configure({"chinese": True})
+    assert (VMCQ.parse(item, "1.14").value, chinese.parse(item, "1.14").value) == ("A", "B")
+    several = VMCQ.configure({"multiple": True})
+    assert several.parse(item._replace(prediction="ANSWER: A,B"), "1.14").value == "AB"
+    with pytest.raises(UsageError, match="Did you mean chinese"):
+        VMCQ.configure({"chines": True})
+    with pytest.raises(UsageError, match="true or false"):
+        VMCQ.configure({"multiple": "yes"})

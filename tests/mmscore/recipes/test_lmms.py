@@ -235,3 +235,23 @@ def test_a_log_with_repeats_is_scored_with_the_references_of_a_dataset(tmp_path)
     (entry,) = score(file, answers=questions).entries
     assert (entry.recipe, entry.metrics["exact_match"].value) == ("lmms_vqav2", 1.0)
     assert (entry.counts.scored, entry.counts.excluded) == (2, 2)
+
+
+VQA = {name: load("mmscore.recipes", f"lmms_{name}") for name in ("vqav2", "textvqa")}
+
+
+def test_vqa_answers_are_read_as_the_kit_hands_them_in():
+    read = {
+        name: recipe.parse(Item(label='["cat"]', prediction="The Two-dogs."), "0.7").value
+        for name, recipe in VQA.items()
+    }
+    assert read == {"vqav2": "2 dogs", "textvqa": "2 dogs"}
+    # Where a split has no references VQAv2 hands the reply on as it is.
+    test_split = Item(label="null", prediction="The Two-dogs.")
+    assert VQA["vqav2"].parse(test_split, "0.7").value == "The Two-dogs."
+    assert VQA["textvqa"].parse(test_split, "0.7").value == "2 dogs"
+
+
+def test_ocrbench_refuses_a_reference_that_is_no_text():
+    with pytest.raises(Error, match="must be a text"):
+        _numbers("ocrbench", Item(label="5", answer="5", answers=("5",), prediction="5"))

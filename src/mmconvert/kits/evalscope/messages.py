@@ -10,7 +10,7 @@ chat_messages_from_openai, evalscope/benchmarks/general_vqa:record_to_sample.
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from mmconvert.core.errors import RowError, show
@@ -26,19 +26,23 @@ from mmconvert.kits.evalscope.media import (
 from mmconvert.kits.evalscope.release import LATEST, Release
 
 Message = dict[str, Any]
+PlaceMedia = Callable[[str, Row, Release], str | list[Part]]
 
 OPENING = re.compile(r"<think((?:\s+(?:signature|redacted)=\"[^\"]*\")*)\s*>")
 CLOSING = "</think>"
 _ATTRIBUTE = re.compile(r"(signature|redacted)=\"([^\"]*)\"")
 
 
-def sample_of(row: Row, release: Release = LATEST, system_prompt: str | None = None) -> tuple[list[Message], Any]:
+def sample_of(
+    row: Row, release: Release = LATEST, system_prompt: str | None = None, *, place_media: PlaceMedia = split_parts
+) -> tuple[list[Message], Any]:
     """Read a row of General-VQA.
 
     Args:
         row: The raw row: `messages` (a list, or its JSON), `answer`, and since 1.14 media columns.
         release: Whose behaviour is wanted.
         system_prompt: Put first where the row has no system message of its own.
+        place_media: Writes a user's text that names media of the row, since 1.14.
 
     Returns:
         The messages and the reference: a text, a list of texts, "" for none. Whatever is no list of
@@ -57,7 +61,7 @@ def sample_of(row: Row, release: Release = LATEST, system_prompt: str | None = N
         value = read_json(value, "messages")
     messages = [] if not isinstance(value, list) else read_messages(value, release)
     if release == LATEST:
-        messages = [_resolve_media(message, row, release) for message in messages]
+        messages = [_resolve_media(message, row, release, place_media) for message in messages]
     return add_system_message(messages, system_prompt), check_reference(row.get("answer") or "")
 
 
@@ -131,12 +135,12 @@ def read_messages(messages: list[Any], release: Release = LATEST) -> list[Messag
 _ROLES = {"system": "system", "developer": "system", "user": "user"}
 
 
-def _resolve_media(message: Message, row: Row, release: Release) -> Message:
+def _resolve_media(message: Message, row: Row, release: Release, place_media: PlaceMedia) -> Message:
     """Resolve the placeholders of a user message that is one plain text."""
     text = message["content"]
     if message["role"] != "user" or not isinstance(text, str) or not has_placeholder(text, release):
         return message
-    return {**message, "content": split_parts(text, row, release) or text}
+    return {**message, "content": place_media(text, row, release) or text}
 
 
 def _read_assistant(message: Mapping[str, Any], where: str, release: Release) -> Message:

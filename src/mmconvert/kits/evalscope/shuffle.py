@@ -1,7 +1,7 @@
 """The order that EvalScope's `shuffle_choices` gives to options, seed for seed.
 
-Kept out of the records: the kit shuffles after it has worded the prompt, so that a model is shown the
-old order while the reference follows the new one.
+In General-VMCQ the kit shuffles after it has worded the prompt, so that a model is shown the old order while the
+reference follows the new one; records are shuffled before (`--transform shuffle_options:order=evalscope`).
 """
 
 import hashlib
@@ -21,11 +21,13 @@ class Choices(msgspec.Struct, frozen=True):
         text: The question as the kit words it; for messages their blocks `**Role**: text`.
         options: Options in order.
         target: Label of the right one, or a list of labels.
+        order: Where each option stood before it was shuffled; empty until then.
     """
 
     text: str
     options: tuple[str, ...]
     target: str | list[str]
+    order: tuple[int, ...] = ()
 
 
 def shuffle_choices(samples: Iterable[Choices], seed: int, release: Release = LATEST) -> Iterator[Choices]:
@@ -58,7 +60,8 @@ def shuffle_choices(samples: Iterable[Choices], seed: int, release: Release = LA
         order = list(range(len(sample.options)))
         (random.Random(_derive_seed(sample, seed)) if release == LATEST else generator).shuffle(order)
         labels = {build_label(old): build_label(new) for new, old in enumerate(order)}
-        yield Choices(sample.text, tuple(sample.options[old] for old in order), _move_target(sample.target, labels))
+        options = tuple(sample.options[old] for old in order)
+        yield Choices(sample.text, options, _move_target(sample.target, labels), tuple(order))
 
 
 def build_label(position: int) -> str:

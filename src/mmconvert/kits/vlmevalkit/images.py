@@ -1,6 +1,6 @@
 """Which picture belongs to which row of a VLMEvalKit table, and under which name the kit writes it.
 
-For parity with the kit's own reading only: `lmu_table` reads such tables without its losses.
+For the compatibility layer, which holds such tables as the kit does; `lmu_table` reads them without its losses.
 """
 
 import re
@@ -15,16 +15,20 @@ Row = Mapping[str, Any]
 REFERENCE_LENGTH = 64
 """An `image` cell of at most this many characters names another row."""
 
+UNNAMED = ".png"
+"""Ending of the kit's own names of images."""
+
 WHOLE_NUMBER = re.compile(r"[+-]?(?:0|[1-9][0-9]*)")
 EXPRESSION = re.compile(r"True|False|[-+*/%() 0-9]*[0-9)]\s*[-+*/%]+[-+*/%() 0-9]*|0[box]\w+")
 """What Python would evaluate to a whole number without being one."""
 
 
-def keep_rows_with_images(rows: Sequence[Row]) -> list[dict[str, Any]]:
+def keep_rows_with_images(rows: Sequence[Row], *, skip_noimg: bool = True) -> list[dict[str, Any]]:
     """Drop rows without a picture, follow references to other rows, and settle the index.
 
     Args:
         rows: Cells by column, typed as the kit reads them, None for missing.
+        skip_noimg: Drop rows whose `image` is missing.
 
     Returns:
         The rows that the kit keeps; `index` is a whole number where all are, else a text, and
@@ -43,11 +47,12 @@ def keep_rows_with_images(rows: Sequence[Row]) -> list[dict[str, Any]]:
         [True, True]
     """
     with_images = bool(rows) and "image" in rows[0]
-    kept = [dict(row) for row in rows if not with_images or row["image"] is not None]
+    kept = [dict(row) for row in rows if not (with_images and skip_noimg) or row["image"] is not None]
     names = [str(row["index"]) for row in kept]
     if with_images:
-        images = _follow_references({name: str(row["image"]) for name, row in zip(names, kept, strict=True)})
-        for name, row in zip(names, kept, strict=True):
+        shown = [(name, row) for name, row in zip(names, kept, strict=True) if row["image"] is not None]
+        images = _follow_references({name: str(row["image"]) for name, row in shown})
+        for name, row in shown:
             row["image"] = _read_cell(images[name])
     for row in kept:
         if row.get("image_path") is not None:
@@ -61,7 +66,8 @@ def _follow_references(cells: dict[str, str]) -> dict[str, str]:
     for name, cell in cells.items():
         if len(cell) <= REFERENCE_LENGTH:
             if len(cells.get(cell, "")) <= REFERENCE_LENGTH:
-                raise RowError("image.reference", "image", f"row {name!r} names no row with a picture {show(cell)}.")
+                message = f"row {name!r} image: names no row with a picture {show(cell)}. Give the picture."
+                raise RowError("image.reference", "image", message)
             cells[name] = cells[cell]
     return cells
 
@@ -103,8 +109,8 @@ def list_image_files(row: Row) -> list[tuple[str, str]]:
     images = row["image"]
     if "image_path" not in row:
         if isinstance(images, str):
-            return [(f"{row['index']}.png", images)]
-        return [(f"{row['index']}_{number}.png", image) for number, image in enumerate(images)]
+            return [(f"{row['index']}{UNNAMED}", images)]
+        return [(f"{row['index']}_{number}{UNNAMED}", image) for number, image in enumerate(images)]
     names = row["image_path"]
     if names is None or isinstance(names, str) != isinstance(images, str):
         raise RowError("image.names", "image_path", f"expected a name for each picture {show(names)}. Give as many.")

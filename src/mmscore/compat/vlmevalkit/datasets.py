@@ -17,8 +17,9 @@ from mmconvert.core.errors import RowError, UsageError, show
 from mmconvert.core.record import LETTERS
 from mmconvert.images.loader import SUFFIXES, Pictures, decode_base64
 from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root
+from mmconvert.kits.vlmevalkit.images import UNNAMED, list_image_files, list_image_paths
 from mmconvert.kits.vlmevalkit.lmu_download import download_table
-from mmconvert.prompts.vlmevalkit import build_messages
+from mmconvert.prompts.vlmevalkit import WITHOUT_IMAGES, build_messages
 from mmscore.compat.vlmevalkit.prepared_table import is_empty, prepared
 from mmscore.compat.vlmevalkit.recipes import as_recipe
 from mmscore.compat.vlmevalkit.scoring import kit_result
@@ -147,16 +148,15 @@ class ImageBaseDataset:
         Raises:
             RowError: A cell is no picture, or a name leaves the folder.
         """
-        if "image" not in line:
-            return toliststr(line["image_path"])
-        texts = [] if is_empty(line["image"]) else toliststr(line["image"])
-        named = toliststr(line["image_path"]) if "image_path" in line and not is_empty(line["image_path"]) else []
-        names = named if len(named) == len(texts) else None
+        cells = _list_image_cells(line)
+        if "image" not in cells:
+            return list_image_paths(cells)
         paths = []
-        for place, text in enumerate(texts):
+        for place, (name, text) in enumerate(list_image_files(cells) if cells["image"] else ()):
             image = _PICTURES.of_bytes(decode_base64(text), place + 1)
-            number = f"_{place}" if len(texts) > 1 else ""
-            name = names[place] if names else f"{line['index']}{number}.{SUFFIXES[image.format]}"
+            if "image_path" not in cells:
+                # The kit calls them all png, and encodes them so.
+                name = f"{name.removesuffix(UNNAMED)}.{SUFFIXES[image.format]}"
             path = (Path(self.img_root) / name).resolve()
             if not path.is_relative_to(Path(self.img_root).resolve()):
                 raise RowError("image.path", "image_path", f"the name leaves the image root {show(name)}. Rename it.")
@@ -171,7 +171,24 @@ class ImageBaseDataset:
         Args:
             line: The row, or its number.
         """
-        return self._worded(line, "CustomVQADataset")
+        return self.build_prompt_as(line, "CustomVQADataset")
+
+    def build_prompt_as(self, line: Any, dataset_class: str) -> Message:
+        """Word a row as one of the kit's classes does.
+
+        Args:
+            line: The row, or its number.
+            dataset_class: The kit's class, such as `MTVQADataset`.
+
+        Raises:
+            UsageError: The class is unknown.
+            RowError: A picture is missing, or a number stands where a text must be joined to.
+        """
+        row = self.data.iloc[line] if isinstance(line, int) else line
+        paths = self.dump_image(row) if dataset_class not in WITHOUT_IMAGES else []
+        known = ("question", "hint", "answer", *LETTERS)
+        cells = {name: None if is_empty(row[name]) else row[name] for name in known if name in row}
+        return build_messages(dataset_class, self.dataset_name, cells, paths)
 
     def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Any:
         """Score a file of predictions; gives a dict or a DataFrame.
@@ -184,12 +201,15 @@ class ImageBaseDataset:
             "predictions: mmscore PREDICTIONS --recipe own_short_answer."
         )
 
-    def _worded(self, line: Any, wording: str) -> Message:
-        row = self.data.iloc[line] if isinstance(line, int) else line
-        paths = toliststr(row["image_path"]) if self.meta_only else ImageBaseDataset.dump_image(self, row)
-        known = ("question", "hint", "answer", *LETTERS)
-        cells = {name: None if is_empty(row[name]) else row[name] for name in known if name in row}
-        return build_messages(wording, self.dataset_name, cells, paths)
+
+def _list_image_cells(line: Any) -> dict[str, Any]:
+    """Give what a row says about its pictures; names that do not go with them are left out."""
+    found = {name: line[name] for name in ("image", "image_path") if name in line}
+    items = {name: [] if is_empty(cell) else toliststr(cell) for name, cell in found.items()}
+    if "image" in items and len(items["image"]) != len(items.get("image_path", ())):
+        items.pop("image_path", None)
+    cells = {name: texts[0] if len(texts) == 1 else texts or None for name, texts in items.items()}
+    return {"index": line.get("index"), **cells}
 
 
 class Benchmark(ImageBaseDataset):
@@ -219,7 +239,7 @@ class ImageMCQDataset(Benchmark):
 
     def build_prompt(self, line: Any) -> Message:
         """Word a row: its pictures, then hint, question and options."""
-        return self._worded(line, "ImageMCQDataset")
+        return self.build_prompt_as(line, "ImageMCQDataset")
 
 
 class CustomMCQDataset(ImageMCQDataset):
@@ -233,7 +253,7 @@ class MMMUDataset(ImageMCQDataset):
 
     def build_prompt(self, line: Any) -> Message:
         """Word a row, a picture where `<image 1>` stands."""
-        return self._worded(line, "MMMUDataset")
+        return self.build_prompt_as(line, "MMMUDataset")
 
 
 class ImageYORNDataset(Benchmark):
@@ -245,7 +265,7 @@ class ImageYORNDataset(Benchmark):
 
     def build_prompt(self, line: Any) -> Message:
         """Word a row: its pictures, then its question."""
-        return self._worded(line, "ImageYORNDataset")
+        return self.build_prompt_as(line, "ImageYORNDataset")
 
 
 class ImageVQADataset(Benchmark):
@@ -259,7 +279,7 @@ class ImageVQADataset(Benchmark):
 
     def build_prompt(self, line: Any) -> Message:
         """Word a row: its pictures, its question, and the wish for a word or phrase."""
-        return self._worded(line, "ImageVQADataset")
+        return self.build_prompt_as(line, "ImageVQADataset")
 
 
 class ImageCaptionDataset(Benchmark):
@@ -271,7 +291,7 @@ class ImageCaptionDataset(Benchmark):
 
     def build_prompt(self, line: Any) -> Message:
         """Word a row: its pictures, then its question, or the kit's wish for a description."""
-        return self._worded(line, "ImageCaptionDataset")
+        return self.build_prompt_as(line, "ImageCaptionDataset")
 
 
 class ImageMTDataset(Benchmark):
@@ -282,7 +302,7 @@ class ImageMTDataset(Benchmark):
 
     def build_prompt(self, line: Any) -> Message:
         """Word a dialog: turns of user and assistant in order, `<ImageHere>` showing the pictures."""
-        return self._worded(line, "ImageMTDataset")
+        return self.build_prompt_as(line, "ImageMTDataset")
 
 
 class ImageShortQADataset(ImageBaseDataset):
@@ -290,7 +310,7 @@ class ImageShortQADataset(ImageBaseDataset):
 
     def build_prompt(self, line: Any) -> Message:
         """Word a row: its pictures, its question, and the wish for a short answer."""
-        return self._worded(line, "ImageShortQADataset")
+        return self.build_prompt_as(line, "ImageShortQADataset")
 
 
 class CustomVQADataset(ImageBaseDataset):

@@ -10,7 +10,7 @@ from pathlib import Path
 import pybase64
 from PIL import Image as Picture
 
-from mmconvert.core.errors import UsageError
+from mmconvert.core.errors import RowError, UsageError
 from mmconvert.images.loader import Pictures, decode_base64
 
 _PICTURES = Pictures(())
@@ -89,11 +89,15 @@ def decode_base64_to_image_file(base64_string: str, image_path: str | Path, targ
         target_size: Longest side in pixels, encoded as the file's ending says; below 1 leaves the bytes alone.
 
     Raises:
-        RowError: It is no base64, or no picture that is allowed.
+        RowError: It is no base64, or no picture that is allowed, or the file's ending has no place for its colours.
     """
     path = Path(image_path)
     path.parent.mkdir(parents=True, exist_ok=True)
     if target_size > 0:
-        decode_base64_to_image(base64_string, target_size).save(path)
+        image = decode_base64_to_image(base64_string, target_size)
+        try:
+            image.save(path)
+        except (OSError, ValueError) as error:
+            raise RowError("image.format", "image_path", f"{path.name}: cannot be written ({error}).") from None
     else:
         path.write_bytes(_PICTURES.of_bytes(decode_base64(base64_string), 1).bytes or b"")

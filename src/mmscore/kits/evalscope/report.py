@@ -154,6 +154,15 @@ def choose_primary_metric(metrics: Sequence[MetricScore], wanted: Identity | Non
     return fitting[0] if fitting else None
 
 
+def choose_report_metric(metrics: Sequence[MetricScore], setting: ReportHeader, release: Release) -> MetricScore | None:
+    """Choose the metric whose score is that of the report: until 1.10 the first one.
+
+    Raises:
+        Error: As `choose_primary_metric`.
+    """
+    return choose_primary_metric(metrics, setting.primary) if release == NEW else metrics[0]
+
+
 def build_report_json(metrics: Sequence[MetricScore], setting: ReportHeader, release: Release) -> dict[str, Any]:
     """Lay out the kit's report file.
 
@@ -169,10 +178,10 @@ def build_report_json(metrics: Sequence[MetricScore], setting: ReportHeader, rel
         "model_name": setting.model,
     }
     listed = [_build_metric_json(metric, release) for metric in metrics]
-    if release != NEW:
-        num = {"num": metrics[0].num} if release == "1.10.0" else {}
-        return {**head, "score": metrics[0].score, "metrics": listed, **num}
-    primary = choose_primary_metric(metrics, setting.primary)
+    primary = choose_report_metric(metrics, setting, release)
+    if primary and release != NEW:
+        num = {"num": primary.num} if release == "1.10.0" else {}
+        return {**head, "score": primary.score, "metrics": listed, **num}
     return {
         "schema_version": 2,
         **head,

@@ -11,6 +11,9 @@ from mmscore.core.recipe import Facts, Item, read_label
 KIT = "lmms-eval"
 VERSIONS: Mapping[str, str] = {"0.7": "EvolvingLMMs-Lab/lmms-eval@75571cf (0.7.2)"}
 FORMATS = frozenset(("lmms_eval_samples",))
+REWRITTEN = "rewritten reply"
+"""How an answer was read that is compared in a form of its own."""
+
 RESPONSES = "filtered_resps"
 """Field of a logged row that lists its replies."""
 

@@ -18,7 +18,7 @@ from mmscore.metrics.coco_meteor import coco_meteor
 from mmscore.metrics.coco_rouge_l import coco_rouge_l
 from mmscore.metrics.reform_instability import reform_instability
 from mmscore.metrics.reform_round_trend import reform_round_trend
-from mmscore.metrics.reform_word_match import match_kie, match_ocr
+from mmscore.metrics.reform_word_match import compare_ocr, match_kie
 from mmscore.nlp import meteor
 from mmscore.parsers.reform_choice import reform_choice
 
@@ -137,9 +137,7 @@ def _judge_choice_record(record: Record, method: str) -> _Judged:
 
 def _judge_ocr_record(record: Record, method: str) -> _Judged:
     prediction, answer = (_read_text_or_texts(record, name) for name in ("prediction", "answer"))
-    return _Judged(
-        match_ocr(prediction if isinstance(prediction, str) else " ".join(prediction), answer), True, str(prediction)
-    )
+    return _Judged(compare_ocr(prediction, answer).right, True, str(prediction))
 
 
 def _judge_kie_record(record: Record, method: str) -> _Judged:
