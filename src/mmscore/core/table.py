@@ -164,17 +164,6 @@ class Scored(PluginStruct, frozen=True):
         return compute_mean(self.scores[name], clusters)
 
 
-def gather_scores(rows: Sequence[Mapping[str, float]]) -> dict[str, Floats]:
-    """Gather the scores of rows by name, NaN where a row has none of that name.
-
-    Example:
-        >>> {name: values.tolist() for name, values in gather_scores([{"a": 1.0}, {"a": 0.0, "b": 1.0}]).items()}
-        {'a': [1.0, 0.0], 'b': [nan, 1.0]}
-    """
-    names = dict.fromkeys(name for row in rows for name in row)
-    return {name: np.array([row.get(name, np.nan) for row in rows], np.float64) for name in names}
-
-
 def add_clusters(rows: pa.Table, groups: pa.ChunkedArray, samples: pa.ChunkedArray) -> pa.Table:
     """Add the clusters that `group` names, else `sample`: several replies to a question, and copies of it.
 

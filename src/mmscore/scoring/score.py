@@ -31,7 +31,6 @@ from mmscore.core.table import (
     Floats,
     Scored,
     add_clusters,
-    gather_scores,
 )
 from mmscore.scoring.judging.jury import UNASKED, CaseOutcome, Vote
 from mmscore.scoring.judging.panel import Panel, Sitting
@@ -279,6 +278,17 @@ class _Collector:
         }
         groups, samples = (pa.chunked_array(parts, pa.string()) for parts in zip(*self._together, strict=True))
         return Scored(add_clusters(pa.concat_tables(self._tables), groups, samples), scores)
+
+
+def gather_scores(rows: Sequence[Mapping[str, float]]) -> dict[str, Floats]:
+    """Gather the scores of rows by name, NaN where a row has none of that name.
+
+    Example:
+        >>> {name: values.tolist() for name, values in gather_scores([{"a": 1.0}, {"a": 0.0, "b": 1.0}]).items()}
+        {'a': [1.0, 0.0], 'b': [nan, 1.0]}
+    """
+    names = dict.fromkeys(name for row in rows for name in row)
+    return {name: np.array([row.get(name, np.nan) for row in rows], np.float64) for name in names}
 
 
 def _encode_vote(vote: Vote) -> dict[str, Any]:

@@ -1,7 +1,6 @@
 """Golden rule of EvalScope's report file, data frame and table."""
 
 from goldens.rules import per_version
-from mmscore.core.table import gather_scores
 from mmscore.kits.evalscope.aggregation import Identity, ResponseScores
 from mmscore.kits.evalscope.report import (
     ReportHeader,
@@ -11,6 +10,7 @@ from mmscore.kits.evalscope.report import (
     choose_report_metric,
     draw_report_table,
 )
+from mmscore.scoring.score import gather_scores
 
 VERSIONS = ("1.3.0", "1.10.0", "1.14.1")
 MOST_ROWS = 16
