@@ -6,57 +6,18 @@ from typing import TYPE_CHECKING, Any
 from mmconvert._version import __version__ as __version__
 
 if TYPE_CHECKING:
-    from mmconvert.api import (
-        Checked,
-        Dataset,
-        Error,
-        Exported,
-        Inspected,
-        ListedPlugin,
-        Previewed,
-        Record,
-        Summary,
-        UsageError,
-        check,
-        convert,
-        export,
-        inspect,
-        list_plugins,
-        open_dataset,
-        preview,
-        push,
-        verify,
-    )
-
-__all__ = [
-    "Checked",
-    "Dataset",
-    "Error",
-    "Exported",
-    "Inspected",
-    "ListedPlugin",
-    "Previewed",
-    "Record",
-    "Summary",
-    "UsageError",
-    "check",
-    "convert",
-    "export",
-    "inspect",
-    "list_plugins",
-    "open_dataset",
-    "preview",
-    "push",
-    "verify",
-]
+    from mmconvert.api import *  # noqa: F403
 
 
 def __getattr__(name: str) -> Any:
     """Load the public names when they are first used: most commands need few of them."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module("mmconvert.api"), name)
+    # Python asks for names such as __path__ here, too; they load nothing.
+    if name == "__all__" or not name.startswith("__"):
+        api = import_module("mmconvert.api")
+        if name == "__all__" or name in api.__all__:
+            return getattr(api, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*__all__, "__version__"]
+    return [*__getattr__("__all__"), "__version__"]

@@ -52,11 +52,16 @@ FilePath = str | Path
 Several = str | Sequence[str]
 
 
-class ConvertKeywords(TypedDict, total=False):
-    """Keywords of `convert`: the fields of `ConvertOptions`, as a caller may write them."""
+class FileKeywords(TypedDict, total=False):
+    """Keywords of `check` and `inspect`: the fields of `FileOptions`, as a caller may write them."""
 
     format: str | None
     image_root: FilePath | Sequence[FilePath]
+
+
+class ConvertKeywords(FileKeywords, total=False):
+    """Keywords of `convert`: the fields of `ConvertOptions`."""
+
     split: str | None
     config_name: str
     subset: Several
@@ -98,19 +103,10 @@ class ExportKeywords(TypedDict, total=False):
     csv_safe: bool
 
 
-class FileKeywords(TypedDict, total=False):
-    """Keywords of `check` and `inspect`: the fields of `FileOptions`."""
-
-    format: str | None
-    image_root: FilePath | Sequence[FilePath]
-
-
-class PreviewKeywords(TypedDict, total=False):
+class PreviewKeywords(FileKeywords, total=False):
     """Keywords of `preview`: the fields of `PreviewOptions`."""
 
     rows: int
-    format: str | None
-    image_root: FilePath | Sequence[FilePath]
     transform: Several
     prompt: str | None
     prompt_suffix: str | None
@@ -131,11 +127,7 @@ class PushKeywords(TypedDict, total=False):
 
 @check_python_call(options=ConvertOptions)
 def convert(
-    inputs: FilePath | Sequence[FilePath],
-    output: FilePath,
-    *,
-    quiet: bool = True,
-    **options: Unpack[ConvertKeywords],
+    inputs: FilePath | Sequence[FilePath], output: FilePath, *, quiet: bool = True, **options: Unpack[ConvertKeywords]
 ) -> Summary:
     """Turn files of any known format into one dataset that appears whole or not at all.
 
@@ -160,8 +152,8 @@ def convert(
         Traceback (most recent call last):
         mmconvert.core.errors.UsageError: convert: no option 'fromat'. Did you mean format? ...
     """
-    how = build_options(ConvertOptions, options, "convert")
-    return convert_files(_list_names(inputs), str(output), how, quiet=quiet)
+    asked = build_options(ConvertOptions, options, "convert")
+    return convert_files(_list_names(inputs), str(output), asked, quiet=quiet)
 
 
 @check_python_call(options=FileOptions)
@@ -199,12 +191,7 @@ def inspect(path: FilePath, **options: Unpack[FileKeywords]) -> list[Inspected]:
 
 @check_python_call(options=ExportOptions)
 def export(
-    dataset: FilePath,
-    output: FilePath,
-    *,
-    to: str,
-    quiet: bool = True,
-    **options: Unpack[ExportKeywords],
+    dataset: FilePath, output: FilePath, *, to: str, quiet: bool = True, **options: Unpack[ExportKeywords]
 ) -> Exported:
     """Write a dataset back in another format; the file appears whole or not at all.
 
@@ -222,17 +209,13 @@ def export(
         UsageError: A name is unknown, or the format cannot honour an option.
         Error: The dataset cannot be read, or the file cannot be written.
     """
-    how = build_options(ExportOptions, {**options, "to": to}, "export")
-    return export_dataset(find_local(dataset), str(output), how, quiet=quiet)
+    asked = build_options(ExportOptions, {**options, "to": to}, "export")
+    return export_dataset(find_local(dataset), str(output), asked, quiet=quiet)
 
 
 @check_python_call(options=PreviewOptions)
 def preview(
-    inputs: FilePath | Sequence[FilePath],
-    output: FilePath,
-    *,
-    quiet: bool = True,
-    **options: Unpack[PreviewKeywords],
+    inputs: FilePath | Sequence[FilePath], output: FilePath, *, quiet: bool = True, **options: Unpack[PreviewKeywords]
 ) -> Previewed:
     """Show rows on one HTML page, as a model sees them, with their pictures and problems.
 
@@ -252,9 +235,8 @@ def preview(
     rows = options.get("rows", 1)
     if type(rows) is not int or rows < 1:
         raise UsageError(f"preview: rows is a whole number from 1 {show(rows)}.")
-    return preview_files(
-        _list_names(inputs), Path(output), build_options(PreviewOptions, options, "preview"), quiet=quiet
-    )
+    asked = build_options(PreviewOptions, options, "preview")
+    return preview_files(_list_names(inputs), Path(output), asked, quiet=quiet)
 
 
 @check_python_call(options=PushOptions)

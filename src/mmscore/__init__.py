@@ -4,65 +4,18 @@ from importlib import import_module
 from typing import TYPE_CHECKING, Any
 
 if TYPE_CHECKING:
-    from mmscore.api import (
-        Bundle,
-        Comparison,
-        Explanation,
-        JudgeRequest,
-        ListedPlugin,
-        Outcome,
-        Ranking,
-        Report,
-        Submission,
-        Summary,
-        Verification,
-        bundle,
-        compare,
-        explain,
-        judge,
-        list_plugins,
-        predict,
-        push,
-        rank,
-        run,
-        score,
-        submit,
-        verify,
-    )
-
-__all__ = [
-    "Bundle",
-    "Comparison",
-    "Explanation",
-    "JudgeRequest",
-    "ListedPlugin",
-    "Outcome",
-    "Ranking",
-    "Report",
-    "Submission",
-    "Summary",
-    "Verification",
-    "bundle",
-    "compare",
-    "explain",
-    "judge",
-    "list_plugins",
-    "predict",
-    "push",
-    "rank",
-    "run",
-    "score",
-    "submit",
-    "verify",
-]
+    from mmscore.api import *  # noqa: F403
 
 
 def __getattr__(name: str) -> Any:
     """Load the public names when they are first used: most commands need few of them."""
-    if name not in __all__:
-        raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
-    return getattr(import_module("mmscore.api"), name)
+    # Python asks for names such as __path__ here, too; they load nothing.
+    if name == "__all__" or not name.startswith("__"):
+        api = import_module("mmscore.api")
+        if name == "__all__" or name in api.__all__:
+            return getattr(api, name)
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def __dir__() -> list[str]:
-    return [*__all__]
+    return [*__getattr__("__all__")]

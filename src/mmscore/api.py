@@ -25,7 +25,7 @@ from mmscore.reporting.notebook import NotebookReport as Report
 from mmscore.reporting.push import HubOptions, PushedPredictions, push_results
 from mmscore.reporting.submit import Submission, SubmitOptions
 from mmscore.reporting.submit import submit as write_submission
-from mmscore.scoring.evaluate import ScoreKeywords, ScoreOptions, list_files, list_recipes, score_results
+from mmscore.scoring.evaluate import FileKeywords, ScoreKeywords, ScoreOptions, list_files, list_recipes, score_results
 from mmscore.scoring.judging.request import JudgeRequest
 from mmscore.workflow.outcome import Outcome
 from mmscore.workflow.rank import RankOptions, rank_files
@@ -171,28 +171,20 @@ class RunKeywords(TypedDict, total=False):
     html: bool
 
 
-class CompareKeywords(TypedDict, total=False):
+class CompareKeywords(FileKeywords, total=False):
     """Keywords of `compare`: the options of `mmscore compare` by their names."""
 
     recipe: str | None
-    recipe_options: str | Path | None
-    format: str | None
-    answers: str | Path | None
-    dataset: str | None
     by: str | Sequence[str]
     resamples: int
     seed: int
     output: str | Path | None
 
 
-class ExplainKeywords(TypedDict, total=False):
+class ExplainKeywords(FileKeywords, total=False):
     """Keywords of `explain`: the options of `mmscore explain` by their names."""
 
     recipe: str | Sequence[str]
-    recipe_options: str | Path | None
-    format: str | None
-    answers: str | Path | None
-    dataset: str | None
     score: str | None
     limit: int
     output: str | Path | None
@@ -213,14 +205,10 @@ class RankKeywords(TypedDict, total=False):
     markdown: str | Path | None
 
 
-class BundleKeywords(TypedDict, total=False):
+class BundleKeywords(FileKeywords, total=False):
     """Keywords of `bundle`: the options of `mmscore bundle` by their names."""
 
     recipe: str | Sequence[str]
-    recipe_options: str | Path | None
-    format: str | None
-    answers: str | Path | None
-    dataset: str | None
     by: str | Sequence[str]
     average: Literal["micro", "macro"]
 
@@ -259,9 +247,8 @@ def score(
     request = JudgeRequest(judge) if isinstance(judge, str) else judge
     asked = build_options(ReportOptions, {**options, "judge": request}, "score")
     kept: list[Scored] = []
-    found = score_to_files(
-        list_files(predictions), list_recipes(recipe), asked, then=lambda result: kept.append(result.scored)
-    )
+    files, recipes = list_files(predictions), list_recipes(recipe)
+    found = score_to_files(files, recipes, asked, then=lambda result: kept.append(result.scored))
     return Report(found.entries, tuple(kept))
 
 
@@ -436,9 +423,8 @@ def submit(predictions: str | Path, output: str | Path, *, to: str, **options: U
         UsageError: The file is missing, or the format or its columns are unknown.
         Error: The file is damaged, or the format cannot hold a value.
     """
-    return write_submission(
-        Path(predictions), Path(output), build_options(SubmitOptions, {**options, "to": to}, "submit")
-    )
+    asked = build_options(SubmitOptions, {**options, "to": to}, "submit")
+    return write_submission(Path(predictions), Path(output), asked)
 
 
 @check_python_call(options=BundleOptions)

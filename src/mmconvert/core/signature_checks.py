@@ -81,8 +81,8 @@ def _check_call(function: Callable[..., Any], options: type[msgspec.Struct] | No
 def _describe(call: Any, signature: inspect.Signature, known: Mapping[str, Any], options: type[msgspec.Struct]) -> None:
     """List the options in the signature of a function, and in its docstring in the place of `**options:`."""
     own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
-    names = [name for name in known if name not in signature.parameters]
     fields, texts = list_option_fields(options), read_option_docs(options)
+    names = [name for name in fields if name in known and name not in signature.parameters]
     defaults = {name: _default(fields[name]) for name in names}
     more = [
         inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults[name], annotation=known[name])

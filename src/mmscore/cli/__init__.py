@@ -57,11 +57,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "Put a score and all it depends on into one folder.",
         "mmscore bundle predictions.parquet -o bundle --recipe own_choice",
     ),
-    "verify": (
-        "mmscore.cli.verify:verify",
-        "Recompute a bundle and compare every number.",
-        "mmscore verify bundle",
-    ),
+    "verify": ("mmscore.cli.verify:verify", "Recompute a bundle and compare every number.", "mmscore verify bundle"),
     "list": (
         "mmscore.cli.list:list_plugins",
         "Show the recipes, metrics and other plug-ins.",

@@ -29,12 +29,7 @@ from mmscore.core.report import json_text
 @click.option("--quiet", is_flag=True, help="No summary.")
 @OPTIONS_FILE
 def bundle(
-    predictions: tuple[str, ...],
-    output: Path,
-    allow_rejects: bool,
-    as_json: bool,
-    quiet: bool,
-    options: BundleOptions,
+    predictions: tuple[str, ...], output: Path, allow_rejects: bool, as_json: bool, quiet: bool, options: BundleOptions
 ) -> int:
     """Put PREDICTIONS and all that their score depends on into one folder that anyone can recompute.
 

@@ -30,14 +30,7 @@ from mmscore.scoring.judging.request import JudgeOptions
 @click.option("--allow-rejects", is_flag=True, help="Exit 0 although rows could not be compared.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @OPTIONS_FILE
-def compare(
-    a: str,
-    b: str,
-    judge: JudgeOptions,
-    allow_rejects: bool,
-    as_json: bool,
-    options: CompareOptions,
-) -> int:
+def compare(a: str, b: str, judge: JudgeOptions, allow_rejects: bool, as_json: bool, options: CompareOptions) -> int:
     """Say how far predictions B lie above predictions A, and whether that is more than chance.
 
     Rows are found by their id. Scores of 0 and 1 get the exact test of McNemar, all scores a paired bootstrap

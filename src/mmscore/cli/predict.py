@@ -50,13 +50,7 @@ _AT_THE_TERMINAL = {
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 @OPTIONS_FILE
 def predict(
-    dataset: str,
-    output: str,
-    dry_run: bool,
-    quiet: bool,
-    as_json: bool,
-    options: PredictOptions,
-    hub: HubOptions,
+    dataset: str, output: str, dry_run: bool, quiet: bool, as_json: bool, options: PredictOptions, hub: HubOptions
 ) -> int:
     """Ask a model about every row of DATASET and write its replies to a predictions file.
 

@@ -22,12 +22,7 @@ from mmscore.workflow.rank import RankOptions, rank_files
 @click.option("--allow-rejects", is_flag=True, help="Exit 0 although datasets or rows are missing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @OPTIONS_FILE
-def rank_models(
-    predictions: tuple[str, ...],
-    allow_rejects: bool,
-    as_json: bool,
-    options: RankOptions,
-) -> int:
+def rank_models(predictions: tuple[str, ...], allow_rejects: bool, as_json: bool, options: RankOptions) -> int:
     """Give each model its average score and average rank, generation and likelihood apart.
 
     Each PATH holds the answers of one model to one dataset, or is a report (`mmscore -o`); NAME= says which

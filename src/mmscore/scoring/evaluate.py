@@ -59,13 +59,18 @@ class ScoreOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Called now and then with the rows done so far, and those of the file."""
 
 
-class ScoreKeywords(TypedDict, total=False):
-    """The fields of `ScoreOptions` that users name, as keywords."""
+class FileKeywords(TypedDict, total=False):
+    """What every verb that scores takes of files of predictions, as keywords."""
 
     recipe_options: str | Path | None
     format: str | None
     answers: str | Path | None
     dataset: str | None
+
+
+class ScoreKeywords(FileKeywords, total=False):
+    """The fields of `ScoreOptions` that users name, as keywords."""
+
     model: str | None
     by: str | Sequence[str]
     average: Literal["micro", "macro"]

@@ -12,12 +12,7 @@ from pathlib import Path
 
 from mmconvert.kits.mmtrusteval.datasets import NAMES
 from mmscore.compat.mmtrusteval.classes import BaseChat, BaseDataset, BaseMethod
-from mmscore.compat.mmtrusteval.evaluators import (
-    BaseEvaluator,
-    KitEvaluator,
-    SequentialEvaluator,
-    supported_metrics,
-)
+from mmscore.compat.mmtrusteval.evaluators import BaseEvaluator, KitEvaluator, SequentialEvaluator, supported_metrics
 from mmscore.compat.mmtrusteval.methods import KitMethod
 from mmscore.compat.mmtrusteval.registry import load_chatmodel, model_zoo, registry
 from mmscore.compat.mmtrusteval.runner import BaseTask

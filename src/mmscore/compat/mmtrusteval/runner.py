@@ -15,12 +15,7 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, UsageError, suggest_spelling
 from mmscore.api import predict
-from mmscore.compat.mmtrusteval.evaluators import (
-    KitEvaluator,
-    SequentialEvaluator,
-    registered_chat,
-    supported_metrics,
-)
+from mmscore.compat.mmtrusteval.evaluators import KitEvaluator, SequentialEvaluator, registered_chat, supported_metrics
 from mmscore.compat.mmtrusteval.registry import registry
 from mmscore.compat.mmtrusteval.samples_in import Stored, stored
 from mmscore.compat.mmtrusteval.task import Task, task_of

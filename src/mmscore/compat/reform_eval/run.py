@@ -267,10 +267,7 @@ def _predicted(
     with DatasetWriter(rows, overwrite=True) as writer:
         writer.write(records_of(data))
     # The kit's command line has texts of its own for them; here they are checked.
-    likelihood: dict[str, Any] = {
-        "method": arguments.method,
-        "likelihood_reduction": arguments.likelihood_reduction,
-    }
+    likelihood: dict[str, Any] = {"method": arguments.method, "likelihood_reduction": arguments.likelihood_reduction}
     try:
         return mmscore.predict(
             rows,
