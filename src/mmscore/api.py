@@ -5,33 +5,32 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
 
 from mmconvert.core.errors import Error, UsageError, show
-from mmconvert.core.option_fields import build_options
+from mmconvert.core.option_fields import build_options, read_mapping_file
 from mmconvert.core.signature_checks import check_python_call
 from mmconvert.plugins.listing import ListedPlugin
 from mmconvert.plugins.listing import list_plugins as find_plugins
-from mmscore.analysis.bundle import Bundle, BundleOptions, bundle_files
-from mmscore.analysis.bundle_verify import Verification
-from mmscore.analysis.bundle_verify import verify as verify_bundle
+from mmscore.analysis.bundle import Bundle, BundleOptions, Verification, bundle_files
+from mmscore.analysis.bundle import verify as verify_bundle
 from mmscore.analysis.compare import CompareOptions, Comparison, compare_files
 from mmscore.analysis.explain import ExplainOptions, Explanation, explain_file
 from mmscore.analysis.rank import Ranking
 from mmscore.core.recipe import Recipe
 from mmscore.core.table import Scored
 from mmscore.infer import session
-from mmscore.infer.adapter import build_plugin_name
+from mmscore.infer.adapter import split_backend
 from mmscore.infer.ledger import Summary
 from mmscore.infer.options import PredictOptions
 from mmscore.reporting.notebook import NotebookReport as Report
-from mmscore.reporting.push import HubOptions, PushedPredictions, push_results
+from mmscore.reporting.publish import HubOptions, PushedPredictions, push_results
 from mmscore.reporting.submit import Submission, SubmitOptions
 from mmscore.reporting.submit import submit as write_submission
 from mmscore.scoring.evaluate import FileKeywords, ScoreKeywords, ScoreOptions, list_files, list_recipes, score_results
 from mmscore.scoring.judging.request import JudgeRequest
-from mmscore.workflow.outcome import Outcome
 from mmscore.workflow.rank import RankOptions, rank_files
 from mmscore.workflow.run import Results, RunOptions, require_numbers, run_plan, write_pages
 from mmscore.workflow.score import ReportOptions, score_to_files
-from mmscore.workflow.task_file import build_plan, read_plan
+from mmscore.workflow.task_file import build_plan
+from mmscore.workflow.task_readers import Outcome
 
 __all__ = [
     "Bundle",
@@ -152,15 +151,14 @@ def predict(
         Traceback (most recent call last):
         mmconvert.core.errors.UsageError: missing: no such file or folder. See what is there: ls .
     """
-    given_object = None if backend is None or isinstance(backend, str) else backend
-    plugin = backend if isinstance(backend, str) or backend is None else build_plugin_name(backend)
-    if given_object is not None and model is None:
-        model = str(getattr(given_object, "name", None) or getattr(given_object, "__name__", None) or plugin)
+    plugin, given = split_backend(backend)
+    if model is None and given is not None:
+        model = str(getattr(given, "name", None) or getattr(given, "__name__", None) or plugin)
     elif model is None and plugin is not None and "@" in plugin:
         model = plugin.rpartition("@")[2]
-    given: dict[str, Any] = {**options, "resume": resume, "restart": restart, "share": share}
-    asked = build_options(PredictOptions, {"model": model, "backend": plugin, **given}, "predict")
-    return session.predict(dataset, output, asked, given_object, quiet=quiet)
+    own = {"model": model, "backend": plugin, "resume": resume, "restart": restart, "share": share}
+    asked = build_options(PredictOptions, {**options, **own}, "predict")
+    return session.predict(dataset, output, asked, given, quiet=quiet)
 
 
 class RunKeywords(TypedDict, total=False):
@@ -343,7 +341,7 @@ def run(task: str | Path | Mapping[str, Any], *, quiet: bool = True, **options: 
         )
     asked = build_options(RunOptions, options, "run")
     named = "task" if isinstance(task, Mapping) else str(task)
-    plan = build_plan(task, asked.work_dir) if isinstance(task, Mapping) else read_plan(named, asked.work_dir)
+    plan = build_plan(task if isinstance(task, Mapping) else read_mapping_file(named), asked.work_dir, named)
     kept: Results | None = {} if asked.html else None
     if asked.html:
         require_numbers(plan, named)

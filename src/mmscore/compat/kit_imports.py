@@ -4,10 +4,12 @@ A door that stands in for a package says in `MODULES` which modules there are an
 """
 
 import importlib
+import runpy
 import sys
 from collections.abc import Mapping, Sequence
 from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
+from pathlib import Path
 from types import ModuleType
 
 from mmconvert.core.errors import UsageError, suggest_spelling
@@ -37,7 +39,7 @@ class KitImports(MetaPathFinder, Loader):
     ) -> ModuleSpec | None:
         """Find a module that a door stands in for."""
         kit, _, module = fullname.partition(".")
-        if kit not in self.doors or module not in self._modules(kit) or self._gives_way(kit):
+        if kit not in self.doors or module not in self._modules(kit) or (not self.ahead and _installed(kit)):
             return None
         return ModuleSpec(fullname, self, is_package=True)
 
@@ -54,9 +56,6 @@ class KitImports(MetaPathFinder, Loader):
             )
 
         module.__dict__.update({name: getattr(door, name) for name in names}, __all__=list(names), __getattr__=missing)
-
-    def _gives_way(self, kit: str) -> bool:
-        return not self.ahead and _installed(kit)
 
     def _modules(self, kit: str) -> Mapping[str, Sequence[str]]:
         modules: Mapping[str, Sequence[str]] = importlib.import_module(self.doors[kit]).MODULES
@@ -80,3 +79,11 @@ def install(doors: Mapping[str, str] = DOORS, *, ahead: bool = False) -> None:
     if not any(isinstance(finder, KitImports) and finder.doors == doors for finder in sys.meta_path):
         # First in either case: Python would take a mere folder of the kit's name for the kit.
         sys.meta_path.insert(0, KitImports(doors, ahead=ahead))
+
+
+def run_script(file: str, arguments: Sequence[str]) -> int:
+    """Run a Python file as `python FILE ARGUMENTS` does; gives the exit code."""
+    sys.argv = [file, *arguments]
+    sys.path.insert(0, str(Path(file).resolve().parent))
+    runpy.run_path(file, run_name="__main__")
+    return 0

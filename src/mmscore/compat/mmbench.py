@@ -25,7 +25,6 @@ from mmconvert.core.errors import (
     suggest_spelling,
     take_first_line,
 )
-from mmconvert.core.record import Record
 from mmconvert.images.loader import Pictures
 from mmconvert.images.verify import FORMATS
 from mmconvert.kits.vlmevalkit.lmu_table import REFERENCE_LENGTH
@@ -101,8 +100,10 @@ class MMBenchDataset:
 
     def _sample(self, row: Mapping[str, Any]) -> dict[str, Any]:
         found = read_question(row)
+        with in_field("image"):
+            image = decode_base64_to_image(self._shared(str(row["image"])) if row["image"] is not None else "")
         return {
-            "img": self._picture(row),
+            "img": image,
             "question": found.question,
             "answer": found.answer,
             "options": build_options_text(found.options, self.sys_prompt),
@@ -121,11 +122,6 @@ class MMBenchDataset:
     @staticmethod
     def _is_missing(cell: Any) -> bool:
         return cell is None or cell != cell  # NaN alone differs from itself
-
-    def _picture(self, row: Mapping[str, Any]) -> "PIL.Image.Image":
-        cell = row["image"]
-        with in_field("image"):
-            return decode_base64_to_image(self._shared(str(cell)) if cell is not None else "")
 
     def _shared(self, cell: str) -> str:
         """Follow a cell that names another row to that row's picture."""
@@ -203,11 +199,8 @@ def save_results(
         raise UsageError(
             f"predictions: no question has the index {name!r}.{suggest_spelling(name, [r.id for r in rows])}"
         )
-    return write([_answered(row, responses) for row in rows], Target(Path(output), columns=columns), SUBMISSION)
-
-
-def _answered(row: Record, responses: Mapping[str, str]) -> Record:
-    response = responses.get(row.id)
-    if not isinstance(response, str):
-        raise UsageError(f"predictions: question {row.id} has no reply {show(response)}. Give a text.")
-    return replace(row, prediction=response)
+    for row in rows:
+        if not isinstance(responses.get(row.id), str):
+            raise UsageError(f"predictions: question {row.id} has no reply {show(responses.get(row.id))}. Give a text.")
+    answered = [replace(row, prediction=responses[row.id]) for row in rows]
+    return write(answered, Target(Path(output), columns=columns), SUBMISSION)

@@ -54,6 +54,18 @@ def adapt(named: str, given: object, options: ModelOptions) -> Backend:
     return made
 
 
+def split_backend(backend: object) -> tuple[str | None, object]:
+    """Tell the name of a backend, as `PredictOptions` has it, from an object of the user's.
+
+    Args:
+        backend: A name, an object, or None for the one that the other options choose.
+
+    Returns:
+        The name, of an object that of its source; and the object, None where a name says it all.
+    """
+    return (backend, None) if backend is None or isinstance(backend, str) else (build_plugin_name(backend), backend)
+
+
 def build_plugin_name(given: object) -> str:
     """Name an object of the user's so that an edit of its file shares no answers, see `file_identity`.
 

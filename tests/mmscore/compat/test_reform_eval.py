@@ -298,7 +298,7 @@ def test_a_list_that_stands_says_with_which_other_flags_it_was_made(tmp_path):
         ({"offline_hf": False}, "Give --hf"),
         ({"dataset_config": None}, "dataset_config is missing"),
         ({"formulation": "OCROpenEnded"}, "no formulation"),
-        ({"temperature": 0.5}, "has no temperature"),
+        ({"temperature": 0.5}, "has no --temperature"),
         ({"dataset_duplication": 3}, "must be a multiple"),
         ({"infer_method": "likelihood", "likelihood_reduction": "none"}, "none"),
         ({"infer_method": "guess"}, "inference_method is one of"),

@@ -2,10 +2,7 @@
 
 import ast
 import json
-import runpy
-import sys
 from collections.abc import Mapping
-from pathlib import Path
 from typing import Any
 
 import click
@@ -93,10 +90,7 @@ def evaluate(more: tuple[str, ...], **given: Any) -> int:
 def script(file: str, arguments: tuple[str, ...]) -> int:
     """Run a Python FILE; what it imports of evalscope and vlmeval is answered here where they are not installed."""
     kit_imports.install()
-    sys.argv = [file, *arguments]
-    sys.path.insert(0, str(Path(file).resolve().parent))
-    runpy.run_path(file, run_name="__main__")
-    return 0
+    return kit_imports.run_script(file, arguments)
 
 
 def task_keys(more: tuple[str, ...], given: Mapping[str, Any]) -> dict[str, Any]:

@@ -19,6 +19,7 @@ from mmscore.compat.evalscope.config import (
     TRUTH,
     WHOLE,
     EvalType,
+    JudgeStrategy,
     Kinds,
     check_keys,
     key_variable,
@@ -26,7 +27,6 @@ from mmscore.compat.evalscope.config import (
     safe_name,
     texts_in,
 )
-from mmscore.compat.evalscope.judge_keys import judge_options
 
 MOCKED = "Default output from mockllm/model"
 """What the kit's stand-in for a model says."""
@@ -41,11 +41,9 @@ _DATASET_ARGS: Kinds = {
 }
 _DATASET_ONLY: Mapping[str, Any] = {
     "few_shot_num": (0,),
-    "shuffle": (False,),
-    "shuffle_choices": (False,),
     "aggregation": ("mean",),
-    "filters": (None, {}),
-    "extra_params": (None, {}),
+    **dict.fromkeys(("shuffle", "shuffle_choices"), (False,)),
+    **dict.fromkeys(("filters", "extra_params"), (None, {})),
 }
 _DATASET_WITHOUT_EFFECT = ("few_shot_random", "train_split", "review_timeout", "force_redownload", "name")
 _PRECISION = "torch."
@@ -59,6 +57,24 @@ _GENERATION: Kinds = {
     "extra_body": (dict,),
 }
 _GENERATION_WITHOUT_EFFECT = ("stream", "batch_size")
+JUDGE_KEY = "MODELSCOPE_SDK_TOKEN"
+"""Variable from which the kit, too, takes a key that the task does not have."""
+_SCORE_TYPES = {"pattern": "evalscope", "numeric": "evalscope_numeric"}
+_MODEL: Kinds = {**dict.fromkeys(("model_id", "api_url", "api_key"), TEXT), "generation_config": ()}
+_CONTRACT: Kinds = {**dict.fromkeys(("score_type", "score_pattern"), TEXT), "score_mapping": ()}
+_WORDING: Mapping[str, Any] = {"system_prompt": (None,), "prompt_template": (None,)}
+_JUDGE: Kinds = {
+    **dict.fromkeys(("strategy", "aggregation"), TEXT),
+    **dict.fromkeys(("repeats", "min_valid_judges"), WHOLE),
+    **dict.fromkeys(("models", "contract"), ()),
+}
+_JUDGE_GENERATION: Kinds = {
+    **dict.fromkeys(BODY, ()),
+    "max_tokens": WHOLE,
+    "temperature": NUMBER,
+    "stop_seqs": (list, tuple),
+    "extra_body": (dict,),
+}
 
 
 class Benchmark(msgspec.Struct, frozen=True):
@@ -154,7 +170,9 @@ def _dataset(config: Any, subset: Subset, version: str, release: Release) -> dic
     file = _file(Path(place), subset, benchmark, release)
     conversion = dict(benchmark.conversion)
     if template := given.get("prompt_template"):
-        conversion["prompt"] = _worded(conversion, template, where)
+        if "prompt" not in conversion:
+            raise UsageError(f"{where}.prompt_template: has no effect in EvalScope, messages go out as they are.")
+        conversion["prompt"] += f":template={json.dumps(template, ensure_ascii=False)}"
     if text := given.get("system_prompt"):
         conversion["transform"] = [f"system_prompt:text={json.dumps(text, ensure_ascii=False)}"]
     more = texts_in(given.get("image_root") or [], f"{where}.image_root")
@@ -170,12 +188,6 @@ def _dataset(config: Any, subset: Subset, version: str, release: Release) -> dic
         **conversion,
         **_limit(config.limit, Path(place), subset, benchmark, release),
     }
-
-
-def _worded(conversion: Mapping[str, Any], template: str, where: str) -> str:
-    if "prompt" not in conversion:
-        raise UsageError(f"{where}.prompt_template: has no effect in EvalScope, messages go out as they are.")
-    return f"{conversion['prompt']}:template={json.dumps(template, ensure_ascii=False)}"
 
 
 def _file(place: Path, subset: Subset, benchmark: Benchmark, release: Release) -> Path:
@@ -278,3 +290,84 @@ def _plain(options: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, An
     named = {ours: given.get(theirs) for theirs, ours in _OPTION_OF.items()}
     stop = {"stop": list(given["stop_seqs"])} if given.get("stop_seqs") else {}
     return {name: value for name, value in {**named, **options}.items() if value is not None} | stop
+
+
+def judge_options(config: Any, version: str, keys: dict[str, str]) -> dict[str, Any]:
+    """Write the options; by itself (`auto`) neither benchmark of custom data asks a judge.
+
+    Args:
+        config: The keys of a `TaskConfig`.
+        version: Version of the judge.
+        keys: Collects what environment variables have to hold.
+
+    Raises:
+        UsageError: A value has no counterpart, or it is not said whom to ask.
+    """
+    if config.judge is not None and config.judge_model_args:
+        raise UsageError("judge and judge_model_args say the same in two ways. Leave one out.")
+    given = _several(config.judge) if config.judge is not None else _one(config)
+    strategy = given["strategy"] or JudgeStrategy.AUTO
+    if strategy in (JudgeStrategy.AUTO, JudgeStrategy.RULE):
+        return {}
+    if strategy not in (JudgeStrategy.LLM, JudgeStrategy.LLM_RECALL):
+        raise UsageError(f"judge_strategy: expected auto, rule, llm or llm_recall {show(strategy)}.")
+    models, contract = given["models"], given["contract"]
+    if not models:
+        raise UsageError(f"judge_strategy {strategy!r}: whom to ask? Give {given['where']}.")
+    kind = contract.get("score_type") or "pattern"
+    if kind not in _SCORE_TYPES:
+        raise UsageError(f"judge score_type: expected {' or '.join(_SCORE_TYPES)} {show(kind)}.")
+    where = f"{given['where']}.generation_config"
+    generation = mapping_in(models[0].get("generation_config"), where)
+    check_keys(generation, _JUDGE_GENERATION, ("stream",), {}, where)
+    generation.pop("stream", None)
+    if stop := generation.pop("stop_seqs", None):
+        generation["stop"] = stop
+    generation |= generation.pop("extra_body", None) or {}
+    options = {
+        "judge": [f"{_SCORE_TYPES[kind]}@{version}"],
+        "judge-model": [model["model_id"] for model in models if model.get("model_id")] or None,
+        "judge-base-url": models[0].get("api_url"),
+        "api-key-env": key_variable(models[0].get("api_key"), JUDGE_KEY, keys),
+        "judge-strategy": strategy,
+        "judge-concurrency": config.judge_worker_num or config.eval_batch_size,
+        "judge-generation": json.dumps(generation) if generation else None,
+        "judge-score-mapping": json.dumps(contract["score_mapping"]) if contract.get("score_mapping") else None,
+        "judge-score-pattern": contract.get("score_pattern"),
+        **given["panel"],
+    }
+    return {name: value for name, value in options.items() if value is not None}
+
+
+def _one(config: Any) -> dict[str, Any]:
+    """Read the keys until 1.10: one model, whose arguments say how it judges, too."""
+    where = "judge_model_args"
+    given = mapping_in(config.judge_model_args, where)
+    check_keys(given, {**_MODEL, **_CONTRACT}, (), _WORDING, where)
+    models = [given] if given else []
+    return {"strategy": config.judge_strategy, "models": models, "contract": given, "panel": {}, "where": where}
+
+
+def _several(judge: Any) -> dict[str, Any]:
+    """Read the key since 1.11: several models of one service."""
+    given = mapping_in(judge, "judge")
+    check_keys(given, _JUDGE, (), {"position_swap": ("auto", "off", None)}, "judge")
+    listed = given.get("models") or []
+    if not isinstance(listed, list):
+        listed = [listed]
+    models = [mapping_in(model, "judge.models") for model in listed]
+    only: Mapping[str, Any] = {"eval_type": ("openai_api", None), "model_args": ({}, None)}
+    for model in models:
+        check_keys(model, _MODEL, ("judge_id",), only, "judge.models")
+    names = ("model_id", "judge_id")
+    services = [{key: value for key, value in model.items() if key not in names} for model in models]
+    if any(service != services[0] for service in services):
+        raise UsageError(
+            "judge.models: differ in more than model_id. Give all of them one service and generation_config."
+        )
+    contract = mapping_in(given.get("contract"), "judge.contract")
+    check_keys(contract, _CONTRACT, (), _WORDING, "judge.contract")
+    named = {"judge-repeats": "repeats", "judge-aggregation": "aggregation", "judge-min-valid": "min_valid_judges"}
+    panel = {option: given.get(key) for option, key in named.items()}
+    found = {"models": models, "contract": contract, "panel": panel}
+    return {"strategy": given.get("strategy"), **found, "where": "judge.models"}

@@ -4,28 +4,40 @@ import contextlib
 import itertools
 import os
 import time
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import click
 
 from mmconvert.core.errors import Error
+from mmconvert.core.option_fields import build_options
 from mmconvert.core.text.printable import escape_control
+from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root
 from mmscore.api import run
 from mmscore.compat.evalscope.config import TaskConfig, parse_task_config, texts_in
 from mmscore.compat.evalscope.mapping import is_vlmevalkit, mapped
-from mmscore.compat.evalscope.outputs import refuse_the_kits_own, write_outputs
-from mmscore.compat.evalscope.results import acc_result, result_of, shown, upright_text
-from mmscore.compat.evalscope.users_benchmarks import is_users, run_users
-from mmscore.compat.evalscope.vlmevalkit_backend import eval_config_of, models_of, work_dir_of
-from mmscore.workflow.outcome import Outcome
+from mmscore.compat.evalscope.results import (
+    acc_result,
+    refuse_the_kits_own,
+    result_of,
+    shown,
+    upright_text,
+    write_outputs,
+)
+from mmscore.compat.evalscope.vlmevalkit_backend import Model, eval_config_of, models_of, work_dir_of
+from mmscore.compat.vlmevalkit.datasets import find_dataset_class
+from mmscore.compat.vlmevalkit.running import benchmark_of, run_benchmark
+from mmscore.infer.options import PredictOptions
+from mmscore.workflow.task_readers import Outcome
 
 _STAMP = "%Y%m%d_%H%M%S"
 _USE_CACHE = (
     "use_cache with the folder of the run asks only what is missing, ignore_errors takes the numbers of the others."
 )
 _REUSE = "There are only replies and numbers of the others; reuse: true asks what is missing."
+_DOOR = "mmscore.compat.vlmevalkit"
+_METHODS = ("load_data", "build_prompt", "evaluate")
 
 
 def run_task(task_cfg: TaskConfig | Mapping[str, Any] | str | Path | list[Any]) -> dict[str, Any] | list[Any]:
@@ -51,7 +63,9 @@ def run_task(task_cfg: TaskConfig | Mapping[str, Any] | str | Path | list[Any]) 
     if is_vlmevalkit(config):
         return _run_vlmevalkit(config)
     task, keys = mapped(config)
-    folder = _folder(config, Path(task["work-dir"]))
+    folder = Path(task["work-dir"])
+    if not (config.use_cache or config.no_timestamp):
+        folder /= time.strftime(_STAMP)
     refuse_the_kits_own(folder, task)
     outcomes = _run(task, keys, folder)
     table, result = shown(config, outcomes), result_of(config, outcomes)
@@ -62,10 +76,6 @@ def run_task(task_cfg: TaskConfig | Mapping[str, Any] | str | Path | list[Any]) 
     if lacking and not (config.ignore_errors and result):
         raise _refusal(lacking[0])
     return result
-
-
-def _folder(config: TaskConfig, place: Path) -> Path:
-    return place if config.use_cache or config.no_timestamp else place / time.strftime(_STAMP)
 
 
 def _run(task: Mapping[str, Any], keys: Mapping[str, str], folder: Path, *, restart: bool = False) -> list[Outcome]:
@@ -132,3 +142,49 @@ def _environment(keys: Mapping[str, str]) -> Iterator[None]:
                 del os.environ[name]
             else:
                 os.environ[name] = value
+
+
+def is_users(name: str) -> bool:
+    """Tell whether a benchmark is read, worded or evaluated by code of the user's: a class, or methods put into one.
+
+    Args:
+        name: The benchmark; its table need not be there.
+    """
+    if not (find_lmudata_root() / f"{name}.tsv").is_file():
+        return False
+    named = find_dataset_class(name)
+    return any(not getattr(named, method).__module__.startswith(_DOOR) for method in _METHODS)
+
+
+def run_users(
+    name: str, model: Model, keys: Mapping[str, Any], work_dir: str
+) -> tuple[Sequence[Mapping[str, Any]], str]:
+    """Ask a model about a benchmark and evaluate what it says, as the task's mode wants.
+
+    Args:
+        name: The benchmark.
+        model: Whom to ask.
+        keys: The backend's keys.
+        work_dir: Folder of the results.
+
+    Returns:
+        What `evaluate` gave, a row a mapping; and why rows are not in it, empty where all are.
+
+    Raises:
+        UsageError: An option is refused, or there is nothing to evaluate.
+        Error: A file cannot be read or written.
+    """
+    given = {"model": keys.get("judge"), "nproc": keys.get("nproc")}
+    done = run_benchmark(
+        benchmark_of(name, allow_remote=False),
+        build_options(PredictOptions, {**model.options, "limit": keys.get("limit") or None}, "predict"),
+        work_dir=work_dir,
+        mode=keys.get("mode", "all"),
+        reuse=keys.get("reuse", False),
+        judge_kwargs={argument: value for argument, value in given.items() if value is not None},
+        quiet=True,
+    )
+    lacking = [f"{name}: row refused: {reason}" for reason in done.refused[:1]]
+    if done.summary is not None and done.summary.failed:
+        lacking.append(f"{name}: {done.summary.failed} rows have no reply.")
+    return done.result, " ".join(lacking)

@@ -175,7 +175,12 @@ def _model(entry: Any, number: int, keys: Mapping[str, Any], secrets: dict[str, 
         "system": entry.get("system_prompt"),
     }
     if entry.get("name") != API_MODEL:
-        options |= _local(entry, where)
+        if not (path := entry.get("model_path")):
+            raise UsageError(
+                f"{where}: {show(entry.get('name'))} is a name of the kit's. Give name: {API_MODEL} and api_base:, or "
+                "model_path: with a folder or Hub id."
+            )
+        options |= {"model": path, "name": entry.get("name") or os.path.basename(path), "backend": "transformers"}
     else:
         if not entry.get("type") or not entry.get("api_base"):
             raise UsageError(f"{where}: {API_MODEL} needs type: (the model's name there) and api_base:.")
@@ -189,16 +194,6 @@ def _model(entry: Any, number: int, keys: Mapping[str, Any], secrets: dict[str, 
             "timeout": entry.get("timeout"),
         }
     return {name: value for name, value in options.items() if value is not None}
-
-
-def _local(entry: Mapping[str, Any], where: str) -> dict[str, Any]:
-    path = entry.get("model_path")
-    if not path:
-        raise UsageError(
-            f"{where}: {show(entry.get('name'))} is a name of the kit's. Give name: {API_MODEL} and api_base:, or "
-            "model_path: with a folder or Hub id."
-        )
-    return {"model": path, "name": entry.get("name") or os.path.basename(path), "backend": "transformers"}
 
 
 def _judge(keys: Mapping[str, Any], secrets: dict[str, str]) -> dict[str, Any]:

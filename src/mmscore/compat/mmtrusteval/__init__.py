@@ -11,12 +11,19 @@ from collections.abc import Sequence
 from pathlib import Path
 
 from mmconvert.kits.mmtrusteval.datasets import NAMES
-from mmscore.compat.mmtrusteval.classes import BaseChat, BaseDataset, BaseMethod
+from mmscore.compat.mmtrusteval.classes import (
+    BaseChat,
+    BaseDataset,
+    BaseMethod,
+    ImageTxtSample,
+    Response,
+    TxtSample,
+    collate_fn,
+)
 from mmscore.compat.mmtrusteval.evaluators import BaseEvaluator, KitEvaluator, SequentialEvaluator, supported_metrics
 from mmscore.compat.mmtrusteval.methods import KitMethod
 from mmscore.compat.mmtrusteval.registry import load_chatmodel, model_zoo, registry
 from mmscore.compat.mmtrusteval.runner import BaseTask
-from mmscore.compat.mmtrusteval.samples import ImageTxtSample, Response, TxtSample, collate_fn
 
 _supported_metrics = supported_metrics
 _OutputType = TxtSample | ImageTxtSample

@@ -2,7 +2,6 @@
 
 import contextlib
 import json
-import runpy
 import sys
 from pathlib import Path
 from typing import Any
@@ -14,7 +13,7 @@ from mmconvert.console.app import EXIT_PARTIAL, LazyGroup
 from mmconvert.console.app import run as run_program
 from mmconvert.core.errors import UsageError, suggest_spelling
 from mmconvert.core.text.printable import escape_control
-from mmscore.compat.kit_imports import install
+from mmscore.compat.kit_imports import install, run_script
 from mmscore.compat.mmtrusteval import listing
 from mmscore.compat.mmtrusteval.registry import registry
 from mmscore.compat.mmtrusteval.runner import JUDGE, Surroundings, run_task
@@ -119,11 +118,8 @@ def list_ids(kind: str | None, imports: tuple[str, ...], as_json: bool) -> int:
 def script(file: str, arguments: tuple[str, ...], imports: tuple[str, ...]) -> int:
     """Run a Python FILE; what it imports of mmte is answered here where the kit is not installed."""
     install()
-    sys.argv = [file, *arguments]
-    sys.path.insert(0, str(Path(file).resolve().parent))
     with registry.importing(imports):
-        runpy.run_path(file, run_name="__main__")
-    return 0
+        return run_script(file, arguments)
 
 
 COMMANDS = {

@@ -14,7 +14,8 @@ from mmscore.kits.mmtrusteval.chains import METRICS_CFG, read_chain
 from mmscore.kits.mmtrusteval.evaluators import EVALUATORS, Ask, EvaluatorContext, Settings, refuse_chat_model
 from mmscore.kits.mmtrusteval.measures import COLUMN, MEASURES, compute_measure
 
-Columns = tuple[Sequence[Any], Sequence[Any] | None, Sequence[Any] | None]
+Column = Sequence[Any] | None
+Columns = tuple[Sequence[Any], Column, Column]
 """Predictions, references, extras."""
 
 supported_metrics: dict[str, Callable[..., Any]] = {
@@ -50,23 +51,11 @@ class BaseEvaluator:
             check_id(metric, tuple(supported_metrics), "metric")
         self.metrics_cfg = metrics_cfg
 
-    def process(
-        self,
-        preds: Sequence[Any],
-        labels: Sequence[Any] | None = None,
-        extras: Sequence[Any] | None = None,
-        **kwargs: Any,
-    ) -> Columns:
+    def process(self, preds: Sequence[Any], labels: Column = None, extras: Column = None, **kwargs: Any) -> Columns:
         """Process all samples; as it stands here, leave them as they are."""
         return preds, labels, extras
 
-    def eval(
-        self,
-        preds: Sequence[Any],
-        labels: Sequence[Any] | None = None,
-        extras: Sequence[Any] | None = None,
-        **kwargs: Any,
-    ) -> dict[str, Any]:
+    def eval(self, preds: Sequence[Any], labels: Column = None, extras: Column = None, **kwargs: Any) -> dict[str, Any]:
         """Process all samples and compute the metrics of the configuration, in its order."""
         preds, labels, _ = self.process(preds, labels, extras)
         return {name: supported_metrics[name](labels, preds, **own) for name, own in self.metrics_cfg.items()}
@@ -104,13 +93,7 @@ class KitEvaluator(BaseEvaluator):
         config = {evaluator_id: {**kwargs, METRICS_CFG: {}}}
         self._link = read_chain(config, setting or EvaluatorContext(ask=registered_chat())).links[0]
 
-    def process(
-        self,
-        preds: Sequence[Any],
-        labels: Sequence[Any] | None = None,
-        extras: Sequence[Any] | None = None,
-        **kwargs: Any,
-    ) -> Columns:
+    def process(self, preds: Sequence[Any], labels: Column = None, extras: Column = None, **kwargs: Any) -> Columns:
         """Process every sample, in order; references and extras stay as they are.
 
         Raises:
@@ -165,13 +148,7 @@ class SequentialEvaluator:
         """
         return list(accumulate(input_list, lambda before, name: f"{before}->{name}"))
 
-    def eval(
-        self,
-        preds: Sequence[Any],
-        labels: Sequence[Any] | None = None,
-        extras: Sequence[Any] | None = None,
-        **kwargs: Any,
-    ) -> dict[str, Any]:
+    def eval(self, preds: Sequence[Any], labels: Column = None, extras: Column = None, **kwargs: Any) -> dict[str, Any]:
         """Run the chain over all samples.
 
         Returns:

@@ -14,9 +14,8 @@ from mmconvert.core.record import Part, Record, Source, Turn
 from mmconvert.kits.mmtrusteval.methods import hash_text
 from mmconvert.plugins.registry import load
 from mmconvert.plugins.transform import Setting, Step, Transform
-from mmscore.compat.mmtrusteval.classes import BaseMethod
+from mmscore.compat.mmtrusteval.classes import BaseMethod, ImageTxtSample
 from mmscore.compat.mmtrusteval.registry import registry
-from mmscore.compat.mmtrusteval.samples import ImageTxtSample
 
 
 class Drawing(msgspec.Struct, frozen=True):

@@ -5,6 +5,7 @@ import importlib
 import inspect
 import sys
 from collections.abc import Callable, Iterator, Sequence
+from functools import partialmethod
 from typing import Any, TypeVar
 
 from mmconvert.core.errors import UsageError, show, suggest_spelling
@@ -21,6 +22,20 @@ IDS = {
 """Kind of class -> the attribute that lists the ids it serves."""
 
 _Class = TypeVar("_Class", bound=type)
+
+
+def _find_class(registry: "Registry", kind: str, name: str) -> Any:
+    found = registry.found(kind, name)
+    if found is None:
+        known = registry.listed(kind)
+        listed = f"Known: {', '.join(known)}." if known else "None is registered."
+        raise UsageError(f"no {kind} {name!r}.{suggest_spelling(str(name), known)} {listed} Name its file: --import.")
+    return found
+
+
+def _build_decorator(registry: "Registry", kind: str) -> Callable[[_Class], _Class]:
+    """Give the decorator that registers classes of a kind."""
+    return lambda registered: registry.register(kind, registered)
 
 
 class Registry:
@@ -54,78 +69,22 @@ class Registry:
         """List the ids of a kind, sorted."""
         return sorted({**self._built_in[kind], **self._classes[kind]})
 
-    def _get(self, kind: str, name: str) -> type:
-        found = self.found(kind, name)
-        if found is None:
-            known = self.listed(kind)
-            listed = f"Known: {', '.join(known)}." if known else "None is registered."
-            raise UsageError(
-                f"no {kind} {name!r}.{suggest_spelling(str(name), known)} {listed} Name its file: --import."
-            )
-        return found
-
-    def _decorator(self, kind: str) -> Callable[[_Class], _Class]:
-        return lambda registered: self.register(kind, registered)
-
-    def register_chatmodel(self) -> Callable[[_Class], _Class]:
-        """Give the decorator of chat models."""
-        return self._decorator("chatmodel")
-
-    def register_dataset(self) -> Callable[[_Class], _Class]:
-        """Give the decorator of datasets."""
-        return self._decorator("dataset")
-
-    def register_method(self) -> Callable[[_Class], _Class]:
-        """Give the decorator of methods."""
-        return self._decorator("method")
-
-    def register_evaluator(self) -> Callable[[_Class], _Class]:
-        """Give the decorator of evaluators."""
-        return self._decorator("evaluator")
-
-    def register_task(self) -> Callable[[_Class], _Class]:
-        """Give the decorator of tasks."""
-        return self._decorator("task")
-
-    def get_chatmodel_class(self, name: str) -> Any:
-        """Find a class by id; raises UsageError where the kit gives None."""
-        return self._get("chatmodel", name)
-
-    def get_dataset_class(self, name: str) -> Any:
-        """Find a class by id; see `get_chatmodel_class`."""
-        return self._get("dataset", name)
-
-    def get_method_class(self, name: str) -> Any:
-        """Find a class by id; see `get_chatmodel_class`."""
-        return self._get("method", name)
-
-    def get_evaluator_class(self, name: str) -> Any:
-        """Find a class by id; see `get_chatmodel_class`."""
-        return self._get("evaluator", name)
-
-    def get_task_class(self, name: str) -> Any:
-        """Find a class by id; see `get_chatmodel_class`."""
-        return self._get("task", name)
-
-    def list_chatmodels(self) -> list[str]:
-        """List ids."""
-        return self.listed("chatmodel")
-
-    def list_datasets(self) -> list[str]:
-        """List ids."""
-        return self.listed("dataset")
-
-    def list_methods(self) -> list[str]:
-        """List ids."""
-        return self.listed("method")
-
-    def list_evaluators(self) -> list[str]:
-        """List ids."""
-        return self.listed("evaluator")
-
-    def list_tasks(self) -> list[str]:
-        """List ids."""
-        return self.listed("task")
+    # The kit's own names; `get_..._class` raises UsageError where the kit gives None.
+    register_chatmodel = partialmethod(_build_decorator, "chatmodel")
+    register_dataset = partialmethod(_build_decorator, "dataset")
+    register_method = partialmethod(_build_decorator, "method")
+    register_evaluator = partialmethod(_build_decorator, "evaluator")
+    register_task = partialmethod(_build_decorator, "task")
+    get_chatmodel_class = partialmethod(_find_class, "chatmodel")
+    get_dataset_class = partialmethod(_find_class, "dataset")
+    get_method_class = partialmethod(_find_class, "method")
+    get_evaluator_class = partialmethod(_find_class, "evaluator")
+    get_task_class = partialmethod(_find_class, "task")
+    list_chatmodels = partialmethod(listed, "chatmodel")
+    list_datasets = partialmethod(listed, "dataset")
+    list_methods = partialmethod(listed, "method")
+    list_evaluators = partialmethod(listed, "evaluator")
+    list_tasks = partialmethod(listed, "task")
 
     @contextlib.contextmanager
     def importing(self, files: Sequence[str]) -> Iterator[None]:

@@ -5,6 +5,7 @@ Everything that is made lies beside the log, in a folder `<log>.run`: `samples.j
 """
 
 import json
+import os
 from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -13,21 +14,29 @@ import msgspec
 import pyarrow.parquet as pq
 from msgspec.structs import replace
 
-from mmconvert.core.errors import Error, UsageError, suggest_spelling
-from mmscore.api import predict
+from mmconvert.core.errors import Error, RowError, UsageError, show, suggest_spelling
+from mmconvert.core.option_fields import build_options
+from mmconvert.core.record import Record
+from mmconvert.core.text.turns import find_last_user_turn, join_texts, list_last_turn_images
+from mmconvert.dataset.dataset import DatasetWriter
+from mmconvert.kits.mmtrusteval.datasets import NAMES
+from mmconvert.pipeline.convert import Records, read
+from mmscore.compat.mmtrusteval.classes import BaseDataset, ImageTxtSample, Sample, TxtSample, collate_fn, made_of
 from mmscore.compat.mmtrusteval.evaluators import KitEvaluator, SequentialEvaluator, registered_chat, supported_metrics
 from mmscore.compat.mmtrusteval.registry import registry
-from mmscore.compat.mmtrusteval.samples_in import Stored, stored
 from mmscore.compat.mmtrusteval.task import Task, task_of
 from mmscore.core.report import Report, publish
 from mmscore.core.table import SCORED
-from mmscore.infer.adapters.mmtrusteval import ChatBackend, open_model
+from mmscore.infer.adapter import build_plugin_name
+from mmscore.infer.adapters.mmtrusteval import ChatBackend, open_model, write_image
+from mmscore.infer.options import PredictOptions
+from mmscore.infer.session import predict
 from mmscore.kits.mmtrusteval.chains import METRICS_CFG
 from mmscore.kits.mmtrusteval.connections import add_classifiers
 from mmscore.kits.mmtrusteval.evaluators import ALONE, EvaluatorContext
 from mmscore.kits.mmtrusteval.measures import MEASURES
-from mmscore.kits.mmtrusteval.rows import build_chains
-from mmscore.kits.mmtrusteval.scored_log import format_scored_log
+from mmscore.kits.mmtrusteval.rows import FORMAT, build_chains
+from mmscore.kits.mmtrusteval.scored_log import EXTRA, IMAGE_PATH, format_scored_log
 from mmscore.kits.mmtrusteval.task_log import TOTAL, build_log, format_log
 from mmscore.llm.response_cache import OK
 from mmscore.scoring.evaluate import ScoreOptions, score_each
@@ -35,7 +44,6 @@ from mmscore.scoring.judging.request import JudgeRequest
 
 RULES, JUDGED, JUDGE = "mmtrust_task", "mmtrust_judged", "mmtrust"
 """Recipes of the kit's tasks without and with a judge, and the judge."""
-
 PREDICTIONS, REPORT = "predictions.parquet", "report.json"
 _OPTIONS = {
     **{name: name for name in ("max_new_tokens", "do_sample", "temperature", "top_p", "top_k", "num_beams")},
@@ -44,8 +52,153 @@ _OPTIONS = {
 }
 _ELSEWHERE = frozenset(("model", "backend", "base_url"))
 """Options that name another model than the registered class."""
-
 _SAMPLING = ("temperature", "top_p", "top_k")
+
+
+class Stored(msgspec.Struct, frozen=True):
+    """Samples as a dataset of ours.
+
+    Attributes:
+        folder: The dataset; the id of a row is the number of its sample.
+        samples: What the model and the evaluators are given, as `collate_fn` has it.
+        rejected: Samples that could not be stored, each with its reason.
+    """
+
+    folder: Path
+    samples: Sequence[Mapping[str, Any]]
+    rejected: Sequence[str]
+
+
+class FileDataset(BaseDataset):
+    """The samples of a file that `mmconvert` reads, for a dataset without a class.
+
+    Attributes:
+        rejected: Rows that are no samples, each with its reason.
+    """
+
+    def __init__(self, dataset_id: str, method_hook: Any, records: Records, folder: Path) -> None:
+        """Read a file; pictures become files of the folder."""
+        self.dataset_ids = (dataset_id,)
+        super().__init__(dataset_id, method_hook)
+        self.rejected: list[str] = []
+        folder.mkdir(parents=True, exist_ok=True)
+        for record in records:
+            try:
+                self.dataset.append(sample_of(record, folder))
+            except Error as error:
+                self.rejected.append(str(error))
+        self.rejected += map(str, records.rejects)
+
+
+def sample_of(record: Record, folder: Path) -> Sample:
+    """Give the last user turn of a record as a sample.
+
+    Args:
+        record: The record.
+        folder: Where its picture becomes a file.
+
+    Raises:
+        Error: The turn shows several pictures, or there is none.
+    """
+    at, images = find_last_user_turn(record), list_last_turn_images(record)
+    if at is None or len(images) > 1:
+        raise Error(f"row {record.id}: a sample is one user turn with at most one picture (got {len(images)}).")
+    text, target = join_texts(record.messages[at]), None if record.label is None else json.loads(record.label)
+    extra = record.extra.get(EXTRA)
+    if not images:
+        return TxtSample(text, target, extra)
+    return ImageTxtSample(write_image(images[0], folder), text, target, extra)
+
+
+def stored(task: Task, place: Path, source: str | None = None, image_roots: Sequence[Path] = ()) -> Stored:
+    """Take all samples of a task, and store them.
+
+    Args:
+        task: The task.
+        place: Folder for `samples.json` and `dataset`.
+        source: File with the samples, for a dataset without a class.
+        image_roots: Folders of its pictures; () for its own.
+
+    Raises:
+        UsageError: The dataset or the method is unknown, or a setting of it.
+        Error: A sample cannot be made, or none can be stored.
+    """
+    dataset = _dataset(task, place, source, image_roots)
+    rejected: list[str] = [*getattr(dataset, "rejected", ())]
+    samples: list[Mapping[str, Any]] = []
+    for number in range(len(dataset)):
+        try:
+            samples += collate_fn([dataset[number]])
+        except RowError as error:
+            rejected.append(f"{task.dataset_id}[{number}]: {error}")
+        except UsageError as error:
+            raise UsageError(f"{task.dataset_id}[{number}]: {error}") from error
+    file = place / "samples.json"
+    file.write_text(_json(task.dataset_id, samples), encoding="utf-8")
+    paths = [_path(sample) for sample in samples]
+    folders = [os.path.dirname(_absolute(path)) for path in paths if path is not None and "://" not in path]
+    roots = (Path(os.path.commonpath(folders)),) if folders else ()
+    records = read(file, FORMAT, image_roots=roots, dataset=task.dataset_id)
+    folder = place / "dataset"
+    with DatasetWriter(folder, overwrite=folder.exists(), about={"format": FORMAT}) as writer:
+        # As in a log of the kit, an extra names the picture, so that ours does too.
+        placed = ((record, paths[int(record.id)]) for record in records)
+        writer.write(
+            record if path is None else replace(record, extra={**record.extra, IMAGE_PATH: path})
+            for record, path in placed
+        )
+        if len(records.rejects) == len(samples):
+            reason = next(iter([*rejected, *records.rejects]), "it is empty")
+            raise Error(f"{task.dataset_id}: no sample can be asked about: {reason}")
+    return Stored(folder, samples, (*rejected, *map(str, records.rejects)))
+
+
+def _dataset(task: Task, place: Path, source: str | None, image_roots: Sequence[Path]) -> Any:
+    method = None
+    for name, settings in task.method_cfg.items():
+        method = made_of(registry.get_method_class(name), name, f"method_cfg, {name}", settings or {})
+    if source is not None:
+        if task.dataset_cfg:
+            raise UsageError(f"dataset_cfg: is for a class, and the samples are of {source}. Leave one of them out.")
+        records = read(source, image_roots=tuple(image_roots))
+        return FileDataset(task.dataset_id, method, records, place / "images")
+    known = registry.list_datasets()
+    if task.dataset_id not in known:
+        hint = suggest_spelling(task.dataset_id, {*known, *NAMES})
+        raise UsageError(
+            f"dataset_id: no class for {task.dataset_id!r}.{hint} Give the file of its class, --import FILE.py, or "
+            "its samples, --input FILE."
+        )
+    settings = {**task.dataset_cfg, "method_hook": method}
+    return made_of(registry.get_dataset_class(task.dataset_id), task.dataset_id, "dataset_cfg", settings)
+
+
+def _path(sample: Mapping[str, Any]) -> str | None:
+    content = sample["message"][0]["content"]
+    return None if isinstance(content, str) else content[IMAGE_PATH]
+
+
+def _absolute(path: str) -> str:
+    return path if "://" in path else os.path.realpath(path)
+
+
+def _json(name: str, samples: Sequence[Mapping[str, Any]]) -> str:
+    rows = []
+    for sample in samples:
+        content, path = sample["message"][0]["content"], _path(sample)
+        asked = {"text": content} if path is None else {IMAGE_PATH: _absolute(path), "text": content["text"]}
+        extra = {} if sample["extra"] is None else {EXTRA: sample["extra"]}
+        rows.append({**asked, "target": sample["target"], **extra})
+    try:
+        return json.dumps(rows, indent=1, default=_plain)
+    except TypeError as error:
+        raise Error(f"{name}: a sample holds what JSON cannot say: {error}.") from None
+
+
+def _plain(value: Any) -> Any:
+    if not hasattr(value, "tolist"):
+        raise TypeError(show(value))
+    return value.tolist()  # a number or an array of NumPy
 
 
 class Surroundings(msgspec.Struct, frozen=True):
@@ -125,16 +278,12 @@ def run_task(task: Task, around: Surroundings | None = None) -> Outcome:
     chains = [SequentialEvaluator(chain, setting) for chain in task.evaluator_seq_cfgs]
     place.mkdir(parents=True, exist_ok=True)
     samples = stored(task, place, around.source, around.image_roots)
-    summary = predict(
-        samples.folder,
-        answers,
-        resume=not around.restart,
-        restart=around.restart,
-        quiet=around.quiet,
-        **_model(task, around),
-    )
+    options, backend = _model(task, around)
+    options = replace(options, resume=not around.restart, restart=around.restart)
+    summary = predict(samples.folder, answers, options, backend, quiet=around.quiet)
     if summary.failed == summary.rows:
-        raise Error(f"{task.model_id}: no sample has a reply; the first: {_reason(answers)}. Run it again to go on.")
+        reason = pq.read_table(answers, columns=["prediction_error"])["prediction_error"][0].as_py()
+        raise Error(f"{task.model_id}: no sample has a reply; the first: {reason}. Run it again to go on.")
     if _is_plain(task):
         text, unscored = _by_recipe(task, answers, around)
     else:
@@ -156,25 +305,22 @@ def _lacking(answers: Path) -> bool:
     return any(status != OK for status in statuses)
 
 
-def _reason(answers: Path) -> str:
-    return str(pq.read_table(answers, columns=["prediction_error"])["prediction_error"][0].as_py())
-
-
-def _model(task: Task, around: Surroundings) -> dict[str, Any]:
-    """Give who answers, as `mmscore.predict` takes it."""
+def _model(task: Task, around: Surroundings) -> tuple[PredictOptions, object]:
+    """Give who answers, and how; and the backend where it is an object."""
     kind = registry.found("chatmodel", task.model_id)
     if kind is not None and not around.model.keys() & _ELSEWHERE:
         if around.model:
             flags = ", ".join("--" + name.replace("_", "-") for name in around.model)
             raise UsageError(f"{flags}: {kind.__name__} of {task.model_id} has no such option. Leave it out.")
-        model = open_model(kind, task.model_id)
-        return {"model": task.model_id, "backend": ChatBackend(model, task.model_id, task.generation_kwargs)}
+        backend = ChatBackend(open_model(kind, task.model_id), task.model_id, task.generation_kwargs)
+        return PredictOptions(model=task.model_id, backend=build_plugin_name(backend)), backend
     hint = suggest_spelling(task.model_id, registry.list_chatmodels())
     if hint and not around.model.keys() & _ELSEWHERE and not Path(task.model_id).exists():
         raise UsageError(
             f"model_id: no class for {task.model_id!r}.{hint} For a model without a class give --model or --base-url."
         )
-    return {"model": task.model_id, **predict_options(task.generation_kwargs), **around.model}
+    given = {"model": task.model_id, **predict_options(task.generation_kwargs), **around.model}
+    return build_options(PredictOptions, given, "predict"), None
 
 
 def predict_options(generation_kwargs: Mapping[str, Any]) -> dict[str, Any]:

@@ -1,8 +1,6 @@
 """`python -m mmscore.compat.reform_eval run_eval|run_loader_eval`: the kit's two scripts with their flags."""
 
 import json
-import runpy
-import sys
 from pathlib import Path
 from typing import Any
 
@@ -104,10 +102,7 @@ def script(file: str, arguments: tuple[str, ...]) -> int:
     kit_imports.install(PACKAGES)
     if not any((folder / name).exists() for name in TAKEN):  # as they do in the kit's own checkout
         kit_imports.install(TAKEN, ahead=True)
-    sys.argv = [file, *arguments]
-    sys.path.insert(0, str(folder))
-    runpy.run_path(file, run_name="__main__")
-    return 0
+    return kit_imports.run_script(file, arguments)
 
 
 if __name__ == "__main__":

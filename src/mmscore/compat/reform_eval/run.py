@@ -7,49 +7,180 @@ import json
 import logging
 import os
 import shutil
-from collections.abc import Callable, Iterator
+from collections import defaultdict
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
 import msgspec
 from msgspec.structs import asdict, replace
 
-import mmscore
-from mmconvert.core.errors import UsageError, suggest_spelling
-from mmconvert.core.option_fields import read_mapping_file
-from mmconvert.core.record import Record, from_arrow
+from mmconvert.core.errors import RowError, UsageError, in_field, show, suggest_spelling
+from mmconvert.core.option_fields import build_options, read_mapping_file
+from mmconvert.core.record import LETTERS, Image, Part, Record, Source, Turn, encode_json, from_arrow
+from mmconvert.core.text.options import read_option_texts
 from mmconvert.dataset.dataset import DatasetWriter
 from mmconvert.dataset.dataset import open_dataset as open_rows
 from mmconvert.kits.reform_eval.conversation_text import ALPHABETS, Processor
+from mmconvert.kits.reform_eval.conversations import HISTORY
 from mmconvert.kits.reform_eval.pools import read_pools
 from mmconvert.kits.reform_eval.setup import Setup
 from mmconvert.pipeline.convert import write
 from mmconvert.plugins.format import Target
 from mmconvert.plugins.registry import find_plugins, load
 from mmconvert.storage.atomic import write_synced
-from mmscore.compat.reform_eval.datasets import CHOICE, GENERATION, ReformDataset, open_dataset
+from mmscore.compat.reform_eval.datasets import (
+    CHOICE,
+    GENERATION,
+    ReformDataset,
+    open_dataset,
+    read_config,
+    with_preprocessor,
+)
 from mmscore.compat.reform_eval.evaluation import Evaluation, kits_log, logged_evaluation, read_list
-from mmscore.compat.reform_eval.files import read_config
-from mmscore.compat.reform_eval.preprocessors import settings_of
-from mmscore.compat.reform_eval.records import listed, records_of, with_heard
+from mmscore.infer.adapter import split_backend
 from mmscore.infer.adapters.reform_eval import METHODS, build_model_config, build_prompt, is_loader
 from mmscore.infer.backend import GROUP, LIKELIHOOD, ModelOptions
 from mmscore.infer.ledger import Summary
-from mmscore.infer.protocol import open_protocol
+from mmscore.infer.options import PredictOptions
+from mmscore.infer.protocol import Before, Playing, Reply, open_protocol
+from mmscore.infer.session import predict
+from mmscore.kits.reform_eval.benchmarks import TASKS
+
+OPEN = ("ocr", "kie")
+_ROLES = {"human": "user", "assistant": "assistant"}
+_COLUMNS = (
+    *("sample_id", "image", "question", "answer", "answer_options"),
+    *("references", "instruct", "history", "round_id"),
+)
 
 PROTOCOL = "reform_eval"
 FILE = ".py@"
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 ARGUMENTS = ".args.json"
 """Ending of the file with a run's flags; the kit's own is a pickle."""
-
-
+_LOADED_WITH = ("in_context_sample", "random_instruct", "shuffle_options", "option_mark", "capitalize")
+"""Flags that the loader takes as they are."""
 _ASKED_WITH = (
     *("model_type", "dataset_duplication", "in_context_sample", "random_instruct", "shuffle_options", "option_mark"),
     *("online_multi_round", "capitalize", "answer_space_instruct", "dataset_subsample", "pools", "seed"),
     *("temperature", "max_new_tokens", "likelihood_reduction", "half_evaluation"),
 )
 """Flags on which predictions depend and that are not in the name of their list."""
+
+
+def records_of(dataset: ReformDataset) -> Iterator[Record]:
+    """Give every sample as a record, worded as chat turns.
+
+    The picture stands in the first turn; instruction, question and, where the model generates, options in the
+    last. Fields without a column are in `extra`; a dialog's rounds before it, too.
+
+    Args:
+        dataset: Samples without `text`.
+
+    Raises:
+        RowError: A picture or an answer is wrong.
+    """
+    task = {formulation: task for task, formulation in TASKS.items()}[dataset.setup.formulation]
+    for index in range(len(dataset)):
+        try:
+            sample, image = dataset.visit(index)
+            record = _record(sample, image, index, dataset, task)
+        except RowError as error:
+            number = index // dataset.setup.data_duplication
+            raise RowError(error.code, error.field, f"sample {number} {error.field}: {error.message}") from None
+        if dataset.dialogs is not None:
+            before = dataset.dialogs.list_earlier_rounds(index)
+            record = replace(
+                record,
+                group=record.sample.removesuffix(f"_{record.round}"),
+                extra={**record.extra, **({HISTORY: before} if before else {})},
+            )
+        yield record
+
+
+def _record(sample: Mapping[str, Any], image: Image, index: int, dataset: ReformDataset, task: str) -> Record:
+    setup = dataset.setup
+    copies, key = setup.data_duplication, sample["sample_id"]
+    variant = index % copies if copies > 1 else None
+    with in_field("answer_options"):
+        options = read_option_texts(sample["answer_options"]) if sample.get("answer_options") else ()
+    answer: Any = sample.get("answer")
+    references = tuple(sample.get("references") or ())
+    if options and not references:
+        if not 0 <= int(answer) < len(options):
+            raise RowError(
+                "answer.range", "answer", f"there are {len(options)} options, counted from 0 {show(answer)}."
+            )
+        answers: tuple[str, ...] = (LETTERS[int(answer)],)
+    else:
+        answers = references or (tuple(map(str, answer)) if isinstance(answer, list) else (str(answer),))
+    extra = {name: value for name, value in sample.items() if name not in _COLUMNS}
+    return Record(
+        id=str(key) if variant is None else f"{key}#{variant}",
+        sample=str(key),
+        messages=_turns(sample, generates=setup.inference_method == "generation"),
+        task="multiple_choice" if options else task if references or task in OPEN else "vqa",
+        source=Source("reform_eval", setup.dataset_name, index // copies),
+        images=(image,),
+        question=sample["question"],
+        instruction=sample.get("instruct"),
+        options=options,
+        answer=None if references else answers[0],
+        answers=answers,
+        label=encode_json(list(references) if references else answer),
+        variant=variant,
+        round=sample.get("round_id"),
+        dataset=setup.dataset_name,
+        extra={**extra, "sample_id": key} if isinstance(key, int) else extra,
+    )
+
+
+def _turns(sample: Mapping[str, Any], *, generates: bool) -> tuple[Turn, ...]:
+    asked = sample["question"]
+    if generates and sample.get("answer_options"):
+        asked = sample["question_with_option"]
+    last = f"{sample['instruct']} {asked}" if sample.get("instruct") else asked
+    said = [(_ROLES[turn["from"]], turn["value"]) for turn in sample.get("history") or ()]
+    turns = [Turn(role, (Part("text", text),)) for role, text in (*said, ("user", last))]
+    return (Turn(turns[0].role, (Part("image"), *turns[0].content)), *turns[1:])
+
+
+def with_heard(records: Iterable[Record], playing: Playing, *, chosen: bool) -> Iterator[Record]:
+    """Put into each round of dialogs what the model had said before it, as it was asked.
+
+    Args:
+        records: Rows with predictions; a dialog's rounds in their order.
+        playing: The protocol of the run.
+        chosen: Predictions are letters of options.
+
+    Raises:
+        RowError: A round before has no prediction.
+    """
+    said: dict[str, dict[int, list[Reply]]] = defaultdict(lambda: defaultdict(list))
+    for record in records:
+        rounds = said[record.group or record.id]
+        number = record.round or 0
+        before = Before(tuple(tuple(rounds[earlier]) for earlier in range(number)), chosen)
+        rounds[number].append(Reply(record.options, record.prediction, record.variant or 0))
+        yield replace(record, messages=playing.protocol.history(record, before, playing.parameters))
+
+
+def listed(records: Iterable[Record], infer_method: str, prompt: Callable[[Record], Any] | None) -> Iterator[Record]:
+    """Give rows as the result list holds them: fields of a sample alone, and how it was predicted.
+
+    Args:
+        records: Rows with predictions.
+        infer_method: generation or likelihood.
+        prompt: Writes the field `text`; None leaves it out.
+    """
+    for record in records:
+        extra = {**record.extra, "infer_method": infer_method}
+        if prompt is not None:
+            text = prompt(record)
+            # One of the kit's preprocessors gives more than the text.
+            extra["text"] = text["raw_text"] if isinstance(text, Mapping) else text
+        yield replace(record, extra=extra)
 
 
 class Arguments(msgspec.Struct, frozen=True):
@@ -109,8 +240,17 @@ class Arguments(msgspec.Struct, frozen=True):
             'VQA_SingleChoice_generation_lynx_LYNX'
         """
         family = str(self.model).rpartition("@")[2].removeprefix("get_")
-        name = _short(self.model_name) if self.model_name else family
+        name = family
+        if self.model_name:
+            name = self.model_name.strip("/").rpartition("/")[2]
+            if "/" in self.model_name and not os.path.isdir(self.model_name):
+                name = name.partition(".")[0]
         return f"{self.dataset_name}_{self.formulation}_{self.infer_method}_{family}_{name}"
+
+    @property
+    def dtype(self) -> str | None:
+        """Type of the weights; None for the model's own."""
+        return "float16" if self.half_evaluation else None
 
     @property
     def method(self) -> str:
@@ -155,8 +295,11 @@ def run_eval(arguments: Arguments) -> Result:
             _check_made(arguments, list_file, logger)
             logger.info("found the existing prediction in %s", list_file)
             return Result(list_file, None, _evaluated(arguments, list_file, logger))
-        if processes > 1:
-            _see_own_device(arguments, rank)
+        if processes > 1 and FILE not in str(arguments.model):
+            # Each process of torchrun sees its own GPU alone; models in files of the user's are told it by number.
+            visible = os.environ.get(VISIBLE)
+            devices = visible.split(",") if visible else [str(number) for number in range(rank + 1)]
+            os.environ[VISIBLE] = ",".join(devices[rank : rank + 1])
         model, preprocessor = _opened(arguments, logger)
         data = open_data(arguments, preprocessor)
         summary = _predicted(arguments, data, model, logger, rank=rank, share=processes > 1)
@@ -181,37 +324,21 @@ def open_data(arguments: Arguments, preprocessor: Any = None) -> ReformDataset:
         str(arguments.formulation),
         read_config(arguments.dataset_config),
         arguments.infer_method,
-        in_context_sample=arguments.in_context_sample,
-        random_instruct=arguments.random_instruct,
+        **{name: getattr(arguments, name) for name in _LOADED_WITH},
+        answer_space_instruct=arguments.answer_space_instruct,
         data_duplication=arguments.dataset_duplication,
-        shuffle_options=arguments.shuffle_options,
-        option_mark=arguments.option_mark,
         # The protocol of the run puts the model's answers in the place of the right ones.
         online_multi_round=False,
         processor=Processor("\n", mark=arguments.option_mark, method=arguments.infer_method),
         pools=read_pools(None if arguments.pools is None else Path(arguments.pools)),
-        write=None,
-        capitalize=arguments.capitalize,
-        answer_space_instruct=arguments.answer_space_instruct,
     )
-    if preprocessor is not None:
-        settings, _, finish = settings_of(preprocessor, arguments.infer_method)
-        setup = replace(setup, processor=settings, finish=finish)
-        if arguments.formulation == GENERATION and hasattr(preprocessor, "response_prefix"):
-            preprocessor.response_prefix = None
     return open_dataset(
-        setup,
+        replace(with_preprocessor(setup, preprocessor), write=None),
         load_from_hf=arguments.hf,
         offline_from_hf=arguments.offline_hf,
         seed=arguments.seed,
         dialogs=arguments.dataset_subsample,
     )
-
-
-def _short(model_name: str) -> str:
-    """Cut a model's name to what the kit puts into the file's."""
-    last = model_name.strip("/").rpartition("/")[2]
-    return last if os.path.isdir(model_name) or "/" not in model_name else last.partition(".")[0]
 
 
 def _opened(arguments: Arguments, logger: logging.Logger) -> tuple[Any, Any]:
@@ -227,7 +354,7 @@ def _opened(arguments: Arguments, logger: logging.Logger) -> tuple[Any, Any]:
     loader = load(GROUP, name) if FILE in name else None
     if loader is None or not is_loader(loader):
         return name, None
-    options = ModelOptions(arguments.model_name or name, dtype=_dtype(arguments), method=arguments.method)
+    options = ModelOptions(arguments.model_name or name, dtype=arguments.dtype, method=arguments.method)
     config = build_model_config(options, arguments.model_type)
     logger.info("Loading model: %s with configure: %s", name, json.dumps(config))
     interface, preprocessor = loader(config)
@@ -237,18 +364,6 @@ def _opened(arguments: Arguments, logger: logging.Logger) -> tuple[Any, Any]:
         logger.info("Using %s option mark for the single-choice questions", arguments.option_mark)
         preprocessor.set_mark(arguments.option_mark)
     return (interface, preprocessor), preprocessor
-
-
-def _see_own_device(arguments: Arguments, rank: int) -> None:
-    """Show a process of torchrun its own GPU alone; models in files of the user's are told it by number."""
-    if FILE not in str(arguments.model):
-        given = os.environ.get(VISIBLE)
-        devices = given.split(",") if given else [str(number) for number in range(rank + 1)]
-        os.environ[VISIBLE] = ",".join(devices[rank : rank + 1])
-
-
-def _dtype(arguments: Arguments) -> str | None:
-    return "float16" if arguments.half_evaluation else None
 
 
 def _predicted(
@@ -266,23 +381,15 @@ def _predicted(
     rows = folder / f".{arguments.stem}.rank{rank}.dataset"
     with DatasetWriter(rows, overwrite=True) as writer:
         writer.write(records_of(data))
-    # The kit's command line has texts of its own for them; here they are checked.
-    likelihood: dict[str, Any] = {"method": arguments.method, "likelihood_reduction": arguments.likelihood_reduction}
+    plugin, backend = split_backend(model)
+    same = ("likelihood_reduction", "max_new_tokens", "temperature")
+    given = {name: getattr(arguments, name) for name in same} | {"method": arguments.method, "dtype": arguments.dtype}
+    given |= {"model": arguments.model_name or str(arguments.model), "backend": plugin}
+    given |= {"batch_size": arguments.per_gpu_eval_batch_size, "resume": not share, "share": share}
+    given |= {"protocol": _protocol(arguments, data) if arguments.online_multi_round else None}
+    options = build_options(PredictOptions, given, "predict")
     try:
-        return mmscore.predict(
-            rows,
-            folder / f"{arguments.stem}.parquet",
-            model=arguments.model_name or str(arguments.model),
-            backend=model,
-            resume=not share,
-            share=share,
-            **likelihood,
-            max_new_tokens=arguments.max_new_tokens,
-            temperature=arguments.temperature,
-            batch_size=arguments.per_gpu_eval_batch_size,
-            dtype=_dtype(arguments),
-            protocol=_protocol(arguments, data) if arguments.online_multi_round else None,
-        )
+        return predict(rows, folder / f"{arguments.stem}.parquet", options, backend, quiet=True)
     finally:
         shutil.rmtree(rows, ignore_errors=True)
 

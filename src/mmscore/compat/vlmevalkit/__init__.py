@@ -33,14 +33,23 @@ from mmscore.compat.vlmevalkit.judges import (
     can_infer_text,
     track_progress_rich,
 )
-from mmscore.compat.vlmevalkit.pictures import (
+from mmscore.compat.vlmevalkit.recipes import as_recipe
+from mmscore.compat.vlmevalkit.running import Run, convert, run
+from mmscore.compat.vlmevalkit.smp import (
+    INFER_FAIL_MSG,
+    cn_string,
     decode_base64_to_image,
     decode_base64_to_image_file,
     encode_image_file_to_base64,
     encode_image_to_base64,
+    file_size,
+    get_file_extension,
+    istype,
+    listinstr,
+    read_ok,
+    splitlen,
+    version_cmp,
 )
-from mmscore.compat.vlmevalkit.recipes import as_recipe
-from mmscore.compat.vlmevalkit.running import Run, convert, run
 from mmscore.compat.vlmevalkit.tables import (
     CIRCULAR,
     LMUDataRoot,
@@ -50,17 +59,6 @@ from mmscore.compat.vlmevalkit.tables import (
     load,
     md5,
     toliststr,
-)
-from mmscore.compat.vlmevalkit.words import (
-    INFER_FAIL_MSG,
-    cn_string,
-    file_size,
-    get_file_extension,
-    istype,
-    listinstr,
-    read_ok,
-    splitlen,
-    version_cmp,
 )
 from mmscore.infer.message_model import MessageModel, ServiceModel
 

@@ -16,13 +16,16 @@ import pandas as pd
 from mmconvert.console.app import EXIT_PARTIAL, EXIT_REFUSED
 from mmconvert.console.app import run as run_program
 from mmconvert.core.errors import Error, UsageError, show, suggest_spelling
+from mmconvert.core.option_fields import build_options
 from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.printable import escape_control
 from mmconvert.plugins.registry import load as load_plugin
 from mmscore.compat import kit_imports, vlmevalkit
 from mmscore.compat.vlmevalkit.datasets import fetching, whole
-from mmscore.compat.vlmevalkit.running import ALL, EVAL, MODES, Run, benchmark_of, run
+from mmscore.compat.vlmevalkit.running import ALL, EVAL, MODES, Run, benchmark_of, run_benchmark
+from mmscore.infer.adapter import split_backend
 from mmscore.infer.backend import GROUP
+from mmscore.infer.options import PredictOptions
 
 SEVERAL = ("--data", "--model", "--import")
 """Flags that take several values."""
@@ -135,7 +138,7 @@ def program(
         raise runs[0]
     if all(isinstance(one, Error) for one in runs):
         return EXIT_REFUSED
-    return EXIT_PARTIAL if any(isinstance(one, Error) or _lacks(one) for one in runs) else 0
+    return 0 if all(isinstance(one, Run) and one.complete for one in runs) else EXIT_PARTIAL
 
 
 def _config(path: str | None) -> dict[str, dict[str, Any]]:
@@ -187,50 +190,27 @@ def _run(model: str, settings: Mapping[str, Any] | None, benchmark: Any, given: 
         name = model.rpartition("@")[2]
     elif more:
         raise UsageError(f"--config: model {model!r} has values but no class. Give class: file.py@Class.")
-    asked = given["mode"] != EVAL
-    return run(
-        benchmark,
-        model=name,
-        backend=backend,
-        work_dir=given["work_dir"],
-        mode=given["mode"],
-        reuse=given["reuse"],
-        judge_kwargs=_judge_kwargs(given),
-        quiet=given["quiet"],
-        **(_options(given, is_service=is_service) if asked else {}),
-    )
-
-
-def _options(given: Mapping[str, Any], *, is_service: bool) -> dict[str, Any]:
-    body = parse_json(given["extra_body"]) if given["extra_body"] else {}
-    if given["repetition_penalty"] is not None:
-        body["repetition_penalty"] = given["repetition_penalty"]
-    options = {
-        "limit": given["limit"],
-        "base_url": given["base_url"],
+    plugin, backend = split_backend(backend)
+    options = PredictOptions(model=name, backend=plugin)
+    if given["mode"] != EVAL:
+        body = parse_json(given["extra_body"]) if given["extra_body"] else {}
+        if given["repetition_penalty"] is not None:
+            body["repetition_penalty"] = given["repetition_penalty"]
+        asked = {field: given[field] for field in ("limit", "base_url", "timeout", "temperature", "top_k", "top_p")}
         # As in the kit, --api-nproc is for models that are asked over the network, and for judges.
-        "concurrency": given["nproc"] if is_service else None,
-        "timeout": given["timeout"],
-        "max_new_tokens": given["max_tokens"],
-        "extra_body": json.dumps(body) if body else None,
-        **{name: given[name] for name in ("temperature", "top_k", "top_p")},
-    }
-    return {name: value for name, value in options.items() if value is not None}
-
-
-def _judge_kwargs(given: Mapping[str, Any]) -> dict[str, Any]:
-    named = {
-        "model": given["judge"],
-        "base_url": given["judge_base_url"],
-        "nproc": given["judge_api_nproc"] or given["nproc"],
-    }
-    more = parse_json(given["judge_args"]) if given["judge_args"] else {}
-    return {**{name: value for name, value in named.items() if value is not None}, **more}
-
-
-def _lacks(one: Run) -> bool:
-    unscored = one.entry is not None and one.entry.counts.unscored > 0
-    return bool(one.refused) or unscored or (one.summary is not None and one.summary.failed > 0)
+        asked |= {"concurrency": given["nproc"] if is_service else None, "max_new_tokens": given["max_tokens"]}
+        asked |= {"extra_body": json.dumps(body) if body else None}
+        options = build_options(PredictOptions, {**asked, "model": name, "backend": plugin}, "predict")
+    judge = {"model": given["judge"], "base_url": given["judge_base_url"]}
+    judge |= {"nproc": given["judge_api_nproc"] or given["nproc"]}
+    judge = {argument: value for argument, value in judge.items() if value is not None}
+    return run_benchmark(
+        benchmark,
+        options,
+        backend,
+        judge_kwargs=judge | (parse_json(given["judge_args"]) if given["judge_args"] else {}),
+        **{argument: given[argument] for argument in ("work_dir", "mode", "reuse", "quiet")},
+    )
 
 
 def _said(one: Run | Error, model: str, benchmark: Any) -> str:
@@ -246,9 +226,8 @@ def _said(one: Run | Error, model: str, benchmark: Any) -> str:
 def _json(one: Run | Error) -> dict[str, Any]:
     if isinstance(one, Error):
         return {"error": str(one)}
-    summary = asdict(one.summary) if one.summary else None
-    about = {"model": one.model, "dataset": one.dataset, "eval_file": str(one.eval_file), "summary": summary}
-    return {**about, "refused": list(one.refused), "result": list(one.result)}
+    about = {"summary": asdict(one.summary) if one.summary else None, "refused": one.refused, "result": one.result}
+    return {"model": one.model, "dataset": one.dataset, "eval_file": str(one.eval_file), **about}
 
 
 def spread(argv: Sequence[str]) -> list[str]:

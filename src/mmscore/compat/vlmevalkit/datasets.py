@@ -13,22 +13,57 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
-from mmconvert.core.errors import RowError, UsageError, show
+from mmconvert.core.errors import Error, RowError, UsageError, show, suggest_spelling
 from mmconvert.core.record import LETTERS
 from mmconvert.images.loader import SUFFIXES, Pictures, decode_base64
 from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root
-from mmconvert.kits.vlmevalkit.images import UNNAMED, list_image_files, list_image_paths
+from mmconvert.kits.vlmevalkit.images import UNNAMED, keep_rows_with_images, list_image_files, list_image_paths
 from mmconvert.kits.vlmevalkit.lmu_download import download_table
 from mmconvert.prompts.vlmevalkit import WITHOUT_IMAGES, build_messages
-from mmscore.compat.vlmevalkit.prepared_table import is_empty, prepared
-from mmscore.compat.vlmevalkit.recipes import as_recipe
-from mmscore.compat.vlmevalkit.scoring import kit_result
-from mmscore.compat.vlmevalkit.tables import load, md5, toliststr
+from mmscore.compat.vlmevalkit.recipes import as_recipe, kit_result
+from mmscore.compat.vlmevalkit.tables import is_empty, load, md5, toliststr
 from mmscore.core.recipe import Recipe
 from mmscore.infer.message_model import Message
 
+_CELLS = ("index", "image", "image_path")
 _PICTURES = Pictures(())
 _fetching: ContextVar[bool] = ContextVar("_fetching", default=False)
+
+
+def prepared(table: Any, skip_noimg: bool) -> tuple[pd.DataFrame, bool]:
+    """Follow references between pictures, read lists, and settle the index.
+
+    Args:
+        table: A DataFrame, or what becomes one.
+        skip_noimg: Leave out rows whose `image` is empty.
+
+    Returns:
+        The table, and whether it has paths and no pictures.
+
+    Raises:
+        Error: There is no index, or a row names a picture that is not there.
+
+    Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_base.py:ImageBaseDataset.__init__; nothing in a cell
+    is evaluated.
+    """
+    data = table.copy() if isinstance(table, pd.DataFrame) else pd.DataFrame(table)
+    if "index" not in data:
+        raise Error(f"the table has no column 'index'.{suggest_spelling('index', data.columns)} Number its rows.")
+    if skip_noimg and "image" in data:
+        data = data[~pd.isna(data["image"])].copy()
+    rows = keep_rows_with_images(list_cells(data, _CELLS), skip_noimg=skip_noimg)
+    for name in _CELLS:
+        if name in data:
+            cells = [row[name] for row in rows]
+            data[name] = cells if name == "index" else pd.Series(cells, index=data.index, dtype=object)
+    return data, "image" not in data
+
+
+def list_cells(data: pd.DataFrame, names: Sequence[str]) -> list[dict[str, Any]]:
+    """List the rows of a table with some of its columns, None for empty cells."""
+    known = [name for name in names if name in data]
+    columns = [[None if is_empty(cell) else cell for cell in data[name]] for name in known]
+    return [dict(zip(known, cells, strict=True)) for cells in zip(*columns, strict=True)]
 
 
 @contextlib.contextmanager
@@ -226,7 +261,7 @@ class Benchmark(ImageBaseDataset):
     )
 
     def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Any:
-        """Score a file of predictions; see `mmscore.compat.vlmevalkit.scoring.kit_result`."""
+        """Score a file of predictions; see `mmscore.compat.vlmevalkit.recipes.kit_result`."""
         return kit_result(eval_file, self.dataset_name, judge_kwargs, self.RECIPE)
 
 

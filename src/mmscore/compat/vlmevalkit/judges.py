@@ -94,19 +94,17 @@ class OpenAIWrapper(ServiceModel):
 def _content(message: Message) -> Any:
     if len(message) == 1 and message[0]["type"] != IMAGE:
         return message[0]["value"]
-    return [
-        {"type": "image_url", "image_url": {"url": _address(str(piece["value"]))}}
-        if piece["type"] == IMAGE
-        else {"type": "text", "text": piece["value"]}
-        for piece in message
-    ]
-
-
-def _address(value: str) -> str:
-    if value.lower().startswith(("http://", "https://")):
-        return value
-    image = _PICTURES.of_bytes(Path(value).read_bytes(), 1)
-    return f"data:{MIME_TYPES[image.format]};base64,{pybase64.b64encode(image.bytes or b'').decode()}"
+    content: list[dict[str, Any]] = []
+    for piece in message:
+        url = str(piece["value"])
+        if piece["type"] != IMAGE:
+            content.append({"type": "text", "text": piece["value"]})
+            continue
+        if not url.lower().startswith(("http://", "https://")):
+            image = _PICTURES.of_bytes(Path(url).read_bytes(), 1)
+            url = f"data:{MIME_TYPES[image.format]};base64,{pybase64.b64encode(image.bytes or b'').decode()}"
+        content.append({"type": "image_url", "image_url": {"url": url}})
+    return content
 
 
 def build_judge(**kwargs: Any) -> OpenAIWrapper:
@@ -151,21 +149,21 @@ def track_progress_rich(
     """
     if keys is not None and len(keys) != len(tasks):
         raise Error(f"track_progress_rich: {len(tasks)} tasks have {len(keys)} keys. Give each its own.")
+
+    def call(task: Any) -> Any:
+        if isinstance(task, Mapping):
+            return func(**task)
+        return func(*task) if isinstance(task, tuple | list) else func(task)
+
     found = load(save) if save is not None and Path(save).is_file() else {}
     results = []
     with ThreadPoolExecutor(max_workers=nproc or os.cpu_count() or 1) as threads:
-        for number, result in enumerate(threads.map(lambda task: _called(func, task), tasks)):
+        for number, result in enumerate(threads.map(call, tasks)):
             results.append(result)
             if save is not None and keys is not None:
                 found[keys[number]] = result
                 dump(found, save)
     return results
-
-
-def _called(func: Callable[..., Any], task: Any) -> Any:
-    if isinstance(task, Mapping):
-        return func(**task)
-    return func(*task) if isinstance(task, tuple | list) else func(task)
 
 
 def can_infer(answer: Any, choices: Mapping[str, Any]) -> str | bool:

@@ -1,4 +1,4 @@
-"""A dataset class of the kit as a recipe: its `evaluate` gives the numbers of the report.
+"""Recipes for tables of the kit: those that give its own numbers, and a dataset class whose `evaluate` gives them.
 
 `evaluate` reads a table `{model}_{dataset}.xlsx` (TSV where a text is longer than a cell of a workbook) with
 index, question, options, answer, category, prediction and the other columns of the source. Rows without a
@@ -9,6 +9,7 @@ import contextlib
 import hashlib
 import json
 import math
+import os
 import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
@@ -19,18 +20,22 @@ from typing import Any
 import pandas as pd
 import pyarrow as pa
 
-from mmconvert.core.errors import Error, RowError, UsageError, describe_error, show
+from mmconvert.core.errors import Error, RowError, UsageError, describe_error, show, suggest_spelling
 from mmconvert.core.record import Record, Source, encode_json
 from mmconvert.io.write_xlsx import CELL_LENGTH, count_utf16_units
 from mmconvert.pipeline.convert import write
 from mmconvert.plugins.format import Target
 from mmscore.compat.vlmevalkit.tables import load
 from mmscore.core.estimates import Estimate
-from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import OWN, Item, Metrics, Recipe, Row, parse_whole_response
+from mmscore.core.predictions.load import open_rows
+from mmscore.core.recipe import OWN, Metrics, Recipe, Row, parse_whole_response
+from mmscore.core.report import Entry
+from mmscore.core.select_recipe import RecipeChoice, choose_recipe, find_recipe, gather_facts
 from mmscore.core.table import Scored
 from mmscore.infer.adapter import build_plugin_name
 from mmscore.infer.backend import identify_file
+from mmscore.scoring.evaluate import score
+from mmscore.scoring.judging.request import JudgeRequest
 
 _WHOLE = "#whole"
 """One value for all rows: they are evaluated together, so a report draws none of them anew."""
@@ -38,6 +43,11 @@ _WHOLE = "#whole"
 _TEXTS = ("sample", "dataset", "question", "hint", "answer", "label", "category", "l2_category", "split", "group")
 KEPT = ("id", *_TEXTS, "variant", "round", "task", "options", "answers", "extra", "prediction", "model", "source")
 """Columns that tell all that a result file holds."""
+
+RULES_ONLY = ("exact_matching", "", None)
+"""Values of `model` by which nobody is asked."""
+_WITHOUT_EFFECT = ("verbose", "retry", "timeout", "use_verifier", "use_vllm", "key", "dataset")
+_KNOWN = ("model", "nproc", "api_nproc", "api_base", "base_url", "temperature", "max_tokens")
 
 
 def as_recipe(dataset: Any, eval_file: str | Path | None = None, **judge_kwargs: Any) -> Recipe:
@@ -63,33 +73,21 @@ def as_recipe(dataset: Any, eval_file: str | Path | None = None, **judge_kwargs:
     return Recipe(
         summary=(named.__doc__ or named.__name__).strip().partition("\n")[0],
         parity=OWN,
-        versions={_edition(named): named.__qualname__},
+        # The file's digest, so that a number's signature says which state of the class gave it.
+        versions={identify_file(build_plugin_name(named)).partition(":")[2][:8] or "1": named.__qualname__},
         columns=("prediction",),
         optional=("question", "options", "label", "category"),
         parse=parse_whole_response,
-        metrics=_answered,
+        metrics=lambda item, parsed, version: {"answered": 1.0},
         default_for=lambda facts: None,
         keep=KEPT,
         groups=(),
-        settle=_together,
+        settle=lambda scored, version: scored.with_array(_WHOLE, pa.array([0] * len(scored), pa.int64())),
         reduce=evaluation.metrics,
         table=evaluation.table,
         joint=(_WHOLE,),
         asks_outside=bool(judge_kwargs),
     )
-
-
-def _edition(named: type) -> str:
-    """Tell versions of a class apart by its file, so that a number's signature says which one gave it."""
-    return identify_file(build_plugin_name(named)).partition(":")[2][:8] or "1"
-
-
-def _answered(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    return {"answered": 1.0}
-
-
-def _together(scored: Scored, version: str) -> Scored:
-    return scored.with_array(_WHOLE, pa.array([0] * len(scored), pa.int64()))
 
 
 @dataclass(slots=True)
@@ -115,18 +113,23 @@ class _Evaluation:
         content = encode_json([[record.id, record.prediction, record.label] for record in records])
         key = hashlib.sha256(content.encode()).hexdigest()
         self.whole = self.whole or key
-        if self.last[0] != key:
-            self.last = (key, self._evaluated(records, scored, self.eval_file if key == self.whole else None))
-        return self.last[1]
-
-    def _evaluated(self, records: Sequence[Record], scored: Scored, given: Path | None) -> Any:
+        if self.last[0] == key:
+            return self.last[1]
         model = next(filter(None, scored.column("model")), None) or "model"
-        name = getattr(self.dataset, "dataset_name", None) or records[0].dataset or _only_name(self.dataset)
+        name = getattr(self.dataset, "dataset_name", None) or records[0].dataset
+        if not name:
+            # The benchmark that the class is for; the class itself where it does not say one.
+            known = self.dataset.supported_datasets() if hasattr(self.dataset, "supported_datasets") else []
+            named = self.dataset if isinstance(self.dataset, type) else type(self.dataset)
+            name = known[0] if len(known) == 1 else named.__name__
         with tempfile.TemporaryDirectory(prefix="mmscore-") as folder:
+            given = self.eval_file if key == self.whole else None
             eval_file = given or write_eval_file(records, Path(folder), str(model), str(name))
             # What it prints is for people; standard output is the report's.
             with contextlib.redirect_stdout(sys.stderr), users_code("evaluate"):
-                return _opened(self.dataset, str(name), eval_file).evaluate(str(eval_file), **self.judge_kwargs)
+                result = _opened(self.dataset, str(name), eval_file).evaluate(str(eval_file), **self.judge_kwargs)
+        self.last = (key, result)
+        return result
 
 
 @contextlib.contextmanager
@@ -149,13 +152,6 @@ def users_code(what: str) -> Iterator[None]:
         ) from error
 
 
-def _only_name(dataset: Any) -> str:
-    """Name the benchmark that a class is for; by the class where it does not say one."""
-    known = dataset.supported_datasets() if hasattr(dataset, "supported_datasets") else []
-    named = dataset if isinstance(dataset, type) else type(dataset)
-    return str(known[0]) if len(known) == 1 else named.__name__
-
-
 def write_eval_file(records: Sequence[Record], folder: Path, model: str, dataset: str) -> Path:
     """Write the table that `evaluate` reads.
 
@@ -171,16 +167,15 @@ def write_eval_file(records: Sequence[Record], folder: Path, model: str, dataset
     Raises:
         Error: It cannot be written.
     """
-    long = any(count_utf16_units(text) > CELL_LENGTH for record in records for text in _long_texts(record))
-    stem = f"{model.strip('/').replace('/', '_')}_{dataset}"
-    path = folder / f"{stem}.{'tsv' if long else 'xlsx'}"
+    cells = (
+        (record.question, record.prediction, record.label, *record.options, *map(str, record.extra.values()))
+        for record in records
+    )
+    texts = (text for row in cells for text in row if text and len(text) * 2 > CELL_LENGTH)
+    suffix = "tsv" if any(count_utf16_units(text) > CELL_LENGTH for text in texts) else "xlsx"
+    path = folder / f"{model.strip('/').replace('/', '_')}_{dataset}.{suffix}"
     write(records, Target(path), "vlmevalkit_predictions")
     return path
-
-
-def _long_texts(record: Record) -> Iterator[str]:
-    texts = (record.question, record.prediction, record.label, *record.options, *map(str, record.extra.values()))
-    return (text for text in texts if text and len(text) * 2 > CELL_LENGTH)
 
 
 def records_of(rows: pa.Table) -> list[Record]:
@@ -295,3 +290,70 @@ def _number(value: Any) -> float | None:
 def _named(name: str, value: Any) -> dict[str, float]:
     number = _number(value)
     return {} if number is None else {name: number}
+
+
+def kit_result(eval_file: str, dataset: str, judge_kwargs: Mapping[str, Any], recipe: str = "") -> Any:
+    """Score a file of predictions as the kit does.
+
+    Args:
+        eval_file: `{model}_{dataset}.xlsx`, or another result file.
+        dataset: The benchmark.
+        judge_kwargs: What the kit's `evaluate` takes: `model` (`exact_matching` for none), `nproc`, `api_base`.
+        recipe: The recipe where the benchmark's name tells none of the kit's; "" for none.
+
+    Returns:
+        The kit's table as a DataFrame; a dict of the numbers where the kit has none.
+
+    Raises:
+        UsageError: No recipe fits the benchmark, an argument is unknown, or a judge must be named.
+        Error: The file is damaged.
+    """
+    entry = kit_entry(eval_file, dataset, judge_kwargs, recipe)
+    if entry.table:
+        return pd.DataFrame(list(entry.table))
+    return {name: estimate.value for name, estimate in entry.metrics.items()}
+
+
+def kit_entry(
+    predictions: str, dataset: str, judge_kwargs: Mapping[str, Any], recipe: str = "", *, model: str | None = None
+) -> Entry:
+    """Score predictions of any form as the kit does; see `kit_result`."""
+    try:
+        chosen = choose_recipe(gather_facts(open_rows(predictions), dataset))
+        if recipe and chosen.recipe.parity == OWN:
+            chosen = find_recipe(recipe)
+    except UsageError:
+        if not recipe:
+            raise
+        chosen = find_recipe(recipe)
+    request = judge_request(judge_kwargs, chosen)
+    report = score(predictions, chosen.name, dataset=dataset, judge=request, model=model)
+    return report.entries[0]
+
+
+def judge_request(judge_kwargs: Mapping[str, Any], choice: RecipeChoice) -> JudgeRequest | None:
+    """Read the kit's arguments of a judge.
+
+    Returns:
+        The judge; None where nobody is to be asked.
+
+    Raises:
+        UsageError: An argument is unknown, or the recipe has no judge.
+    """
+    for name in judge_kwargs:
+        if name not in (*_KNOWN, *_WITHOUT_EFFECT):
+            raise UsageError(f"no judge argument {name!r}.{suggest_spelling(name, _KNOWN)} Known: {', '.join(_KNOWN)}.")
+    model = judge_kwargs.get("model")
+    if model in RULES_ONLY:
+        return None
+    if not choice.recipe.judges:
+        raise UsageError(f"recipe {choice.name!r} knows no judge. Leave the judge out, or name exact_matching.")
+    address = judge_kwargs.get("api_base") or judge_kwargs.get("base_url") or os.environ.get("OPENAI_API_BASE")
+    generation = {name: judge_kwargs[name] for name in ("temperature", "max_tokens") if name in judge_kwargs}
+    return JudgeRequest(
+        name=choice.recipe.judges[0],
+        model=model,
+        base_url=str(address).removesuffix("/chat/completions") if address else None,
+        concurrency=int(judge_kwargs.get("nproc") or judge_kwargs.get("api_nproc") or 8),
+        generation=json.dumps(generation),
+    )

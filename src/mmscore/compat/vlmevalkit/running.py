@@ -18,20 +18,30 @@ import pyarrow.parquet as pq
 from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, RowError, UsageError, show, suggest_spelling
+from mmconvert.core.option_fields import build_options
 from mmconvert.core.record import Image, Part, Record, Turn
 from mmconvert.dataset.dataset import DatasetWriter
 from mmconvert.images.loader import Pictures
 from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root
 from mmconvert.pipeline.convert import Records, read
-from mmscore.api import predict
 from mmscore.compat.vlmevalkit.datasets import Benchmark, ImageBaseDataset, build_dataset
-from mmscore.compat.vlmevalkit.recipes import KEPT, as_recipe, records_of, rows_of, users_code, write_eval_file
-from mmscore.compat.vlmevalkit.scoring import kit_entry
+from mmscore.compat.vlmevalkit.recipes import (
+    KEPT,
+    as_recipe,
+    kit_entry,
+    records_of,
+    rows_of,
+    users_code,
+    write_eval_file,
+)
 from mmscore.compat.vlmevalkit.tables import dump
 from mmscore.core.report import Entry, Report, publish
+from mmscore.infer.adapter import split_backend
 from mmscore.infer.ledger import Summary
 from mmscore.infer.message_model import IMAGE, TEXT, Message, is_image
+from mmscore.infer.options import PredictOptions
 from mmscore.infer.predictions_file import is_interrupted
+from mmscore.infer.session import predict
 from mmscore.scoring.evaluate import score
 
 MODES = ALL, INFER, EVAL = ("all", "infer", "eval")
@@ -69,6 +79,12 @@ class Run:
     entry: Entry | None = None
     refused: Sequence[str] = field(default_factory=list)
 
+    @property
+    def complete(self) -> bool:
+        """Whether every row was asked, answered and scored, as far as that was to be done."""
+        unscored = self.entry is not None and self.entry.counts.unscored
+        return not (self.refused or unscored or (self.summary is not None and self.summary.failed))
+
 
 def run(
     dataset: Any,
@@ -104,38 +120,68 @@ def run(
         UsageError: The benchmark or an option is unknown, or there is nothing to score.
         Error: A file cannot be read or written.
     """
+    benchmark = benchmark_of(dataset, allow_remote) if isinstance(dataset, str) else dataset
+    plugin, given = split_backend(backend)
+    asked = build_options(PredictOptions, {**options, "model": model, "backend": plugin}, "predict")
+    return run_benchmark(
+        benchmark, asked, given, work_dir=work_dir, mode=mode, reuse=reuse, judge_kwargs=judge_kwargs, quiet=quiet
+    )
+
+
+def run_benchmark(
+    benchmark: Any,
+    options: PredictOptions,
+    backend: object = None,
+    *,
+    work_dir: str | Path,
+    mode: str,
+    reuse: bool,
+    judge_kwargs: Mapping[str, Any] | None,
+    quiet: bool,
+) -> Run:
+    """Do what `run` does, for an open benchmark and options that were read.
+
+    Args:
+        benchmark: An object of a class of benchmarks.
+        options: Who is asked, and how.
+        backend: Who answers, an object of the user's; None for whom the options name.
+        work_dir: As `run`.
+        mode: As `run`.
+        reuse: As `run`.
+        judge_kwargs: As `run`.
+        quiet: As `run`.
+
+    Raises:
+        UsageError: The mode is unknown, or there is nothing to score.
+        Error: As `run`.
+    """
     if mode not in MODES:
         raise UsageError(f"unknown mode {mode!r}.{suggest_spelling(mode, MODES)} Known: {', '.join(MODES)}.")
-    benchmark = benchmark_of(dataset, allow_remote) if isinstance(dataset, str) else dataset
     if mode != INFER and getattr(type(benchmark), "evaluate", None) is ImageBaseDataset.evaluate:
         benchmark.evaluate("")  # says what is missing, before anybody is asked
     name = str(benchmark.dataset_name)
-    label = model.rstrip("/").rpartition("/")[2]
+    label = options.model.rstrip("/").rpartition("/")[2]
     work_dir = Path(work_dir)
     found = Run(label, name, work_dir / label)
     found.folder.mkdir(parents=True, exist_ok=True)
     predictions = found.folder / f"{label}_{name}.parquet"
     if mode != EVAL:
-        asked = work_dir / CONVERTED / name
-        found.refused = convert(benchmark, asked)
-        done = predictions.exists() and not is_interrupted(predictions)
-        again = {"resume": done and reuse, "restart": done and not reuse, **options}
-        found.summary = predict(asked, predictions, model=model, backend=backend, quiet=quiet, **again)
+        questions = work_dir / CONVERTED / name
+        found.refused = convert(benchmark, questions)
+        if predictions.exists() and not is_interrupted(predictions) and not (options.resume or options.restart):
+            options = replace(options, resume=reuse, restart=not reuse)
+        found.summary = predict(questions, predictions, options, backend, quiet=quiet)
     if predictions.is_file():
         rows = pq.read_table(predictions, columns=list(KEPT))
         records = [record for record in records_of(rows) if record.prediction is not None]
         found.eval_file = write_eval_file(records, found.folder, label, name) if records else None
     if mode != INFER:
         if found.eval_file is None and found.summary is not None and found.summary.failed:
-            raise _unanswered(predictions)
+            errors = pq.read_table(predictions, columns=["prediction_error"])["prediction_error"].to_pylist()
+            why = next((f" The first failure: {error}" for error in errors if error), "")
+            raise Error(f"{predictions}: none of {len(errors)} rows has a reply.{why}")
         _score(found, benchmark, predictions, judge_kwargs or {})
     return found
-
-
-def _unanswered(predictions: Path) -> Error:
-    errors = pq.read_table(predictions, columns=["prediction_error"])["prediction_error"].to_pylist()
-    why = next((f" The first failure: {error}" for error in errors if error), "")
-    return Error(f"{predictions}: none of {len(errors)} rows has a reply.{why}")
 
 
 def benchmark_of(name: str, allow_remote: bool) -> ImageBaseDataset:
@@ -177,7 +223,14 @@ def convert(dataset: Any, output: str | Path, *, image_roots: Sequence[str | Pat
     roots = tuple(Path(folder).resolve() for folder in folders if Path(folder).is_dir())
     with tempfile.TemporaryDirectory(prefix="mmscore-") as folder:
         table = Path(folder) / f"{dataset.dataset_name}.tsv"
-        dump(_table(dataset), table)
+        data: pd.DataFrame = dataset.data
+        if "question" not in data:
+            # A benchmark may say what it asks in build_prompt alone.
+            with users_code("build_prompt"):
+                asked = [_pieces(dataset.build_prompt(data.iloc[place])) for place in range(len(data))]
+            texts = [(str(piece["value"]) for piece in pieces if piece["type"] != IMAGE) for pieces in asked]
+            data = data.assign(question=["\n".join(one) for one in texts])
+        dump(data, table)
         task = TASKS.get(getattr(dataset, "TYPE", ""))
         records = read(table, "lmudata", dataset=dataset.dataset_name, task=task, image_roots=roots)
         with DatasetWriter(output, overwrite=output.exists()) as writer:
@@ -185,34 +238,19 @@ def convert(dataset: Any, output: str | Path, *, image_roots: Sequence[str | Pat
     return [*map(str, records.rejects), *refused]
 
 
-def _table(dataset: Any) -> pd.DataFrame:
-    data: pd.DataFrame = dataset.data
-    if "question" in data:
-        return data
-    # A benchmark may say what it asks in build_prompt alone.
-    with users_code("build_prompt"):
-        asked = [_texts(dataset.build_prompt(data.iloc[place])) for place in range(len(data))]
-    return data.assign(question=asked)
-
-
-def _texts(message: Any) -> str:
-    return "\n".join(str(piece["value"]) for piece in _pieces(message) if piece["type"] != IMAGE)
-
-
 def _pieces(message: Any) -> Message:
     """Bring what the kit's models take into pieces: a text or a list of texts, pictures among them, is one too."""
     items = [message] if isinstance(message, str | Mapping) else message
     if not isinstance(items, Sequence):
         raise RowError("message.shape", "build_prompt", f"expected a list of pieces {show(message)}. Return one.")
-    return [_piece(item) for item in items]
-
-
-def _piece(item: Any) -> dict[str, Any]:
-    if isinstance(item, str):
-        return {"type": IMAGE if is_image(item) else TEXT, "value": item}
-    if not isinstance(item, Mapping) or not {"type", "value"} <= item.keys():
-        raise RowError("message.shape", "build_prompt", f"expected a type and a value {show(item)}. Give both.")
-    return dict(item)
+    pieces = []
+    for item in items:
+        if isinstance(item, str):
+            item = {"type": IMAGE if is_image(item) else TEXT, "value": item}
+        elif not isinstance(item, Mapping) or not {"type", "value"} <= item.keys():
+            raise RowError("message.shape", "build_prompt", f"expected a type and a value {show(item)}. Give both.")
+        pieces.append(dict(item))
+    return pieces
 
 
 def _worded(records: Records, dataset: Any, images: Pictures, refused: list[str]) -> Iterator[Record]:

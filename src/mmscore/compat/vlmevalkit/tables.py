@@ -2,8 +2,8 @@
 
 As in the kit a column that looks like numbers becomes numbers. But only an empty cell is missing: the kit
 loses `None`, `NA` and `null`, options and answers among them. Source: open-compass/VLMEvalKit@e8e78f05
-vlmeval/smp/file.py, vlmeval/smp/misc.py. A file called .pkl holds JSON, see
-`mmscore.compat.vlmevalkit.stored_values`.
+vlmeval/smp/file.py, vlmeval/smp/misc.py. A file called .pkl holds JSON, and no pickle: keys of any plain type, tuples
+and numbers of NumPy come back as they were, numbers as plain ones.
 """
 
 import hashlib
@@ -15,7 +15,7 @@ from typing import Any
 
 import pandas as pd
 
-from mmconvert.core.errors import Error, RowError, UsageError, suggest_spelling
+from mmconvert.core.errors import Error, RowError, UsageError, show, suggest_spelling
 from mmconvert.core.rows import Rejected, Row
 from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.literals import looks_like_list, parse_list
@@ -24,7 +24,6 @@ from mmconvert.io.write_xlsx import write_workbook
 from mmconvert.kits.vlmevalkit.circular import build_circular_rows
 from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root
 from mmconvert.kits.vlmevalkit.lossy_tables import retype_rows
-from mmscore.compat.vlmevalkit.stored_values import read_values, write_values
 
 _KINDS = {
     "json": ("_rating", "_config", "_meta"),
@@ -32,6 +31,9 @@ _KINDS = {
     "csv": ("_acc", "_fine", "_metrics"),
 }
 _READ: Mapping[str, Any] = {"keep_default_na": False, "na_values": [""]}
+_PAIRS, _TUPLE = "#pairs", "#tuple"
+_PLAIN = (str, int, float, bool, type(None))
+"""What a file called .pkl holds as it is, and the keys of objects that stand for other mappings and for tuples."""
 
 
 def load(f: str | Path) -> Any:
@@ -69,8 +71,7 @@ def dump(data: Any, f: str | Path, **kwargs: Any) -> None:
         UsageError: The file is of another kind.
         Error: A text is longer than a cell of a workbook; it would be cut.
     """
-    path = Path(f)
-    _by_suffix(path, _WRITERS, "written")(data, path)
+    _by_suffix(Path(f), _WRITERS, "written")(data, Path(f))
 
 
 def d2df(d: Mapping[str, Any]) -> pd.DataFrame:
@@ -156,8 +157,34 @@ def _fields(row: Row | Rejected, path: Path) -> Mapping[str, Any]:
     return row.fields
 
 
-def _read_jsonl(path: Path) -> list[Any]:
-    return [parse_json(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()]
+def _read_values(path: Path) -> Any:
+    try:
+        return _unpacked(json.loads(path.read_bytes()))
+    except (ValueError, LookupError, TypeError):
+        raise Error(f"{path}: is no file of ours; pickles are not read. Remove it, it is made anew.") from None
+
+
+def _packed(value: Any) -> Any:
+    value = value.item() if hasattr(value, "item") and callable(value.item) else value
+    if isinstance(value, dict):
+        return {_PAIRS: [[_packed(key), _packed(item)] for key, item in value.items()]}
+    if isinstance(value, tuple):
+        return {_TUPLE: [_packed(item) for item in value]}
+    if isinstance(value, list):
+        return [_packed(item) for item in value]
+    if not isinstance(value, _PLAIN):
+        raise UsageError(f"a .pkl file holds plain values here {show(value)}. Write a table as .tsv or .xlsx.")
+    return value
+
+
+def _unpacked(value: Any) -> Any:
+    if isinstance(value, list):
+        return [_unpacked(item) for item in value]
+    if isinstance(value, dict) and _TUPLE in value:
+        return tuple(_unpacked(item) for item in value[_TUPLE])
+    if isinstance(value, dict):
+        return {_unpacked(key): _unpacked(item) for key, item in value[_PAIRS]}
+    return value
 
 
 _READERS: Mapping[str, Callable[[Path], Any]] = {
@@ -166,9 +193,19 @@ _READERS: Mapping[str, Callable[[Path], Any]] = {
     ".xlsx": _read_workbook,
     ".parquet": pd.read_parquet,
     ".json": lambda path: parse_json(path.read_text(encoding="utf-8")),
-    ".jsonl": _read_jsonl,
-    ".pkl": read_values,
+    ".jsonl": lambda path: [parse_json(line) for line in path.read_text(encoding="utf-8").splitlines() if line.strip()],
+    ".pkl": _read_values,
 }
+
+
+def is_empty(cell: Any) -> bool:
+    """Tell a cell that holds nothing, as pandas says it.
+
+    Example:
+        >>> is_empty(float("nan")), is_empty(None), is_empty("")
+        (True, True, False)
+    """
+    return cell is None or (isinstance(cell, float) and cell != cell)
 
 
 def _frame(data: Any) -> pd.DataFrame:
@@ -181,12 +218,8 @@ def _records(data: Any) -> Any:
 
 def _write_workbook(data: Any, path: Path) -> None:
     frame = _frame(data)
-    rows = ({str(n): None if _missing(v) else str(v) for n, v in row.items()} for row in frame.to_dict("records"))
+    rows = ({str(n): None if is_empty(v) else str(v) for n, v in row.items()} for row in frame.to_dict("records"))
     write_workbook(path, [str(name) for name in frame.columns], rows)
-
-
-def _missing(value: Any) -> bool:
-    return value is None or (isinstance(value, float) and value != value)
 
 
 _WRITERS: Mapping[str, Callable[[Any, Path], None]] = {
@@ -197,7 +230,7 @@ _WRITERS: Mapping[str, Callable[[Any, Path], None]] = {
     ".jsonl": lambda data, path: _write_text(
         path, "".join(json.dumps(line, ensure_ascii=False) + "\n" for line in _records(data))
     ),
-    ".pkl": write_values,
+    ".pkl": lambda data, path: _write_text(path, json.dumps(_packed(data), ensure_ascii=False)),
 }
 
 
