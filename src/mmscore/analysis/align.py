@@ -14,6 +14,9 @@ import pyarrow.compute as pc
 from mmscore.core.predictions.load import Rows
 from mmscore.core.table import MISSING, SCORED, Scored
 
+_REFERENCES = ("answer", "answers", "label")
+_FACTS_BY = frozenset((*_REFERENCES, "options"))
+
 
 class Pairing(msgspec.Struct, frozen=True):
     """Two sets of settled rows side by side.
@@ -100,12 +103,6 @@ def format_ids(ids: Sequence[str], most: int = 5) -> str:
     return ", ".join(ids[:most]) + (", ..." if len(ids) > most else "")
 
 
-_REFERENCES = ("answer", "answers", "label")
-
-
-_FACTS_BY = frozenset((*_REFERENCES, "options"))
-
-
 def find_unlike_questions(a: Rows, b: Rows, ids: pa.Array) -> tuple[str, ...]:
     """Find ids under which two files have different questions.
 
@@ -138,21 +135,17 @@ def _read_rows(rows: Rows, ids: pa.Array) -> Iterator[Mapping[str, Any]]:
 
 
 def _are_alike(one: Mapping[str, Any], other: Mapping[str, Any]) -> bool:
-    options, others = (frozenset(map(_normalize, _read_options(row))) - {""} for row in (one, other))
+    options, others = (frozenset(map(_normalize, row.get("options") or ())) - {""} for row in (one, other))
     if options and others and options != others:
         return False
     references, theirs = _read_references(one), _read_references(other)
     return not references or not theirs or not references.isdisjoint(theirs)
 
 
-def _read_options(row: Mapping[str, Any]) -> Sequence[str | None]:
-    return row.get("options") or ()
-
-
 def _read_references(row: Mapping[str, Any]) -> frozenset[str]:
     """Give the references of a row in every form: as they stand, and letters as the texts of their options too."""
     said = {_normalize(text) for name in _REFERENCES for text in _read_texts(name, row.get(name))} - {""}
-    letters = zip(ascii_uppercase.lower(), _read_options(row), strict=False)
+    letters = zip(ascii_uppercase.lower(), row.get("options") or (), strict=False)
     return frozenset(said | {_normalize(option) for letter, option in letters if letter in said})
 
 

@@ -173,55 +173,35 @@ class CompareOptions(msgspec.Struct, frozen=True, kw_only=True):
 def compare_files(a: str, b: str, options: CompareOptions) -> Comparison:
     """Compare two predictions files row by row, and write the comparison where the options name a file.
 
+    Args:
+        a: The first file, the one to start from.
+        b: The second file.
+        options: How to score and to compare; the columns of `by` are compared value by value.
+
+    Returns:
+        Differences over the rows that both files have a score for.
+
     Raises:
-        UsageError: As `compare`; or a file would be written over what is read.
-        Error: As `compare`.
+        UsageError: As `score`; or no recipe was named and another fits each file, or a file would be written over
+            what is read.
+        Error: As `score`; or no row has a score in both files.
     """
     if [a, b, options.answers].count(STDIN) > 1:
         raise UsageError(f"{STDIN}: standard input cannot be read twice. Write it to a file first.")
     require_apart([options.output], [a, b])
     shared = {name: getattr(options, name) for name in ScoreOptions.__struct_fields__ if hasattr(options, name)}
     scoring = ScoreOptions(**shared)
-    found = compare(a, b, options.recipe, scoring, resamples=options.resamples, seed=options.seed)
+    one, other = score_results([a, b], [options.recipe] if options.recipe else [], scoring)
+    found = compare_results(one, other, by=options.by, resamples=options.resamples, seed=options.seed)
     if options.output:
         publish(options.output, json_text(found.to_json()).encode() + b"\n")
     return found
 
 
-def compare(
-    a: str,
-    b: str,
-    recipe: str | None = None,
-    options: ScoreOptions | None = None,
-    *,
-    resamples: int = RESAMPLES,
-    seed: int = SEED,
-) -> Comparison:
-    """Compare two predictions files row by row.
-
-    Args:
-        a: The first file, the one to start from.
-        b: The second file.
-        recipe: Name of the recipe; None takes the one that fits both.
-        options: How to score; the columns of `by` are compared value by value.
-        resamples: Resamples of the bootstrap.
-        seed: Where its draws begin.
-
-    Returns:
-        Differences over the rows that both files have a score for.
-
-    Raises:
-        UsageError: As `score`; or no recipe was named and another fits each file.
-        Error: As `score`; or no row has a score in both files.
-    """
-    one, other = score_results([a, b], [recipe] if recipe else [], options or ScoreOptions())
-    return compare_results(one, other, by=options.by if options else (), resamples=resamples, seed=seed)
-
-
 def compare_results(
     a: Result, b: Result, *, by: Sequence[str] = (), resamples: int = RESAMPLES, seed: int = SEED
 ) -> Comparison:
-    """Compare two files that are scored already; see `compare`.
+    """Compare two files that are scored already; see `compare_files`.
 
     Raises:
         UsageError: Another recipe scored each file.
@@ -234,7 +214,11 @@ def compare_results(
             "which cannot be compared. Choose one for both with --recipe; to hold two recipes against each other, "
             "use `mmscore explain`."
         )
-    pairing = _pair_rows(a, b)
+    # Rows are settled as if neither file had one that the other lacks: some scores are of several rows.
+    whole = pair_rows(a.scored, b.scored)
+    lone = pa.array([*whole.only_a, *whole.only_b], pa.string())
+    cut = pair_rows(_drop_rows(a, lone), _drop_rows(b, lone))
+    pairing = replace(cut, only_a=whole.only_a, only_b=whole.only_b)
     if not len(pairing):
         raise Error(
             f"{entry_a.predictions} and {entry_b.predictions}: no row has a score in both (only in the first: "
@@ -248,14 +232,6 @@ def compare_results(
     numbers = draws.test_numbers(pairing.a, pairing.b)
     others = find_unlike_questions(a.rows, b.rows, pairing.a.rows["id"].combine_chunks())
     return Comparison(entry_a, entry_b, pairing, numbers, scores, groups, seed, others)
-
-
-def _pair_rows(a: Result, b: Result) -> Pairing:
-    """Pair the rows, settled as if neither file had a row that the other lacks: some scores are of several rows."""
-    whole = pair_rows(a.scored, b.scored)
-    lone = pa.array([*whole.only_a, *whole.only_b], pa.string())
-    cut = pair_rows(_drop_rows(a, lone), _drop_rows(b, lone))
-    return replace(cut, only_a=whole.only_a, only_b=whole.only_b)
 
 
 def _drop_rows(result: Result, ids: pa.Array) -> Scored:
@@ -285,7 +261,8 @@ class _Draws(msgspec.Struct, frozen=True):
 
 def _compute_differences(pairing: Pairing, mask: npt.NDArray[np.bool_], draws: _Draws) -> Mapping[str, Difference]:
     a, b = pairing.a, pairing.b
-    clusters = _join_clusters(a, b)
+    sides = (side.rows for side in (a, b) if CLUSTER in side.rows.column_names)
+    clusters = next((rows[CLUSTER].to_numpy() for rows in sides), None)
     found = {
         name: compare_paired(
             a.scores[name][mask],
@@ -298,14 +275,6 @@ def _compute_differences(pairing: Pairing, mask: npt.NDArray[np.bool_], draws: _
         if name in b.scores
     }
     return {name: difference for name, difference in found.items() if difference.n}
-
-
-def _join_clusters(a: Scored, b: Scored) -> npt.NDArray[np.int64] | None:
-    for side in (a, b):
-        if CLUSTER in side.rows.column_names:
-            codes: npt.NDArray[np.int64] = side.rows[CLUSTER].to_numpy()
-            return codes
-    return None
 
 
 def _compare_groups(pairing: Pairing, column: str, draws: _Draws) -> Mapping[str, Group]:

@@ -91,31 +91,33 @@ class Explanation(msgspec.Struct, frozen=True):
         return {
             "schema_version": SCHEMA_VERSION,
             "predictions": self.predictions,
-            "recipes": [_build_reader_json(reader) for reader in self.readers],
+            "recipes": [
+                {
+                    "recipe": reader.choice.name,
+                    "version": reader.choice.version,
+                    "parity": reader.choice.recipe.parity,
+                    "reason": reader.choice.reason,
+                    "score": reader.score,
+                    "value": None if math.isnan(reader.value) else reader.value,
+                    "n": reader.n,
+                    "metrics": build_metrics_json(reader.metrics),
+                    "rules": [asdict(rule) for rule in reader.rules],
+                }
+                for reader in self.readers
+            ],
             "gap": None if self.gap is None else self.gap.to_json(),
             "rows_found": self.found,
-            "rows": [_build_row_json(row) for row in self.rows],
+            "rows": [
+                {
+                    "id": row.id,
+                    "reference": list(row.reference),
+                    "prediction": row.prediction,
+                    "readings": [asdict(r) | {"span": None if r.span is None else list(r.span)} for r in row.readings],
+                }
+                for row in self.rows
+            ],
             "messages": list(self.refusals),
         }
-
-
-def _build_reader_json(reader: Reader) -> dict[str, Any]:
-    return {
-        "recipe": reader.choice.name,
-        "version": reader.choice.version,
-        "parity": reader.choice.recipe.parity,
-        "reason": reader.choice.reason,
-        "score": reader.score,
-        "value": None if math.isnan(reader.value) else reader.value,
-        "n": reader.n,
-        "metrics": build_metrics_json(reader.metrics),
-        "rules": [asdict(rule) for rule in reader.rules],
-    }
-
-
-def _build_row_json(row: ExplainedRow) -> dict[str, Any]:
-    readings = [asdict(r) | {"span": None if r.span is None else list(r.span)} for r in row.readings]
-    return {"id": row.id, "reference": list(row.reference), "prediction": row.prediction, "readings": readings}
 
 
 class ExplainOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -140,73 +142,34 @@ class ExplainOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 def explain_file(predictions: str, options: ExplainOptions) -> Explanation:
-    """Do what `explain` does, and write the explanation where the options name a file.
-
-    Raises:
-        UsageError: As `explain`; or a file would be written over what is read.
-        Error: As `explain`.
-    """
-    require_apart([options.output], [predictions])
-    found = explain(
-        predictions,
-        options.recipe,
-        answers=options.answers,
-        dataset=options.dataset,
-        score=options.score,
-        limit=options.limit,
-        format=options.format,
-        recipe_options=options.recipe_options,
-    )
-    if options.output:
-        publish(options.output, json_text(found.to_json()).encode() + b"\n")
-    return found
-
-
-def explain(
-    predictions: str,
-    recipes: Sequence[str] = (),
-    *,
-    answers: str | None = None,
-    dataset: str | None = None,
-    score: str | None = None,
-    limit: int = LIMIT,
-    format: str | None = None,
-    recipe_options: str | None = None,
-) -> Explanation:
     """Say which rule read each row, and with two recipes why their numbers differ.
 
     Args:
         predictions: A predictions file.
-        recipes: One or two names; none takes the one that fits.
-        answers: Dataset with the references, for predictions that lack them.
-        dataset: Name of the benchmark, for files that do not say it.
-        score: The score to explain; None for the first that both recipes have, else the first of each.
-        limit: Most rows to list.
-        format: Format of the predictions file; None to recognise it by its content.
-        recipe_options: File of options for the recipes.
+        options: The recipes, none for the one that fits; and where the explanation is written.
 
     Raises:
-        UsageError: More than two recipes, or names that nobody knows.
+        UsageError: More than two recipes, or names that nobody knows; or a file would be written over what is read.
         Error: The file is damaged, has no references, or no row is scored (by both recipes).
     """
-    if len(recipes) > MOST_RECIPES:
-        raise UsageError(f"explain holds at most two recipes against each other, not {len(recipes)}. Drop some.")
-    rows = open_joined(predictions, answers, format)
+    require_apart([options.output], [predictions])
+    if len(options.recipe) > MOST_RECIPES:
+        raise UsageError(f"explain holds at most two recipes against each other, not {len(options.recipe)}. Drop some.")
+    rows = open_joined(predictions, options.answers, options.format)
     shown = sorted({_TEXT, *(REFERENCES & rows.names)})
-    choices = choose_recipes(rows, recipes, dataset, recipe_options)
-    found = [score_by_recipe(rows, choice, dataset=dataset, keep=shown) for choice in choices]
-    settled = [one.rows for one in found]
-    names = _list_score_names(settled, score)
+    choices = choose_recipes(rows, options.recipe, options.dataset, options.recipe_options)
+    found = [score_by_recipe(rows, choice, dataset=options.dataset, keep=shown) for choice in choices]
+    names = _list_score_names([one.rows for one in found], options.score)
     readers = tuple(map(_build_reader, found, names))
+    gap, sides = None, [one.rows for one in found]
+    if len(readers) == MOST_RECIPES:
+        gap, sides = explain_gap(found[0], found[1], names), [*_find_differing_rows(*readers)]
+    listed = _explain_rows([side.take(np.arange(min(options.limit, len(side)))) for side in sides], names)
     refusals = tuple(dict.fromkeys(refusal.message for one in found for refusal in one.refusals))
-    if len(readers) < MOST_RECIPES:
-        every = settled[0].take(np.arange(min(limit, len(settled[0]))))
-        listed = _explain_rows([every], names)
-        return Explanation(predictions, readers, None, len(settled[0]), listed, refusals)
-    gap = explain_gap(found[0], found[1], names)
-    sides = _find_differing_rows(*readers)
-    listed = _explain_rows([side.take(np.arange(min(limit, len(side)))) for side in sides], names)
-    return Explanation(predictions, readers, gap, len(sides[0]), listed, refusals)
+    explanation = Explanation(predictions, readers, gap, len(sides[0]), listed, refusals)
+    if options.output:
+        publish(options.output, json_text(explanation.to_json()).encode() + b"\n")
+    return explanation
 
 
 def _list_score_names(settled: Sequence[Scored], wanted: str | None) -> list[str]:
@@ -223,17 +186,10 @@ def _list_score_names(settled: Sequence[Scored], wanted: str | None) -> list[str
 def _build_reader(settled: ScoredFile, name: str) -> Reader:
     valid = settled.rows.with_status(SCORED)
     having = valid.where(~np.isnan(valid.scores[name]))
-    values = having.scores[name]
-    n = len(having)
-    return Reader(
-        settled.choice,
-        name,
-        math.fsum(values) / n if n else math.nan,
-        n,
-        settled.metrics(),
-        count_rules(having, values),
-        settled.rows,
-    )
+    values, n = having.scores[name], len(having)
+    mean = math.fsum(values) / n if n else math.nan
+    rules = count_rules(having, values)
+    return Reader(settled.choice, name, mean, n, settled.metrics(), rules, settled.rows)
 
 
 def explain_gap(a: ScoredFile, b: ScoredFile, scores: Sequence[str]) -> Gap:
@@ -266,7 +222,11 @@ def _list_values(settled: Scored, score: str) -> Floats:
 
 def _find_differing_rows(a: Reader, b: Reader) -> tuple[Scored, Scored]:
     """Find the rows that get another score, or one from one recipe alone; in the order of the first recipe."""
-    everything = [_ignore_status(reader.settled) for reader in (a, b)]
+    everything = []
+    for rows in (a.settled, b.settled):
+        # Every row that has an id is called scored, so that none is left out; `fate` keeps what it is.
+        named = rows.where(pc.is_valid(rows.rows["id"]).to_numpy())
+        everything.append(named.with_array("fate", named.rows["status"]).with_column("status", [SCORED] * len(named)))
     pairing = pair_rows(*everything)
     of_a, of_b = (
         np.where(np.array(reader_rows.column("fate")) == SCORED, reader_rows.scores[reader.score], np.nan)
@@ -274,12 +234,6 @@ def _find_differing_rows(a: Reader, b: Reader) -> tuple[Scored, Scored]:
     )
     differ = (of_a != of_b) & ~(np.isnan(of_a) & np.isnan(of_b))
     return pairing.a.where(differ), pairing.b.where(differ)
-
-
-def _ignore_status(settled: Scored) -> Scored:
-    """Call every row that has an id scored, so that none is left out when rows are paired; `fate` keeps what it is."""
-    settled = settled.where(pc.is_valid(settled.rows["id"]).to_numpy())
-    return settled.with_array("fate", settled.rows["status"]).with_column("status", [SCORED] * len(settled))
 
 
 def _explain_rows(sides: Sequence[Scored], names: Sequence[str]) -> tuple[ExplainedRow, ...]:

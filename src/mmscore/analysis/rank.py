@@ -2,13 +2,12 @@
 
 import math
 from collections.abc import Callable, Iterable, Mapping, Sequence
-from typing import Any, TypedDict
+from typing import Any
 
 import msgspec
 from msgspec.structs import asdict
 
 from mmconvert.core.errors import Error, UsageError, suggest_spelling
-from mmscore.core.estimates import Estimate
 from mmscore.core.ranking import GENERATION, LIKELIHOOD, METHODS, RankCell, RankColumn
 from mmscore.core.recipe import Metrics
 from mmscore.core.report import Entry
@@ -137,14 +136,15 @@ def score_file(
     (choice,) = choose_recipes(rows, [recipe] if recipe else [], options=recipe_options)
     known = [name for name in method_columns if name.partition(".")[0] in rows.names]
     settled = score_by_recipe(rows, choice, keep=known)
-    return RankCell(
+    return _build_cell(
+        settled.metrics(),
+        found,
+        metric,
+        path,
+        (choice.name, choice.version),
         model=model or ", ".join(rows.list_distinct("model")) or rows.title,
         method=_find_method(settled, known, path) or method or GENERATION,
-        dataset=found.dataset,
-        column=found.column,
-        **_build_measured(settled.metrics(), found, metric, path, choice.name),
         unscored=settled.unscored,
-        recipe=f"{choice.name}@{choice.version}",
         predictions=path,
         partial=rows.partial,
     )
@@ -177,44 +177,37 @@ def score_entry(
     )
     if facts is None:
         raise UsageError(f"{path}: does not say how the answers were made. Say it: --method {GENERATION}.")
-    return RankCell(
+    return _build_cell(
+        entry.metrics,
+        found,
+        metric,
+        path,
+        (entry.recipe, entry.version),
         model=entry.model,
         method=facts,
-        dataset=found.dataset,
-        column=found.column,
-        **_build_measured(entry.metrics, found, metric, path, entry.recipe),
         unscored=entry.counts.unscored,
-        recipe=f"{entry.recipe}@{entry.version}",
         predictions=entry.predictions,
         partial=entry.partial,
     )
 
 
-class _Measured(TypedDict):
-    metric: str
-    score: float
-    n: int
-
-
-def _build_measured(metrics: Metrics, found: RankColumn, wanted: str | None, path: str, recipe: str) -> _Measured:
-    name, estimate = _find_number(metrics, wanted or found.metric, path, recipe)
-    factor = _PERCENT.get(estimate.unit, 1.0) if wanted or found.factor is None else found.factor
-    return {"metric": name, "score": estimate.value * factor, "n": estimate.n}
-
-
-def _find_number(metrics: Metrics, wanted: str | None, path: str, recipe: str) -> tuple[str, Estimate]:
+def _build_cell(
+    metrics: Metrics, found: RankColumn, wanted: str | None, path: str, recipe: tuple[str, str], **facts: Any
+) -> RankCell:
     if not metrics:
-        raise Error(f"{path}: {recipe} scores no row. Leave the file out.")
-    name = next(iter(metrics)) if wanted is None else wanted
+        raise Error(f"{path}: {recipe[0]} scores no row. Leave the file out.")
+    name = wanted or found.metric or next(iter(metrics))
     if name not in metrics:
         hint = suggest_spelling(name, metrics)
-        raise UsageError(f"{path}: {recipe} gives no number {name!r}.{hint} Found: {', '.join(metrics)}.")
+        raise UsageError(f"{path}: {recipe[0]} gives no number {name!r}.{hint} Found: {', '.join(metrics)}.")
     estimate = metrics[name]
     if math.isnan(estimate.value):
-        raise Error(f"{path}: {recipe} gives no value for {name}. Leave the file out.")
+        raise Error(f"{path}: {recipe[0]} gives no value for {name}. Leave the file out.")
     if estimate.higher_is_better is False:
         raise UsageError(f"{path}: of {name}, less is better, and a ranking puts the largest first. Name another.")
-    return name, estimate
+    factor = _PERCENT.get(estimate.unit, 1.0) if wanted or found.factor is None else found.factor
+    facts |= {"metric": name, "score": estimate.value * factor, "n": estimate.n}
+    return RankCell(dataset=found.dataset, column=found.column, recipe="@".join(recipe), **facts)
 
 
 def _find_method(settled: ScoredFile, columns: Sequence[str], path: str) -> str | None:

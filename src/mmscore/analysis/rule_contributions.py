@@ -116,19 +116,18 @@ def split_gap(a: Side, b: Side) -> Gap:
     """
     n = len(a.values)
     found = _number_rules(a.rows, b.rows)
-    pairs = [_build_rule_pair(hows, a.values[where], b.values[where], n) for hows, where in found.items()]
+    pairs = []
+    for (how_a, how_b), where in found.items():
+        of_a, of_b = a.values[where], b.values[where]
+        sum_a, sum_b = math.fsum(of_a), math.fsum(of_b)
+        contribution = float((Fraction(sum_b) - Fraction(sum_a)) / n)
+        pairs.append(RulePair(how_a, how_b, len(of_a), int(np.sum(of_a != of_b)), sum_a, sum_b, contribution))
     pairs.sort(key=lambda pair: (-abs(pair.contribution), -pair.rows, pair.how_a, pair.how_b))
     only_a = Coverage(len(a.every) - n, float(_average(a.values) - _average(a.every)))
     only_b = Coverage(len(b.every) - n, float(_average(b.every) - _average(b.values)))
     parts = [pair.contribution for pair in pairs]
     difference = math.fsum([*parts, only_a.contribution, only_b.contribution])
     return Gap(difference, n, tuple(pairs), only_a, only_b)
-
-
-def _build_rule_pair(hows: tuple[str, ...], a: Floats, b: Floats, n: int) -> RulePair:
-    sum_a, sum_b = math.fsum(a), math.fsum(b)
-    contribution = float((Fraction(sum_b) - Fraction(sum_a)) / n)
-    return RulePair(hows[0], hows[1], len(a), int(np.sum(a != b)), sum_a, sum_b, contribution)
 
 
 def _average(values: Floats) -> Fraction:

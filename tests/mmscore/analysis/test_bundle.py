@@ -7,8 +7,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mmconvert.core.errors import Error, UsageError
-from mmscore.analysis.bundle import Request, bundle
-from mmscore.analysis.bundle_verify import verify
+from mmscore.analysis.bundle import Request, bundle, verify
 from mmscore.scoring.evaluate import score
 from support.json_shape import faults
 from support.predictions import choices, write_predictions

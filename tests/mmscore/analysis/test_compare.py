@@ -4,8 +4,8 @@ import random
 import pytest
 
 from mmconvert.core.errors import Error, UsageError
-from mmscore.analysis.compare import compare
-from mmscore.scoring.evaluate import ScoreOptions, score
+from mmscore.api import compare
+from mmscore.scoring.evaluate import score
 from mmscore.scoring.paired_tests import adjust_holm, compare_paired
 from support.json_shape import faults
 from support.predictions import choices, write_predictions
@@ -28,7 +28,7 @@ def files(tmp_path):
 
 
 def test_the_difference_is_that_of_the_rows_both_have(files):
-    found = compare(*map(str, files), "own_choice")
+    found = compare(*map(str, files), recipe="own_choice")
     assert len(found.pairing) == 58
     assert set(found.pairing.only_b) == {"58", "59"}
     accuracy = found.scores["accuracy"]
@@ -41,20 +41,20 @@ def test_the_difference_is_that_of_the_rows_both_have(files):
 
 
 def test_swapping_the_files_turns_every_sign(files):
-    there, back = compare(*map(str, files), "own_choice"), compare(*map(str, files[::-1]), "own_choice")
+    there, back = compare(*map(str, files), recipe="own_choice"), compare(*map(str, files[::-1]), recipe="own_choice")
     for name, difference in there.scores.items():
         assert difference.value == -back.scores[name].value
         assert difference.mcnemar is None or difference.p == back.scores[name].p
 
 
 def test_a_file_does_not_differ_from_itself(files):
-    found = compare(str(files[0]), str(files[0]), "own_choice")
+    found = compare(str(files[0]), str(files[0]), recipe="own_choice")
     assert found.complete
     assert {(d.value, d.p, d.ci95) for d in found.scores.values()} == {(0.0, 1.0, (0.0, 0.0))}
 
 
 def test_groups_are_compared_by_themselves_and_their_p_values_adjusted(files):
-    found = compare(*map(str, files), "own_choice", ScoreOptions(by=("category",)))
+    found = compare(*map(str, files), recipe="own_choice", by="category")
     groups = found.groups["category"]
     assert list(groups) == ["x", "y", "z"]
     assert sum(group.scores["accuracy"].n for group in groups.values()) == 58
@@ -69,7 +69,7 @@ def test_rows_of_one_group_are_drawn_together(tmp_path):
         for side in (0, 1)
     ]
     a, b = (str(write_predictions(tmp_path / f"{n}.parquet", side)) for n, side in enumerate(rows))
-    accuracy = compare(a, b, "own_choice").scores["accuracy"]
+    accuracy = compare(a, b, recipe="own_choice").scores["accuracy"]
     assert (accuracy.clusters, accuracy.test) == (3, "paired bootstrap")
     hits = [[float(p[side] == "A") for p in pattern] for side in (0, 1)]
     assert accuracy == compare_paired(*hits, [0, 0, 1, 1, 2, 2])
@@ -82,7 +82,7 @@ def test_numbers_that_are_no_mean_of_rows_stand_beside(tmp_path):
         for n in range(3) for v in range(2)
     ]  # fmt: skip
     a = str(write_predictions(tmp_path / "a.parquet", rows))
-    found = compare(a, a, "mmbench_circular")
+    found = compare(a, a, recipe="mmbench_circular")
     assert found.metrics
     assert all(pair.a == pair.b for pair in found.metrics.values())
 
@@ -98,7 +98,7 @@ def test_numbers_of_the_whole_file_are_tested_by_drawing_rows_and_adjusted_for_g
         for share in (0.4, 0.9)
     ]  # fmt: skip
     a, b = (str(write_predictions(tmp_path / f"{n}.parquet", rows)) for n, rows in enumerate(sides))
-    found = compare(a, b, "pope_official", ScoreOptions(by=("category",)), resamples=200)
+    found = compare(a, b, recipe="pope_official", by="category", resamples=200)
     f1 = found.metrics["f1"]
     assert (f1.test, f1.resamples) == ("paired bootstrap of the number", 200)
     assert f1.ci95[0] <= f1.value <= f1.ci95[1]
@@ -119,7 +119,7 @@ def test_numbers_of_the_whole_file_are_tested_by_drawing_rows_and_adjusted_for_g
 def test_files_of_other_recipes_are_refused(tmp_path):
     a = write_predictions(tmp_path / "a.parquet", choices(("A", "A")))
     b = write_predictions(tmp_path / "b.parquet", [{"id": "0", "prediction": "x", "answer": "x", "task": "vqa"}])
-    with pytest.raises(UsageError, match=r"scored by own_choice, .* by own_short_answer.*--recipe"):
+    with pytest.raises(UsageError, match=r"scored by own_choice, .* by own_short_answer.*with recipe"):
         compare(str(a), str(b))
 
 
@@ -127,11 +127,11 @@ def test_files_without_a_row_in_common_are_refused(tmp_path):
     a = write_predictions(tmp_path / "a.parquet", choices(("A", "A")))
     b = write_predictions(tmp_path / "b.parquet", [{**choices(("A", "A"))[0], "id": "other"}])
     with pytest.raises(Error, match=r"no row has a score in both .*such as 0;.*such as other"):
-        compare(str(a), str(b), "own_choice")
+        compare(str(a), str(b), recipe="own_choice")
 
 
 def test_the_json_has_the_shape_that_the_schema_says(files):
-    found = compare(*map(str, files), "own_choice", ScoreOptions(by=("category",))).to_json()
+    found = compare(*map(str, files), recipe="own_choice", by="category").to_json()
     assert faults(json.loads(json.dumps(found, allow_nan=False)), "compare.json") == []
     assert faults({**found, "rows": 3, "more": 1}, "compare.json") == [
         "$.rows: 3 is no object",
@@ -152,7 +152,7 @@ def rotations(path, count, right):
 def test_a_score_of_several_rows_is_of_rows_that_both_files_have(tmp_path):
     three, one = rotations(tmp_path / "3.parquet", 3, right=False), rotations(tmp_path / "1.parquet", 1, right=True)
     assert score(three, "mmbench_circular").entries[0].metrics["circular_accuracy"].value == 0
-    found = compare(three, one, "mmbench_circular")
+    found = compare(three, one, recipe="mmbench_circular")
     circular = found.scores["circular_accuracy"]
     assert (circular.a, circular.b, circular.n) == (1, 1, 4)
     assert found.metrics["circular_accuracy"].a == 1
@@ -161,7 +161,7 @@ def test_a_score_of_several_rows_is_of_rows_that_both_files_have(tmp_path):
 
 def test_with_the_same_rows_a_score_of_several_rows_is_that_of_the_report(tmp_path):
     a, b = rotations(tmp_path / "a.parquet", 3, right=False), rotations(tmp_path / "b.parquet", 3, right=True)
-    found = compare(a, b, "mmbench_circular")
+    found = compare(a, b, recipe="mmbench_circular")
     assert [found.scores["circular_accuracy"].a, found.scores["circular_accuracy"].b] == [0, 1]
     assert found.complete
 
@@ -169,7 +169,7 @@ def test_with_the_same_rows_a_score_of_several_rows_is_that_of_the_report(tmp_pa
 def test_other_questions_under_the_same_ids_are_named(tmp_path):
     a = write_predictions(tmp_path / "a.parquet", choices(("A", "A"), ("A", "B"), ("A", "C")))
     b = write_predictions(tmp_path / "b.parquet", choices(("A", "A"), ("A", "C"), ("A", "C")))
-    found = compare(str(a), str(b), "own_choice")
+    found = compare(str(a), str(b), recipe="own_choice")
     assert (found.unlike, len(found.pairing), found.complete) == (("1",), 3, False)
     told = json.loads(json.dumps(found.to_json(), allow_nan=False))
     assert told["rows"]["unlike"] == ["1"]
@@ -182,5 +182,5 @@ def test_files_of_two_datasets_are_no_complete_comparison(tmp_path, names, compl
         str(write_predictions(tmp_path / f"{n}.parquet", choices(("A", "A"), dataset=name)))
         for n, name in enumerate(names)
     )
-    assert compare(a, b, "own_choice").complete is complete
-    assert compare(a, b, "own_choice", ScoreOptions(dataset="D")).complete
+    assert compare(a, b, recipe="own_choice").complete is complete
+    assert compare(a, b, recipe="own_choice", dataset="D").complete

@@ -3,7 +3,7 @@ import json
 import pytest
 
 from mmconvert.core.errors import Error, UsageError
-from mmscore.analysis.explain import explain
+from mmscore.api import explain
 from mmscore.reporting.explain_table import format_excerpt
 from mmscore.scoring.evaluate import score
 from support.json_shape import faults
@@ -19,7 +19,7 @@ def file(tmp_path):
 
 
 def test_each_row_shows_the_rule_that_fired_and_where(file):
-    found = explain(file, ["own_choice"])
+    found = explain(file, recipe=["own_choice"])
     (reader,) = found.readers
     assert found.gap is None
     assert (reader.value, reader.n, found.found) == (0.6, 5, 5)
@@ -32,7 +32,7 @@ def test_each_row_shows_the_rule_that_fired_and_where(file):
 
 
 def test_two_recipes_show_only_the_rows_they_score_differently(file):
-    found = explain(file, ["own_choice", "reform_singlechoice"])
+    found = explain(file, recipe=["own_choice", "reform_singlechoice"])
     a, b = found.readers
     assert (a.score, b.score) == ("accuracy", "accuracy")
     assert [row.id for row in found.rows] == ["0", "1", "2"]
@@ -42,7 +42,7 @@ def test_two_recipes_show_only_the_rows_they_score_differently(file):
 
 
 def test_the_numbers_are_those_of_the_report(file):
-    found = explain(file, ["own_choice", "vlmevalkit_mcq@v1"])
+    found = explain(file, recipe=["own_choice", "vlmevalkit_mcq@v1"])
     for reader, entry in zip(found.readers, score(file, ["own_choice", "vlmevalkit_mcq@v1"]).entries, strict=True):
         assert reader.metrics == entry.metrics
         assert reader.value == entry.metrics["accuracy"].value
@@ -61,7 +61,7 @@ def test_a_row_that_one_recipe_leaves_out_is_accounted_for(tmp_path, repository)
         {"id": n, "answer": "x", "prediction": p} for n, p in zip("abcd", ["x", "LEAVE OUT", "x", None], strict=True)
     ]
     found = explain(
-        str(write_predictions(tmp_path / "p.parquet", rows)), [f"{repository / PLAIN}@1", f"{other}@RECIPE"]
+        str(write_predictions(tmp_path / "p.parquet", rows)), recipe=[f"{repository / PLAIN}@1", f"{other}@RECIPE"]
     )
     assert found.gap.rows == 2
     assert (found.gap.only_a.rows, found.gap.only_b.rows) == (0, 1)
@@ -80,7 +80,8 @@ def test_replies_are_shown_where_the_recipe_drops_them(tmp_path, repository):
         "KEPT = ('id', 'status', 'value', 'how', 'start', 'end')\n"
         "RECIPE = replace(PLAIN, settle=lambda scored, version: scored.only(KEPT))\n"
     )
-    found = explain(str(write_predictions(tmp_path / "p.parquet", choices(("A", "A"), ("B", "A")))), [f"{own}@RECIPE"])
+    file = write_predictions(tmp_path / "p.parquet", choices(("A", "A"), ("B", "A")))
+    found = explain(str(file), recipe=[f"{own}@RECIPE"])
     assert [(row.prediction, row.reference) for row in found.rows] == [("A", ("A",)), ("B", ("A",))]
 
 
@@ -97,30 +98,30 @@ def test_references_can_come_from_a_dataset(tmp_path):
         tmp_path / "d.parquet", [{k: v for k, v in r.items() if k != "prediction"} for r in rows]
     )
     bare = write_predictions(tmp_path / "p.parquet", [{"id": r["id"], "prediction": r["prediction"]} for r in rows])
-    found = explain(str(bare), ["own_choice"], answers=str(answers))
+    found = explain(str(bare), recipe=["own_choice"], answers=str(answers))
     assert [row.reference for row in found.rows] == [("A",), ("A",)]
 
 
 def test_another_score_can_be_asked_for(file):
-    found = explain(file, ["own_choice"], score="accuracy_if_unparsed_dropped")
+    found = explain(file, recipe=["own_choice"], score="accuracy_if_unparsed_dropped")
     assert (found.readers[0].n, found.readers[0].value) == (4, 0.75)
     with pytest.raises(UsageError, match="Did you mean accuracy"):
-        explain(file, ["own_choice"], score="acuracy")
+        explain(file, recipe=["own_choice"], score="acuracy")
 
 
 def test_too_many_recipes_and_none_that_score_are_refused(file, tmp_path, repository):
     with pytest.raises(UsageError, match="at most two recipes"):
-        explain(file, ["own_choice"] * 3)
+        explain(file, recipe=["own_choice"] * 3)
     with pytest.raises(UsageError, match="no scores without a judge"):
-        explain(file, ["vlmevalkit_mmvet"])
+        explain(file, recipe=["vlmevalkit_mmvet"])
     left_out = write_predictions(tmp_path / "q.parquet", [{"id": "1", "prediction": "LEAVE OUT", "answer": "x"}])
     with pytest.raises(Error, match="scores no row"):
-        explain(str(left_out), [str(repository / PLAIN)])
+        explain(str(left_out), recipe=[str(repository / PLAIN)])
 
 
 @pytest.mark.parametrize("recipes", [["own_choice"], ["own_choice", "vlmevalkit_mcq"]])
 def test_the_json_has_the_shape_that_the_schema_says(file, recipes):
-    found = json.loads(json.dumps(explain(file, recipes).to_json(), allow_nan=False))
+    found = json.loads(json.dumps(explain(file, recipe=recipes).to_json(), allow_nan=False))
     assert faults(found, "explain.json") == []
 
 
@@ -140,7 +141,7 @@ def test_a_reply_is_cut_around_its_answer(text, span, shown):
 
 
 def test_mmmu_replies_differ_where_the_kits_do(shared):
-    found = explain(str(shared / "real" / "mmmu" / "llava1.5_13b"), ["mmmu_val", "lmms_mmmu"])
+    found = explain(str(shared / "real" / "mmmu" / "llava1.5_13b"), recipe=["mmmu_val", "lmms_mmmu"])
     assert [row.id for row in found.rows] == ["validation_Geography_22", "validation_Pharmacy_19"]
     assert found.gap.difference == pytest.approx(-2 / 900)
 
@@ -149,6 +150,6 @@ def test_rows_without_an_id_part_no_two_recipes(tmp_path):
     rows = choices(("A", "A"), ("A", "A"), ("The answer is **B**.", "B"))
     rows[0]["id"] = rows[1]["id"] = None
     file = str(write_predictions(tmp_path / "p.parquet", rows))
-    found = explain(file, ["own_choice", "reform_singlechoice"])
+    found = explain(file, recipe=["own_choice", "reform_singlechoice"])
     assert [row.id for row in found.rows] == ["2"]
-    assert len(explain(file, ["own_choice"]).rows) == 3
+    assert len(explain(file, recipe=["own_choice"]).rows) == 3

@@ -10,7 +10,7 @@ from scipy.stats import rankdata
 from mmconvert.core.errors import Error, UsageError
 from mmscore.analysis.rank import compute_ranking, compute_shared_ranks, require_one_recipe, score_file
 from mmscore.core.ranking import RankCell, RankColumn
-from mmscore.reporting.rank_text import build_overview, list_gaps, list_shortfalls, to_csv, to_markdown
+from mmscore.reporting.rank_table import build_overview, list_gaps, list_shortfalls, to_csv, to_markdown
 from support.json_shape import faults
 from support.predictions import choices, write_predictions
 

@@ -3,11 +3,9 @@ import json
 import pytest
 
 from mmconvert.core.errors import Error, UsageError
-from mmscore.analysis.bundle import Request, bundle
-from mmscore.analysis.bundle_verify import verify
-from mmscore.analysis.compare import compare
-from mmscore.analysis.explain import explain
-from mmscore.scoring.evaluate import ScoreOptions, score
+from mmscore.analysis.bundle import Request, bundle, verify
+from mmscore.api import compare, explain
+from mmscore.scoring.evaluate import score
 from mmscore.scoring.judging.request import JudgeRequest
 from support.chat_server import chat_server, said
 from support.terminal import mmscore, one_message
@@ -72,9 +70,9 @@ def test_the_digest_of_the_options_stands_in_the_signature(log, task):
 
 
 def test_options_go_with_every_command_that_scores(log, task, tmp_path):
-    found = explain(str(log), ["mmtrust_task", "own_trust_task"], recipe_options=str(task))
+    found = explain(str(log), recipe=["mmtrust_task", "own_trust_task"], recipe_options=str(task))
     assert found.gap is not None
-    same = compare(str(log), str(log), "mmtrust_task", ScoreOptions(recipe_options=task))
+    same = compare(str(log), str(log), recipe="mmtrust_task", recipe_options=task)
     assert list(same.metrics) == list(found.readers[0].metrics)
     report = bundle(Request((str(log),), ("mmtrust_task",), recipe_options=str(task)), tmp_path / "b")
     task.unlink()
