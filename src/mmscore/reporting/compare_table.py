@@ -1,11 +1,10 @@
 """A comparison at the terminal."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING
 
 from mmscore.analysis.align import Pairing, format_ids
-from mmscore.analysis.compare import Comparison, Group
-from mmscore.core.report import Entry
+from mmscore.analysis.compare import Comparison
 from mmscore.reporting.console_table import build_plain_table, escape_text, format_number, open_console, print_table
 from mmscore.scoring.bootstrap import NumberDifference
 from mmscore.scoring.paired_tests import Difference
@@ -28,14 +27,18 @@ def show(comparison: Comparison, console: "Console | None" = None) -> None:
     """
     console = console or open_console()
     for letter, entry in (("A", comparison.a), ("B", comparison.b)):
-        console.print(f"[bold]{letter}[/bold]  {escape_text(_format_name(entry))}", soft_wrap=True)
+        name = f"{entry.model} on {entry.dataset or 'an unnamed dataset'} ({entry.predictions})"
+        console.print(f"[bold]{letter}[/bold]  {escape_text(name)}", soft_wrap=True)
     console.print(
         f"   {escape_text(comparison.a.recipe)}@{escape_text(comparison.a.version)} "
         f"({escape_text(comparison.a.parity)})"
     )
     for line in (*_list_row_notes(comparison.pairing), *_list_doubts(comparison)):
         console.print(escape_text(line), soft_wrap=True)
-    print_table(console, _build_scores_table(comparison.scores))
+    scores = build_plain_table(*_HEADINGS, first="score")
+    for name, difference in comparison.scores.items():
+        scores.add_row(escape_text(name), *_format_cells(difference), difference.test or "-")
+    print_table(console, scores)
     others = {name: n for name, n in comparison.metrics.items() if n.test or name not in comparison.scores}
     if others:
         table = build_plain_table(
@@ -46,13 +49,12 @@ def show(comparison: Comparison, console: "Console | None" = None) -> None:
         print_table(console, table)
     for column, values in comparison.groups.items():
         for name in comparison.scores:
-            print_table(console, _build_groups_table(column, name, values))
+            rows = {v: (_format_cells(g.scores[name]), g.p_holm[name]) for v, g in values.items() if name in g.scores}
+            print_table(console, _build_groups_table(column, name, _HEADINGS[:-1], rows))
         for name in others:
-            print_table(console, _build_number_groups(column, name, values))
-
-
-def _format_name(entry: Entry) -> str:
-    return f"{entry.model} on {entry.dataset or 'an unnamed dataset'} ({entry.predictions})"
+            numbers = [(value, group) for value, group in values.items() if name in group.metrics]
+            rows = {v: (_format_number_cells(g.metrics[name]), g.metrics_p_holm[name]) for v, g in numbers}
+            print_table(console, _build_groups_table(column, name, _NUMBER_HEADINGS, rows))
 
 
 def _list_row_notes(pairing: Pairing) -> Iterator[str]:
@@ -73,57 +75,30 @@ def _list_doubts(comparison: Comparison) -> Iterator[str]:
         yield f"{found} (compare answers to the same questions): {format_ids(comparison.unlike)}"
 
 
-def _build_scores_table(scores: Mapping[str, Difference]) -> "Table":
-    table = build_plain_table(*_HEADINGS, first="score")
-    for name, difference in scores.items():
-        table.add_row(escape_text(name), *_format_cells(difference), difference.test or "-")
-    return table
-
-
 def _format_number_cells(number: NumberDifference) -> list[str]:
     values = [format_number(value, number.unit) for value in (number.a, number.b, number.value)]
     interval = "-" if number.ci95 is None else " to ".join(format_number(value, number.unit) for value in number.ci95)
     return [*values, interval, number.unit, _format_p_value(number.p)]
 
 
-def _build_number_groups(column: str, name: str, values: Mapping[str, Group]) -> "Table":
-    having = {value: group for value, group in values.items() if name in group.metrics}
-    table = build_plain_table(*_NUMBER_HEADINGS, "p (Holm)", first=column, title=_build_title(name, having))
-    for value, group in list(having.items())[:_MOST_LINES]:
-        table.add_row(
-            escape_text(value), *_format_number_cells(group.metrics[name]), _format_p_value(group.metrics_p_holm[name])
-        )
-    return _limit_rows(table, having)
-
-
-def _build_title(name: str, having: Mapping[str, Group]) -> str:
-    return escape_text(f"{name}: {len(having)} groups, p adjusted for having looked at all of them (Holm)")
-
-
-def _limit_rows(table: "Table", having: Mapping[str, Group]) -> "Table":
-    if len(having) > _MOST_LINES:
-        table.caption = f"{len(having) - _MOST_LINES} more in the JSON"
+def _build_groups_table(
+    column: str, name: str, headings: Sequence[str], rows: Mapping[str, tuple[list[str], float | None]]
+) -> "Table":
+    title = f"{name}: {len(rows)} groups, p adjusted for having looked at all of them (Holm)"
+    table = build_plain_table(*headings, "p (Holm)", first=column, title=escape_text(title))
+    for value, (cells, p) in list(rows.items())[:_MOST_LINES]:
+        table.add_row(escape_text(value), *cells, _format_p_value(p))
+    if len(rows) > _MOST_LINES:
+        table.caption = f"{len(rows) - _MOST_LINES} more in the JSON"
     return table
-
-
-def _build_groups_table(column: str, name: str, values: Mapping[str, Group]) -> "Table":
-    having = {value: group for value, group in values.items() if name in group.scores}
-    table = build_plain_table(*_HEADINGS[:-1], "p (Holm)", first=column, title=_build_title(name, having))
-    for value, group in list(having.items())[:_MOST_LINES]:
-        table.add_row(escape_text(value), *_format_cells(group.scores[name]), _format_p_value(group.p_holm[name]))
-    return _limit_rows(table, having)
 
 
 def _format_cells(difference: Difference) -> list[str]:
     interval = "-" if difference.ci95 is None else " to ".join(f"{x:+.4f}" for x in difference.ci95)
     test = difference.mcnemar
     changed = ["-", "-"] if test is None else [f"{test.only_a:,}", f"{test.only_b:,}"]
-    numbers = [
-        format_number(difference.a, "fraction"),
-        format_number(difference.b, "fraction"),
-        f"{difference.value:+.4f}",
-    ]
-    return [*numbers, interval, _format_p_value(difference.p), *changed, f"{difference.n:,}"]
+    sides = [format_number(value, "fraction") for value in (difference.a, difference.b)]
+    return [*sides, f"{difference.value:+.4f}", interval, _format_p_value(difference.p), *changed, f"{difference.n:,}"]
 
 
 def _format_p_value(p: float | None) -> str:

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from mmconvert._version import __version__
-from mmconvert.core.errors import Error, UsageError
+from mmconvert.core.errors import Error
 from mmconvert.dataset.front_matter import add_front_matter, read_front_matter, replace_front_matter, require_readable
 from mmconvert.storage.hub_errors import RETRY_SECONDS, explain_errors, retry
 from mmscore.reporting.predictions_card import INDEX, list_models, list_results, remove_results
@@ -51,17 +51,6 @@ def require_card(model: str) -> None:
         join_results(text, (), model)
     except Error as error:
         raise Error(f"{model}: {error}") from None
-
-
-def require_one(model: str, index: Sequence[Mapping[str, Any]]) -> None:
-    """Refuse numbers that are no single model's.
-
-    Raises:
-        UsageError: They are of several models, or there are none.
-    """
-    if len(index) != 1:
-        named = ", ".join(str(one["name"]) for one in index) or "none"
-        raise UsageError(f"--model-card {model}: takes the numbers of one model, found: {named}. Score one at a time.")
 
 
 def join_results(text: str, results: Sequence[Mapping[str, Any]], name: str) -> str:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 from html import escape
-from typing import TYPE_CHECKING, Any, Literal
+from typing import TYPE_CHECKING, Literal
 
 import numpy as np
 import pyarrow as pa
@@ -11,7 +11,7 @@ from msgspec.structs import asdict
 from mmconvert.core.errors import UsageError, show, suggest_spelling
 from mmscore.core.estimates import Estimate
 from mmscore.core.recipe import Metrics
-from mmscore.core.report import CSV_COLUMNS, Entry, Report
+from mmscore.core.report import CSV_COLUMNS, Report
 from mmscore.core.table import JUDGE_FIELDS
 from mmscore.reporting.console_table import format_number
 from mmscore.reporting.scored_rows import ROWS_SCHEMA, build_rows_table
@@ -46,7 +46,23 @@ class NotebookReport(Report):
         Raises:
             UsageError: There is no such frame, or the report was made without its rows.
         """
-        return _frame(self, what)
+        import pandas as pd
+
+        if what not in FRAMES:
+            raise UsageError(
+                f"to_pandas: no frame {what!r}.{suggest_spelling(str(what), FRAMES)} Known: {', '.join(FRAMES)}."
+            )
+        if what == "rows":
+            return _build_rows_frame(self)
+        if what == "counts":
+            return pd.DataFrame(
+                [{name: getattr(entry, name) for name in _ABOUT} | asdict(entry.counts) for entry in self.entries]
+            )
+        table = pd.DataFrame(self.lines(), columns=list(CSV_COLUMNS))
+        overall = table["group"].isna()
+        if what == "metrics":
+            return table[overall].drop(columns=[*_GROUP]).reset_index(drop=True)
+        return table[~overall].reset_index(drop=True)
 
     def plot(self, by: str | None = None, metric: str | None = None) -> "go.Figure":
         """Draw a metric as bars with their 95 % intervals, entries side by side.
@@ -63,34 +79,57 @@ class NotebookReport(Report):
         Raises:
             UsageError: The report has no such breakdown or metric, or plotly is not installed.
         """
-        return _figure(self, by, metric)
+        try:
+            import plotly.graph_objects as go
+        except ModuleNotFoundError:
+            raise UsageError('plot: needs the package plotly. Install it: pip install "mmconvert[report]"') from None
+        entries = self.entries
+        metric = _check_choice(metric, _list_shared_first([list(entry.metrics) for entry in entries]), "metric")
+        broken_down = [[c for c, values in e.groups.items() if len(values) > 1 or c == by] for e in entries]
+        columns = _list_shared_first(broken_down)
+        if by is not None or (columns and all(columns[0] in having for having in broken_down)):
+            by = _check_choice(by, columns, "breakdown")
+        chart, lacking = go.Figure(), []
+        for entry in entries:
+            shown = {"all rows": entry.metrics} if by is None else entry.groups.get(by, {})
+            found = {value: metrics[metric] for value, metrics in shown.items() if metric in metrics}
+            name = f"{entry.model}, {entry.recipe}@{entry.version}"
+            if found:
+                chart.add_trace(_draw_bars(name, found))
+            else:
+                lacking.append(name)
+        unit = next(e.metrics[metric].unit for e in self.entries if metric in e.metrics)
+        chart.update_layout(
+            barmode="group",
+            template="plotly_white",
+            xaxis={"title": escape(by or ""), "type": "category"},
+            yaxis_title=f"{escape(metric)}, {unit}; bars: 95 % interval",
+            legend={"orientation": "h", "y": 1.1},
+            title=escape(f"without {'; '.join(lacking)}: no {metric}{f' by {by}' if by else ''}") if lacking else None,
+        )
+        return chart
 
     def _repr_html_(self) -> str:
-        """Give the table that a notebook shows."""
-        return _html(self)
-
-
-def _frame(report: Report, what: Frame) -> "pd.DataFrame":
-    """Give what a report holds as a data frame; see `Report.to_pandas`."""
-    import pandas as pd
-
-    if what not in FRAMES:
-        raise UsageError(
-            f"to_pandas: no frame {what!r}.{suggest_spelling(str(what), FRAMES)} Known: {', '.join(FRAMES)}."
-        )
-    if what == "rows":
-        return _build_rows_frame(report)
-    if what == "counts":
-        return pd.DataFrame([_describe_entry(entry) | asdict(entry.counts) for entry in report.entries])
-    table = pd.DataFrame(report.lines(), columns=list(CSV_COLUMNS))
-    overall = table["group"].isna()
-    if what == "metrics":
-        return table[overall].drop(columns=[*_GROUP]).reset_index(drop=True)
-    return table[~overall].reset_index(drop=True)
-
-
-def _describe_entry(entry: Entry) -> dict[str, Any]:
-    return {name: getattr(entry, name) for name in _ABOUT}
+        """Give a table for a notebook: a line for each number, the groups folded away; all texts are escaped."""
+        lines: list[Sequence[str]] = [
+            (entry.model, entry.dataset or "", f"{entry.recipe}@{entry.version}", *numbers)
+            for entry in self.entries
+            for numbers in _build_number_lines(entry.metrics, " partial" if entry.partial else "")
+        ]
+        blocks = [_render_table(("model", "dataset", "recipe", "metric", "value", "95 % interval", "n"), lines)]
+        for entry in self.entries:
+            heading = f"{entry.model}, {entry.recipe}@{entry.version} ({entry.parity})"
+            counts = ", ".join(f"{number:,} {fate}" for fate, number in asdict(entry.counts).items() if number)
+            blocks.append(
+                f"<p><b>{escape(heading)}</b><br>{escape(counts)}<br><code>{escape(entry.signature)}</code></p>"
+            )
+            for column, values in entry.groups.items():
+                lines = [
+                    (value, *numbers) for value, metrics in values.items() for numbers in _build_number_lines(metrics)
+                ]
+                table = _render_table((column, "metric", "value", "95 % interval", "n"), lines)
+                blocks.append(f"<details><summary>by {escape(column)} ({len(values):,})</summary>{table}</details>")
+        return f'<div class="mmscore-report">{"".join(blocks)}</div>'
 
 
 def _build_rows_frame(report: Report) -> "pd.DataFrame":
@@ -111,80 +150,18 @@ def _build_rows_frame(report: Report) -> "pd.DataFrame":
     return rows
 
 
-def _html(report: Report) -> str:
-    """Give a table for a notebook: a line for each number, the groups folded away; all texts are escaped."""
-    blocks = [
-        _render_table(
-            ("model", "dataset", "recipe", "metric", "value", "95 % interval", "n"), _build_lines(report.entries)
-        )
-    ]
-    for entry in report.entries:
-        heading = f"{entry.model}, {entry.recipe}@{entry.version} ({entry.parity})"
-        counts = ", ".join(f"{number:,} {fate}" for fate, number in asdict(entry.counts).items() if number)
-        blocks.append(f"<p><b>{escape(heading)}</b><br>{escape(counts)}<br><code>{escape(entry.signature)}</code></p>")
-        for column, values in entry.groups.items():
-            lines = [(value, *numbers) for value, metrics in values.items() for numbers in _build_number_lines(metrics)]
-            table = _render_table((column, "metric", "value", "95 % interval", "n"), lines)
-            blocks.append(f"<details><summary>by {escape(column)} ({len(values):,})</summary>{table}</details>")
-    return f'<div class="mmscore-report">{"".join(blocks)}</div>'
-
-
-def _build_lines(entries: Sequence[Entry]) -> list[Sequence[str]]:
-    return [
-        (entry.model, entry.dataset or "", f"{entry.recipe}@{entry.version}", *numbers)
-        for entry in entries
-        for numbers in _build_number_lines(entry.metrics, " partial" if entry.partial else "")
-    ]
-
-
 def _build_number_lines(metrics: Metrics, note: str = "") -> list[Sequence[str]]:
-    return [
-        (name, f"{format_number(e.value, e.unit)} {e.unit}{note}", _format_interval(e), f"{e.n:,}")
-        for name, e in metrics.items()
-    ]
-
-
-def _format_interval(estimate: Estimate) -> str:
-    return "" if estimate.ci95 is None else " \N{EN DASH} ".join(format_number(x, estimate.unit) for x in estimate.ci95)
+    lines: list[Sequence[str]] = []
+    for name, e in metrics.items():
+        interval = " \N{EN DASH} ".join(format_number(x, e.unit) for x in e.ci95 or ())
+        lines.append((name, f"{format_number(e.value, e.unit)} {e.unit}{note}", interval, f"{e.n:,}"))
+    return lines
 
 
 def _render_table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> str:
     head = "".join(f'<th scope="col">{escape(heading)}</th>' for heading in headings)
     body = "".join(f"<tr>{''.join(f'<td>{escape(cell)}</td>' for cell in line)}</tr>" for line in lines)
     return f"<table><thead><tr>{head}</tr></thead><tbody>{body}</tbody></table>"
-
-
-def _figure(report: Report, by: str | None, metric: str | None) -> "go.Figure":
-    """Draw the numbers as bars with their 95 % intervals; see `Report.plot`."""
-    try:
-        import plotly.graph_objects as go
-    except ModuleNotFoundError:
-        raise UsageError('plot: needs the package plotly. Install it: pip install "mmconvert[report]"') from None
-    entries = report.entries
-    metric = _check_choice(metric, _list_shared_first([list(entry.metrics) for entry in entries]), "metric")
-    broken_down = [[c for c, values in e.groups.items() if len(values) > 1 or c == by] for e in entries]
-    columns = _list_shared_first(broken_down)
-    if by is not None or (columns and all(columns[0] in having for having in broken_down)):
-        by = _check_choice(by, columns, "breakdown")
-    chart, lacking = go.Figure(), []
-    for entry in entries:
-        shown = {"all rows": entry.metrics} if by is None else entry.groups.get(by, {})
-        found = {value: metrics[metric] for value, metrics in shown.items() if metric in metrics}
-        name = f"{entry.model}, {entry.recipe}@{entry.version}"
-        if found:
-            chart.add_trace(_draw_bars(name, found))
-        else:
-            lacking.append(name)
-    unit = next(e.metrics[metric].unit for e in report.entries if metric in e.metrics)
-    chart.update_layout(
-        barmode="group",
-        template="plotly_white",
-        xaxis={"title": escape(by or ""), "type": "category"},
-        yaxis_title=f"{escape(metric)}, {unit}; bars: 95 % interval",
-        legend={"orientation": "h", "y": 1.1},
-        title=escape(f"without {'; '.join(lacking)}: no {metric}{f' by {by}' if by else ''}") if lacking else None,
-    )
-    return chart
 
 
 def _list_shared_first(having: Sequence[Sequence[str]]) -> list[str]:

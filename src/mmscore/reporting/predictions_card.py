@@ -125,7 +125,15 @@ def join(ours: str, theirs: str) -> str:
     new, old = read_front_matter(ours), read_front_matter(theirs)
     pushed, there = new[_OWNERS], _read_owners(old)
     for config, owner in pushed.items():
-        _require_same(config, owner, there.get(config))
+        # Predictions do not take the place of others that only have a name of the same letters.
+        other = there.get(config)
+        said = {key: other[key] for key in ("model", "dataset") if key in other} if isinstance(other, dict) else {}
+        if any(owner.get(key) != value for key, value in said.items()):
+            mine, others = (" on ".join(map(str, names.values())) for names in (owner, said))
+            raise Error(
+                f"{config}: the repository holds predictions of {others} under this name, whose place those of {mine} "
+                "would take. Give --model or --dataset a name of other letters, or push to another repository."
+            )
     index = []
     for model in list_models(old):
         results = list_results(model)
@@ -200,14 +208,3 @@ def _read_owners(values: Mapping[str, Any]) -> dict[str, Any]:
     }
     facts = values.get(_OWNERS)
     return {**found, **(facts if isinstance(facts, dict) else {})}
-
-
-def _require_same(config: str, owner: Mapping[str, str], there: object) -> None:
-    """Refuse to put predictions in the place of others that only have a name of the same letters."""
-    said = {key: there[key] for key in ("model", "dataset") if key in there} if isinstance(there, dict) else {}
-    if any(owner.get(key) != value for key, value in said.items()):
-        ours, theirs = (" on ".join(map(str, names.values())) for names in (owner, said))
-        raise Error(
-            f"{config}: the repository holds predictions of {theirs} under this name, whose place those of {ours} "
-            "would take. Give --model or --dataset a name of other letters, or push to another repository."
-        )

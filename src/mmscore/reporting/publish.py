@@ -7,12 +7,15 @@ README.md                              card with the numbers
 """
 
 import hashlib
+import itertools
 import json
 import re
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+import tempfile
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec.structs import replace
@@ -20,16 +23,20 @@ from msgspec.structs import replace
 from mmconvert._version import __version__
 from mmconvert.core.errors import UsageError
 from mmconvert.core.record import IMAGE_COLUMNS, PREDICTION_SCHEMA, SCHEMA_VERSION, attach_features
+from mmconvert.dataset.front_matter import read_front_matter
 from mmconvert.dataset.hub_upload import Upload, remove_paths
 from mmconvert.dataset.manifest import PREDICTIONS, check_names
+from mmconvert.dataset.publish import Pushed, UploadOptions, check_target, publish_upload
 from mmconvert.dataset.shards import Shard, ShardWriter, number_shards
 from mmconvert.dataset.statistics import build_split_info
 from mmconvert.pipeline.inputs import DEFAULT_SPLIT
 from mmconvert.storage.atomic import write_synced
 from mmscore.core.predictions.join import read_unmatched
 from mmscore.core.predictions.load import FORMAT, RUN_METADATA, Rows, find_column_type
+from mmscore.core.predictions.locate import STDIN
 from mmscore.core.report import Entry, Report
-from mmscore.reporting.predictions_card import build_model_index, build_predictions_card, join
+from mmscore.reporting.model_card import propose_scores, require_card
+from mmscore.reporting.predictions_card import INDEX, build_model_index, build_predictions_card, join
 from mmscore.scoring.scored_file import Result
 
 _PATH = re.compile(r"(?<![\w:/.])(?:~|[A-Za-z]:)?(?:[\\/][\w.+@-]+)+[\\/](?=[\w.+@-])")
@@ -40,14 +47,6 @@ _DIGITS = 8
 
 Scored = Sequence[tuple[Rows, Sequence[Entry]]]
 """Predictions files, each with what scoring it gave."""
-
-
-def group_by_file(results: Sequence[Result]) -> Scored:
-    """Put the results of one file by several recipes together."""
-    files: dict[int, tuple[Rows, list[Entry]]] = {}
-    for result in results:
-        files.setdefault(id(result.rows), (result.rows, []))[1].append(result.entry)
-    return list(files.values())
 
 
 def prepare_predictions(scored: Scored, repo_id: str, folder: Path) -> Upload:
@@ -78,12 +77,30 @@ def prepare_predictions(scored: Scored, repo_id: str, folder: Path) -> Upload:
                 "Push it by itself, under a name of its own: --model NAME."
             )
         owners[config] = owner
-        constants = _find_constants(rows, entries)
+        # What scoring went by, where the rows themselves say another or none.
+        said = {"model": owner["model"], "dataset": entries[0].dataset if entries else None}
+        constants = {name: v for name, v in said.items() if v and v != ", ".join(rows.list_distinct(name))}
         schemas[config] = _choose_schema(rows, entries, constants)
         (folder / config).mkdir()
-        shards[config] = {DEFAULT_SPLIT: _write_shards(_read_batches(rows, schemas[config], constants), folder, config)}
+        batches = _read_batches(rows, schemas[config], constants)
+        first = next(batches)
+        writer = ShardWriter(folder / config, "part", first.schema)
+        for batch in itertools.chain([first], batches):
+            writer.write(batch)
+        written = [replace(shard, file=f"{config}/{shard.file}") for shard in writer.close()]
+        shards[config] = {DEFAULT_SPLIT: number_shards(folder, DEFAULT_SPLIT, written)}
         if entries:
-            reports[_build_report_name(config)] = _encode_report(rows, entries)
+            # Without the places of files on this machine.
+            facts = [
+                replace(
+                    entry,
+                    predictions=Path(entry.predictions).name,
+                    messages=[_remove_machine_paths(rows, message) for message in entry.messages],
+                )
+                for entry in entries
+            ]
+            report = json.dumps(Report(tuple(facts)).to_json(), ensure_ascii=False, indent=1)
+            reports[_build_report_name(config)] = report.encode() + b"\n"
             tasks = rows.list_distinct("task")
             url = f"{ENDPOINT}/datasets/{repo_id}"
             index += build_model_index(config, entries, tasks[0] if len(tasks) == 1 else None, url)
@@ -92,7 +109,16 @@ def prepare_predictions(scored: Scored, repo_id: str, folder: Path) -> Upload:
     }
     write_synced(folder / "README.md", build_predictions_card(infos, schemas, index, owners).encode())
     stale = [_build_report_name(config) for config in shards if _build_report_name(config) not in reports]
-    return Upload(folder, shards, _build_manifest(shards), reports, stale, join)
+    listed = {
+        config: {
+            split: [{"file": s.file, "rows": s.rows, "bytes": s.bytes, "sha256": s.sha256} for s in found]
+            for split, found in splits.items()
+        }
+        for config, splits in shards.items()
+    }
+    about = {"schema_version": SCHEMA_VERSION, "view": PREDICTIONS, "mmconvert": __version__}
+    manifest = {**about, "pyarrow": pa.__version__, "configs": listed}
+    return Upload(folder, shards, manifest, reports, stale, join)
 
 
 def _build_report_name(config: str) -> str:
@@ -104,11 +130,8 @@ def _find_owner(rows: Rows, entries: Sequence[Entry]) -> dict[str, str]:
     datasets = (
         [entry.dataset for entry in entries if entry.dataset] or rows.list_distinct("dataset") or _list_sources(rows)
     )
-    return {"model": _find_model(rows, entries), **({"dataset": datasets[0]} if len(set(datasets)) == 1 else {})}
-
-
-def _find_model(rows: Rows, entries: Sequence[Entry]) -> str:
-    return entries[0].model if entries else ", ".join(rows.list_distinct("model")) or rows.title
+    model = entries[0].model if entries else ", ".join(rows.list_distinct("model")) or rows.title
+    return {"model": model, **({"dataset": datasets[0]} if len(set(datasets)) == 1 else {})}
 
 
 def _build_config_name(model: str, dataset: str | None = None) -> str:
@@ -129,12 +152,6 @@ def _list_sources(rows: Rows) -> list[str]:
     return sorted({Path(file).stem for files in found for file in files.to_pylist() if file})
 
 
-def _find_constants(rows: Rows, entries: Sequence[Entry]) -> dict[str, str]:
-    """Give the model and the benchmark that scoring went by, where the rows themselves say another or none."""
-    said = {"model": _find_model(rows, entries), "dataset": entries[0].dataset if entries else None}
-    return {name: value for name, value in said.items() if value and value != ", ".join(rows.list_distinct(name))}
-
-
 def _choose_schema(rows: Rows, entries: Sequence[Entry], constants: Mapping[str, str]) -> pa.Schema:
     """Choose the columns: all of ours that are there, and those of the user's that a report breaks down by."""
     there = {*rows.names, *constants}
@@ -149,14 +166,6 @@ def _choose_schema(rows: Rows, entries: Sequence[Entry], constants: Mapping[str,
     return schema.with_metadata({**schema.metadata, RUN_METADATA: json.dumps(remove_paths(about), sort_keys=True)})
 
 
-def _write_shards(batches: Iterable[pa.RecordBatch], folder: Path, config: str) -> list[Shard]:
-    first = next(batches := iter(batches))
-    writer = ShardWriter(folder / config, "part", first.schema)
-    for batch in (first, *batches):
-        writer.write(batch)
-    return number_shards(folder, DEFAULT_SPLIT, [replace(s, file=f"{config}/{s.file}") for s in writer.close()])
-
-
 def _read_batches(rows: Rows, schema: pa.Schema, constants: Mapping[str, str]) -> Iterator[pa.RecordBatch]:
     read = [name for name in schema.names if name in rows.names and name not in constants]
     formatted = "source" in schema.names and "source" not in rows.names
@@ -167,8 +176,10 @@ def _read_batches(rows: Rows, schema: pa.Schema, constants: Mapping[str, str]) -
             kind = schema.field("source").type
             nothing = [pa.nulls(len(batch), field.type) for field in kind][1:]
             columns["source"] = pa.StructArray.from_arrays([batch.column(FORMAT), *nothing], fields=[*kind])
-        if "prediction_error" in columns:
-            columns["prediction_error"] = _remove_folders(columns["prediction_error"])
+        if (errors := columns.get("prediction_error")) is not None and errors.null_count < len(errors):
+            # Folders of files in messages would tell about this machine.
+            texts = [None if text is None else _PATH.sub("", text) for text in errors.to_pylist()]
+            columns["prediction_error"] = pa.array(texts, errors.type)
         yield _build_batch(columns, len(batch), schema)
     if rows.missing or rows.rejected:
         yield _read_unread_rows(rows, schema, constants)
@@ -199,43 +210,89 @@ def _build_batch(columns: Mapping[str, pa.Array], count: int, schema: pa.Schema)
     return pa.RecordBatch.from_arrays(arrays, schema=schema)
 
 
-def _remove_folders(errors: pa.Array) -> pa.Array:
-    """Cut folders off the names of files in messages: they would tell about this machine."""
-    if errors.null_count == len(errors):
-        return errors
-    return pa.array([None if text is None else _PATH.sub("", text) for text in errors.to_pylist()], errors.type)
-
-
-def _encode_report(rows: Rows, entries: Sequence[Entry]) -> bytes:
-    """Give the report, without the places of files on this machine."""
-    facts = [
-        replace(
-            entry,
-            predictions=Path(entry.predictions).name,
-            messages=[_remove_machine_paths(rows, message) for message in entry.messages],
-        )
-        for entry in entries
-    ]
-    return json.dumps(Report(tuple(facts)).to_json(), ensure_ascii=False, indent=1).encode() + b"\n"
-
-
 def _remove_machine_paths(rows: Rows, message: str) -> str:
     """Cut what tells about this machine off a message about rows."""
     return _PATH.sub("", message.replace(rows.path, Path(rows.path).name))
 
 
-def _build_manifest(shards: dict[str, dict[str, list[Shard]]]) -> dict[str, Any]:
-    listed = {
-        config: {
-            split: [{"file": s.file, "rows": s.rows, "bytes": s.bytes, "sha256": s.sha256} for s in found]
-            for split, found in splits.items()
-        }
-        for config, splits in shards.items()
-    }
-    return {
-        "schema_version": SCHEMA_VERSION,
-        "view": PREDICTIONS,
-        "mmconvert": __version__,
-        "pyarrow": pa.__version__,
-        "configs": listed,
-    }
+class HubOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """Where predictions and their numbers go on the Hub, and how."""
+
+    push: str | None = None
+    """Publish predictions and numbers on the Hub afterwards."""
+    private: bool = False
+    """Make the repository private."""
+    revision: str | None = None
+    """Branch to commit to, made where it is missing."""
+    create_pr: bool = False
+    """Propose the upload as a pull request."""
+    model_card: str | None = None
+    """With --push: propose the numbers for a model's card, as a pull request."""
+    dry_run: bool = False
+    """Check everything and list what would be sent; sends nothing."""
+
+    def upload(self) -> UploadOptions:
+        """Say how files are sent."""
+        return UploadOptions(
+            private=self.private, revision=self.revision, create_pr=self.create_pr, dry_run=self.dry_run
+        )
+
+    def check(self, paths: Sequence[str]) -> None:
+        """Refuse what cannot be published before anything is asked or scored.
+
+        Args:
+            paths: Places of the predictions.
+
+        Raises:
+            UsageError: The options have no meaning, or the predictions cannot be read twice.
+        """
+        if self.push is not None:
+            if STDIN in paths:
+                raise UsageError("--push: standard input cannot be read twice. Write the predictions to a file first.")
+            check_target(self.push, self.upload())
+            if self.model_card is not None:
+                check_target(self.model_card, UploadOptions(create_pr=True))
+        elif self.private or self.revision or self.create_pr or self.model_card:
+            raise UsageError("--private, --revision, --create-pr and --model-card go with --push USER/REPO.")
+
+
+class PushedPredictions(Pushed):
+    """What a push of predictions did; `model_card` is the address of the pull request for a model's card."""
+
+    model_card: str | None
+
+
+def push_results(results: Sequence[Result], options: HubOptions, *, quiet: bool) -> PushedPredictions:
+    """Push what was scored.
+
+    Args:
+        results: One a file and recipe.
+        options: Where to.
+        quiet: Nothing on standard error.
+
+    Raises:
+        UsageError: Two files are of the same model and benchmark, or a model's card would get several models'.
+        Error: The Hub refuses.
+    """
+    files: dict[int, tuple[Rows, list[Entry]]] = {}
+    for result in results:
+        files.setdefault(id(result.rows), (result.rows, []))[1].append(result.entry)
+    return push_files(list(files.values()), options, quiet=quiet)
+
+
+def push_files(files: Scored, options: HubOptions, *, quiet: bool) -> PushedPredictions:
+    """Push predictions files, whose entries may be none; see `push_results`."""
+    repo_id = str(options.push)
+    with tempfile.TemporaryDirectory(prefix="mmscore-") as folder:
+        upload = prepare_predictions(files, repo_id, Path(folder))
+        index = read_front_matter((Path(folder) / "README.md").read_text(encoding="utf-8"))[INDEX]
+        if options.model_card is not None:
+            if len(index) != 1:
+                named = ", ".join(str(one["name"]) for one in index) or "none"
+                said = f"--model-card {options.model_card}: takes the numbers of one model, found: {named}."
+                raise UsageError(f"{said} Score one at a time.")
+            if not options.dry_run:
+                require_card(options.model_card)
+        done = publish_upload(upload, repo_id, options.upload(), quiet=quiet)
+    proposes = options.model_card is not None and not options.dry_run
+    return {**done, "model_card": propose_scores(str(options.model_card), index) if proposes else None}

@@ -3,9 +3,8 @@ import io
 import pytest
 from rich.console import Console
 
-from mmscore.analysis.compare import compare
-from mmscore.analysis.explain import explain
 from mmscore.analysis.rank import compute_ranking, score_file
+from mmscore.api import compare, explain
 from mmscore.core.ranking import RankColumn
 from mmscore.reporting import compare_table, explain_table, rank_table
 from mmscore.reporting.console_table import build_plain_table, print_table
@@ -55,9 +54,9 @@ def test_tables_of_compare_rank_and_explain_stay_whole_at_a_narrow_terminal(tmp_
     )
     cells = [score_file(path, lambda dataset, tasks: RankColumn("D", "D")) for path in (a, b)]
     for found, view, words in (
-        (compare(a, b, "own_choice"), compare_table, ["only B right", "exact McNemar", "-1.0000 to +0.0000"]),
+        (compare(a, b, recipe="own_choice"), compare_table, ["only B right", "exact McNemar", "-1.0000 to +0.0000"]),
         (compute_ranking(cells, "dataset"), rank_table, ["50.00 (1)", "0.00 (2)", "Gen-Avg-Score"]),
-        (explain(a, ["own_choice", "vlmevalkit_mcq"]), explain_table, ["rule in B", "of B - A", "+0.0000"]),
+        (explain(a, recipe=["own_choice", "vlmevalkit_mcq"]), explain_table, ["rule in B", "of B - A", "+0.0000"]),
     ):
         shown = io.StringIO()
         view.show(found, Console(file=shown, width=60, highlight=False))

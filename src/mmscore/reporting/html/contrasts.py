@@ -1,6 +1,6 @@
 """Results held against each other: models under one recipe, recipes on one file."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from itertools import combinations
 from typing import Any
 
@@ -42,20 +42,11 @@ def differences(results: Sequence[Result]) -> list[dict[str, Any]]:
 
 def _pairs_of_files(results: Sequence[Result]) -> Iterator[tuple[int, int]]:
     """Pair results of one recipe and, as far as files say it, one dataset."""
-    for group in _alike(results):
+    for group in _group(results, lambda result: (result.entry.recipe, result.entry.version, result.entry.dataset)):
         if len(group) <= EACH_WITH_EACH:
             yield from combinations(group, 2)
         else:
             yield from ((group[0], other) for other in group[1:])
-
-
-def _alike(results: Sequence[Result]) -> list[list[int]]:
-    groups: dict[tuple[str, str, str | None], list[int]] = {}
-    for number, result in enumerate(results):
-        entry = result.entry
-        if result.scored.scores:
-            groups.setdefault((entry.recipe, entry.version, entry.dataset), []).append(number)
-    return list(groups.values())
 
 
 def gaps(results: Sequence[Result]) -> list[dict[str, Any]]:
@@ -69,7 +60,7 @@ def gaps(results: Sequence[Result]) -> list[dict[str, Any]]:
         each recipe, and of `mmscore explain --json` the object `gap`. Recipes that score no row in common are left out.
     """
     found = []
-    for group in _by_file(results):
+    for group in _group(results, lambda result: id(result.rows)):
         first, *others = group
         for other in others:
             a, b = results[first].settled, results[other].settled
@@ -82,9 +73,10 @@ def gaps(results: Sequence[Result]) -> list[dict[str, Any]]:
     return found
 
 
-def _by_file(results: Sequence[Result]) -> list[list[int]]:
-    groups: dict[int, list[int]] = {}
+def _group(results: Sequence[Result], key: Callable[[Result], object]) -> list[list[int]]:
+    """Give the positions of results of one key; of those that have scores."""
+    groups: dict[object, list[int]] = {}
     for number, result in enumerate(results):
         if result.scored.scores:
-            groups.setdefault(id(result.rows), []).append(number)
+            groups.setdefault(key(result), []).append(number)
     return list(groups.values())

@@ -9,7 +9,6 @@ import pyarrow.compute as pc
 
 from mmconvert.core.errors import Error
 from mmscore.core.predictions.load import Rows
-from mmscore.reporting.html.columns import rows_by_id
 
 ASKED = ("sample", "task", "question", "hint", "options", "answer", "answers", "label")
 ANSWERED = ("prediction", "prediction_error", "thinking", "finish_reason", "option_logprobs")
@@ -45,9 +44,19 @@ def details_of(rows: Rows, ids: pa.Array) -> dict[str, Details]:
 def _facts(rows: Rows, ids: pa.Array, names: Sequence[str]) -> dict[str, dict[str, Any]]:
     """Read columns, without those in which a file of others keeps something else under our name."""
     try:
-        return rows_by_id(rows, ids, names)
+        return _read_columns(rows, ids, names)
     except Error:
-        return rows_by_id(rows, ids, [name for name in names if _is_readable(rows, name)])
+        return _read_columns(rows, ids, [name for name in names if _is_readable(rows, name)])
+
+
+def _read_columns(rows: Rows, ids: pa.Array, names: Sequence[str]) -> dict[str, dict[str, Any]]:
+    """Read columns of some rows; those that the file lacks are left out, and so are ids."""
+    having = [name for name in names if name in rows.names]
+    found: dict[str, dict[str, Any]] = {}
+    for batch in rows.read(["id", *having]):
+        wanted = batch.filter(pc.is_in(batch.column("id"), value_set=ids, skip_nulls=True))
+        found.update((row["id"], row) for row in wanted.to_pylist())
+    return found
 
 
 def _is_readable(rows: Rows, name: str) -> bool:
@@ -68,10 +77,7 @@ def references_of(row: Details) -> list[str]:
         return list(row["answers"])
     if row.get("answer") is not None:
         return [row["answer"]]
-    return _labelled(row.get("label"))
-
-
-def _labelled(label: str | None) -> list[str]:
+    label = row.get("label")
     try:
         value = None if label is None else json.loads(label)
     except ValueError:

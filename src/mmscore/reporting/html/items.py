@@ -2,7 +2,7 @@
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
-from typing import Any, Literal
+from typing import Literal
 
 import msgspec
 
@@ -27,14 +27,8 @@ from mmscore.reporting.html.details import Details, asked_in, references_of
 from mmscore.reporting.html.listing import Reading
 from mmscore.reporting.html.verdicts import PARTLY, RIGHT, UNREAD, WRONG
 
-WRONGLY, UNPARSED_MARK, FAILING, RECIPES, MODELS, UNSTABLE = (
-    "wrong",
-    "unparsed",
-    "failed",
-    "recipes disagree",
-    "models disagree",
-    "replies differ",
-)
+WRONGLY, UNPARSED_MARK, FAILING = ("wrong", "unparsed", "failed")
+RECIPES, MODELS, UNSTABLE = ("recipes disagree", "models disagree", "replies differ")
 _LACKING = (FAILED, JUDGE_FAILED, MISSING, REJECTED)
 TONES: Mapping[str, Tone] = {
     **dict.fromkeys((WRONG, *(status.replace("_", " ") for status in _LACKING)), "bad"),
@@ -99,9 +93,8 @@ class Layout(msgspec.Struct, frozen=True):
         if len(set(self.files)) > 1:
             marks.append(Mark(MODELS, hint="Another result under the same recipe", tone="warn"))
         if self.repeated:
-            marks.append(
-                Mark(UNSTABLE, hint="Several replies to the question that do not all say the same", tone="warn")
-            )
+            hint = "Several replies to the question that do not all say the same"
+            marks.append(Mark(UNSTABLE, hint=hint, tone="warn"))
         numbers = range(len(self.labels))
         shown = [Choice(self.name("result", n), "result" if len(numbers) == 1 else self.labels[n]) for n in numbers]
         rules = [Choice(self.name("rule", n), quiet=len(numbers) > 1) for n in numbers]
@@ -137,15 +130,13 @@ def item_of(
             cells[layout.name("rule", number)] = None if reading.status in _LACKING else reading.how
             cells[layout.name("result", number)] = reading.word
             cells["score"] = next(iter(reading.scores.values()), None)
-    messages = _messages(asked)
-    shown = images_shown(asked)
-    held = [*images] or [Picture(None, "", note="not in the predictions file")] * shown
+    held = [*images] or [Picture(None, "", note="not in the predictions file")] * images_shown(asked)
     return PageItem(
         id=id,
         cells=cells,
         marks=list(_marks(layout, readings)),
         search="\n".join(_searched(id, asked, facts, [*references, *filter(None, groups.values())])),
-        messages=messages,
+        messages=_messages(asked),
         pictures=held,
         fields=dict(_fields(layout, readings, facts, asked, references)),
         facts={name: str(asked[name]) for name in ("task", "sample") if asked.get(name)},
@@ -209,8 +200,12 @@ def _fields(
         yield "Question", asked_in(asked)
     if asked.get("hint") and not asked.get("messages"):
         yield "Hint", asked["hint"]
-    if options := [*_options(asked)]:
-        yield "Options", options
+    right = asked.get("answer") or ""
+    listed = [
+        (letter, text) for letter, text in zip(LETTERS, asked.get("options") or (), strict=False) if text is not None
+    ]
+    if listed:
+        yield "Options", [Text(text, name=letter, tone="good" if letter in right else "") for letter, text in listed]
     yield "Reference", references
     for file, (model, one) in enumerate(zip(layout.models, facts, strict=True)):
         of = f" of {model}" if len(layout.models) > 1 else ""
@@ -237,15 +232,12 @@ def _response_fields(
     for recipe, reading in own:
         by = f", {recipe}" if len(own) > 1 else ""
         yield f"What was read{of}{by}", Text(_sentence(reading), tone=TONES.get(reading.word, ""))
-        if reading.judge is not None:
-            yield from _judge_fields(f"{of}{by}", reading.judge)
-
-
-def _options(asked: Details) -> Iterator[Text]:
-    right = asked.get("answer") or ""
-    for letter, option in zip(LETTERS, asked.get("options") or (), strict=False):
-        if option is not None:
-            yield Text(option, name=letter, tone="good" if letter in right else "")
+        judge = reading.judge or {}
+        for vote in judge.get("judge_votes") or ():
+            again = f", {vote['repeat'] + 1}" if vote["repeat"] else ""
+            yield f"Judge {vote['judge']} ({vote['model']}{again}){of}{by}", vote["reply"] or vote["error"] or ""
+        if judge.get("judge_reply") and not judge["judge_votes"]:
+            yield f"Judge {judge['judge_model'] or ''}{of}{by}", judge["judge_reply"]
 
 
 def _marked(response: str, own: Sequence[tuple[str, Reading]]) -> Shown | Sequence[Shown]:
@@ -268,15 +260,3 @@ def _sentence(reading: Reading) -> str:
     read = "nothing" if reading.value is None else reading.value
     scores = ", ".join(f"{name} {value:.4g}" for name, value in reading.scores.items())
     return f"{read}\n{reading.how}: {scores or reading.word}"
-
-
-def _judge_fields(of: str, judge: Mapping[str, Any]) -> Iterator[tuple[str, Shown | Sequence[Shown]]]:
-    for vote in judge["judge_votes"] or ():
-        yield f"Judge {_voter(vote)}{of}", vote["reply"] or vote["error"] or ""
-    if judge["judge_reply"] and not judge["judge_votes"]:
-        yield f"Judge {judge['judge_model'] or ''}{of}", judge["judge_reply"]
-
-
-def _voter(vote: Mapping[str, Any]) -> str:
-    again = f", {vote['repeat'] + 1}" if vote["repeat"] else ""
-    return f"{vote['judge']} ({vote['model']}{again})"

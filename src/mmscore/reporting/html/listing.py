@@ -81,7 +81,11 @@ def listing(results: Sequence[Result], most: int) -> Listing:
     named = {result.entry.dataset for result in results} - {None}
     several = len(named) > 1
     places = [result.entry.dataset or "" if several else None for result in results]
-    keys = [_keys(result, place) for result, place in zip(results, places, strict=True)]
+    ids = [result.scored.rows["id"].combine_chunks() for result in results]
+    keys = [
+        one if place is None else pc.binary_join_element_wise(pa.scalar(place), one, "\0")
+        for one, place in zip(ids, places, strict=True)
+    ]
     every = pc.unique(pa.chunked_array(keys, pa.string())).drop_null()
     chosen = every.take(pa.array(np.unique(np.linspace(0, len(every) - 1, min(most, len(every))).round().astype(int))))
     numbers = [pc.index_in(chosen, value_set=one, skip_nulls=True).to_pylist() for one in keys]
@@ -93,11 +97,6 @@ def listing(results: Sequence[Result], most: int) -> Listing:
         keys=[(place or None, id) for place, id in facts],
         numbers=numbers,
     )
-
-
-def _keys(result: Result, place: str | None) -> pa.Array:
-    ids = result.scored.rows["id"].combine_chunks()
-    return ids if place is None else pc.binary_join_element_wise(pa.scalar(place), ids, "\0")
 
 
 def readings_of(
@@ -116,30 +115,26 @@ def readings_of(
     taken = scored.rows.select(names).take(pa.array(numbers, pa.int64())).to_pylist()
     problems = {refusal.id: refusal.message for refusal in result.refusals}
     unstable = repeated.unstable if repeated else frozenset[str]()
-    return [
-        None
-        if number is None
-        else Reading(
-            word=verdicts.words[number].replace("_", " "),
-            status=row["status"],
-            value=row["value"],
-            read=_read(row, verdicts.readings[number] if verdicts.kind else row["value"]),
-            reference=verdicts.references[number] if verdicts.kind else None,
-            how=row["how"],
-            span=None if row["start"] is None else (row["start"], row["end"]),
-            scores=_scores(result, number),
-            unstable=row["id"] in unstable,
-            problem=problems.get(row["id"], ""),
-            judge={name: row[name] for name in _JUDGED} if row.get("judge_reply") or row.get("judge_votes") else None,
+    readings: list[Reading | None] = []
+    for number, row in zip(numbers, taken, strict=True):
+        if number is None:
+            readings.append(None)
+            continue
+        read = verdicts.readings[number] if verdicts.kind else row["value"]
+        scores = {name: float(values[number]) for name, values in scored.scores.items()}
+        readings.append(
+            Reading(
+                word=verdicts.words[number].replace("_", " "),
+                status=row["status"],
+                value=row["value"],
+                read=NOTHING if read is None and row["status"] in (SCORED, EXCLUDED) else read,
+                reference=verdicts.references[number] if verdicts.kind else None,
+                how=row["how"],
+                span=None if row["start"] is None else (row["start"], row["end"]),
+                scores={name: value for name, value in scores.items() if not math.isnan(value)},
+                unstable=row["id"] in unstable,
+                problem=problems.get(row["id"], ""),
+                judge={n: row[n] for n in _JUDGED} if row.get("judge_reply") or row.get("judge_votes") else None,
+            )
         )
-        for number, row in zip(numbers, taken, strict=True)
-    ]
-
-
-def _read(row: Mapping[str, Any], value: str | None) -> str | None:
-    return NOTHING if value is None and row["status"] in (SCORED, EXCLUDED) else value
-
-
-def _scores(result: Result, number: int) -> dict[str, float]:
-    values = {name: float(scores[number]) for name, scores in result.scored.scores.items()}
-    return {name: value for name, value in values.items() if not math.isnan(value)}
+    return readings

@@ -5,22 +5,29 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
 from pathlib import Path
+from typing import Any
+
+import numpy as np
+from msgspec.structs import asdict
 
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.dataset.publish import open_output
 from mmconvert.viewer.items import PageItem, Picture
 from mmconvert.viewer.page import write_page
 from mmconvert.viewer.thumbnails import Thumbnails
+from mmscore.analysis.rule_contributions import count_rules
 from mmscore.core.predictions.load import Rows
 from mmscore.core.predictions.locate import STDIN
+from mmscore.core.report import Entry, Report
+from mmscore.core.table import SCORED
+from mmscore.reporting.html.confusion import confusion
+from mmscore.reporting.html.contrasts import differences, gaps
 from mmscore.reporting.html.details import Details, details_of
 from mmscore.reporting.html.images import thumbnails_of
 from mmscore.reporting.html.items import Layout, images_shown, item_of
-from mmscore.reporting.html.labels import common, labels
 from mmscore.reporting.html.listing import Listing, listing, readings_of
-from mmscore.reporting.html.panels import panels
-from mmscore.reporting.html.repeats import repeats
-from mmscore.reporting.html.verdicts import verdicts_of
+from mmscore.reporting.html.repeats import Repeats, repeats
+from mmscore.reporting.html.verdicts import Verdicts, verdicts_of
 from mmscore.scoring.scored_file import Result
 
 MOST_ITEMS = 10_000
@@ -64,7 +71,10 @@ def write_report(
     verdicts = [verdicts_of(result) for result in results]
     repeated = [repeats(*one) for one in zip(results, verdicts, strict=True)]
     listed = listing(results, most)
-    opened = _files(results)
+    found: dict[int, _File] = {}
+    for number, result in enumerate(results):
+        found.setdefault(id(result.rows), _File(result.rows)).results.append(number)
+    opened = list(found.values())
     for one in opened:
         one.told = details_of(one.rows, listed.ids(one.results[0]))
     _add_images(opened, images)
@@ -84,16 +94,21 @@ def write_report(
             {name: next((g[name][n] for g in groups if g[name][n] is not None), None) for name in layout.groups},
         )
 
+    entries = [result.entry for result in results]
+    models, dataset = [entry.model for entry in entries], common([entry.dataset for entry in entries])
+    model = common(models) or f"{len(set(models))} models"
+    # Columns of the table in which each result stands, for the filters that a chart sets.
+    columns = [{what: layout.name(what, n) for what in ("read", "rule", "result")} for n in range(len(results))]
     try:
         with open_output(path) as target:
             return write_page(
                 target,
-                _title(results),
+                f"{model} on {dataset}" if dataset else model,
                 items=map(item, range(len(listed.keys))),
                 lead=f"Scored by {', '.join(dict.fromkeys(layout.recipes))}",
                 columns=layout.columns,
                 filters=layout.filters,
-                data=panels(results, verdicts, repeated) | {"columns": _columns(layout)},
+                data=panels(results, verdicts, repeated) | {"columns": columns},
                 notes=list(_notes(listed, opened, images)),
                 styles=[_HERE / name for name in _STYLES],
                 scripts=[_HERE / name for name in _SCRIPTS],
@@ -101,14 +116,6 @@ def write_report(
     except OSError as error:
         reason = error.strerror or error
         raise UsageError(f"{path}: cannot be written ({reason}). Name a file in a folder that exists.") from None
-
-
-def _files(results: Sequence[Result]) -> list[_File]:
-    """Gather the results of each file; several recipes share its rows."""
-    found: dict[int, _File] = {}
-    for number, result in enumerate(results):
-        found.setdefault(id(result.rows), _File(result.rows)).results.append(number)
-    return list(found.values())
 
 
 def _add_images(opened: Sequence[_File], dataset: str | Path | None) -> None:
@@ -162,18 +169,6 @@ def _groups(result: Result, columns: Sequence[str], numbers: Sequence[int | None
     }
 
 
-def _columns(layout: Layout) -> list[dict[str, str]]:
-    """Name the columns of the table in which each result stands, for the filters that a chart sets."""
-    return [{what: layout.name(what, n) for what in ("read", "rule", "result")} for n in range(len(layout.labels))]
-
-
-def _title(results: Sequence[Result]) -> str:
-    entries = [result.entry for result in results]
-    model = common([entry.model for entry in entries]) or f"{len({entry.model for entry in entries})} models"
-    dataset = common([entry.dataset for entry in entries])
-    return f"{model} on {dataset}" if dataset else model
-
-
 def _notes(listed: Listing, opened: Sequence[_File], images: str | Path | None) -> Iterator[str]:
     if len(listed.keys) < listed.total:
         yield (
@@ -187,3 +182,65 @@ def _notes(listed: Listing, opened: Sequence[_File], images: str | Path | None) 
     ):
         lacking = "The predictions hold no pictures" if images is None else f"{images} has no pictures of these rows"
         yield f"{lacking}. --html-pictures DATASET, the dataset they were made of, shows them."
+
+
+def panels(
+    results: Sequence[Result], verdicts: Sequence[Verdicts], repeated: Sequence[Repeats | None]
+) -> dict[str, Any]:
+    """Gather what the page shows above its table.
+
+    Args:
+        results: One a file and recipe.
+        verdicts: What became of the rows of each.
+        repeated: What the questions of each that have several replies are like.
+
+    Returns:
+        `report` is the JSON report; the other lists have one element an entry of it (`labels`, `scores`,
+        `rules`, `confusions`, `repeats`) or one a pair of entries (`differences`, `gaps`).
+    """
+    entries = [result.entry for result in results]
+    counts = [confusion(result.scored, one) for result, one in zip(results, verdicts, strict=True)]
+    return {
+        "report": Report(tuple(entries)).to_json(),
+        "labels": labels(entries),
+        "scores": [one.score for one in verdicts],
+        "rules": [_rules(*one) for one in zip(results, verdicts, strict=True)],
+        "confusions": [None if one is None else asdict(one) for one in counts],
+        "repeats": [
+            None if one is None else {name: value for name, value in asdict(one).items() if name != "unstable"}
+            for one in repeated
+        ],
+        "differences": differences(results),
+        "gaps": gaps(results),
+    }
+
+
+def _rules(result: Result, verdicts: Verdicts) -> list[dict[str, Any]]:
+    """Count the scored rows that each rule read, and how they fared."""
+    status = np.array(result.scored.column("status"))
+    having = (status == SCORED) & ~np.isnan(verdicts.values)
+    return [asdict(rule) for rule in count_rules(result.scored.where(having), verdicts.values[having])]
+
+
+def labels(entries: Sequence[Entry]) -> list[str]:
+    """Name each entry by what differs among them: model, recipe, dataset, at last its file; one alone by its model."""
+    parts = [
+        [entry.model for entry in entries],
+        [f"{entry.recipe}@{entry.version}" for entry in entries],
+        [entry.dataset or "" for entry in entries],
+    ]
+    differing = [part for part in parts if len(set(part)) > 1] or parts[:1]
+    named = [" · ".join(filter(None, words)) for words in zip(*differing, strict=True)]
+    if len(set(named)) < len(named):
+        named = [f"{name} · {entry.predictions}" for name, entry in zip(named, entries, strict=True)]
+    return [name if named.count(name) == 1 else f"{name} ({number})" for number, name in enumerate(named, 1)]
+
+
+def common(values: Sequence[str | None]) -> str | None:
+    """Give the one value that all have; None where they differ.
+
+    Example:
+        >>> common(["a", "a"]), common(["a", "b"])
+        ('a', None)
+    """
+    return values[0] if len(set(values)) == 1 else None

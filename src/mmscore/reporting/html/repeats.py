@@ -8,9 +8,8 @@ import msgspec
 import pyarrow as pa
 
 from mmconvert.core.record import LETTERS
-from mmscore.core.table import EXCLUDED, SCORED, Scored
-from mmscore.reporting.html.columns import beside
-from mmscore.reporting.html.verdicts import Verdicts
+from mmscore.core.table import EXCLUDED, SCORED
+from mmscore.reporting.html.verdicts import Verdicts, beside
 from mmscore.scoring.repeats import COLUMNS, number_questions
 from mmscore.scoring.scored_file import Result
 
@@ -49,7 +48,9 @@ def repeats(result: Result, verdicts: Verdicts) -> Repeats | None:
     scored = result.scored
     if len(scored) == 0:
         return None
-    numbers = number_questions(_identified(beside(result, COLUMNS)))
+    columns = beside(result, COLUMNS)
+    # What is no text is cast, so that columns can be joined.
+    numbers = number_questions(pa.table({name: columns[name].cast(pa.string()) for name in columns.column_names}))
     if numbers is None:
         return None
     asked = defaultdict[int, list[int]](list)
@@ -59,7 +60,9 @@ def repeats(result: Result, verdicts: Verdicts) -> Repeats | None:
     several = [rows for rows in asked.values() if len(rows) > 1]
     if not several:
         return None
-    said, ids = _said(result, scored), scored.column("id")
+    values, options = scored.column("value"), beside(result, ["options"])["options"].to_pylist()
+    said = [_option_text(value, listed or ()) for value, listed in zip(values, options, strict=True)]
+    ids = scored.column("id")
     answers = [Counter(said[row] for row in rows) for rows in several]
     right = Counter((len(rows), sum(map(verdicts.is_right, rows))) for rows in several)
     differing = [rows for rows, facts in zip(several, answers, strict=True) if len(facts) > 1]
@@ -71,17 +74,6 @@ def repeats(result: Result, verdicts: Verdicts) -> Repeats | None:
         right=tuple((*key, count) for key, count in sorted(right.items())),
         unstable=frozenset(ids[row] for rows in differing for row in rows if ids[row] is not None),
     )
-
-
-def _identified(columns: pa.Table) -> pa.Table:
-    """Cast what is no text, so that columns can be joined."""
-    return pa.table({name: columns[name].cast(pa.string()) for name in columns.column_names})
-
-
-def _said(result: Result, scored: Scored) -> list[str | None]:
-    values = scored.column("value")
-    options = beside(result, ["options"])["options"].to_pylist()
-    return [_option_text(value, listed or ()) for value, listed in zip(values, options, strict=True)]
 
 
 def _option_text(value: str | None, options: Sequence[str | None]) -> str | None:

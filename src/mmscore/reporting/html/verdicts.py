@@ -5,10 +5,12 @@ from collections.abc import Sequence
 
 import msgspec
 import numpy as np
+import pyarrow as pa
+import pyarrow.compute as pc
 
 from mmscore.core.parsed import UNPARSED
-from mmscore.core.table import SCORED, Floats, Scored
-from mmscore.reporting.html.columns import beside
+from mmscore.core.predictions.load import find_column_type
+from mmscore.core.table import SCORED, Floats
 from mmscore.scoring.scored_file import Result
 
 RIGHT, PARTLY, WRONG, UNREAD, OPEN = "right", "partly", "wrong", "unparsed", "no score"
@@ -45,6 +47,24 @@ class Verdicts(msgspec.Struct, frozen=True):
         return self.words[row] == RIGHT
 
 
+def beside(result: Result, names: Sequence[str]) -> pa.Table:
+    """Read columns of the file, one row for each scored row, in that order.
+
+    Args:
+        result: One file under one recipe.
+        names: Columns of the schema; one that the file lacks is null.
+
+    Returns:
+        The columns; null for rows that could not be read or that nothing was predicted for.
+    """
+    having = [name for name in names if name in result.rows.names]
+    table = pa.Table.from_batches(result.rows.read(["id", *having]))
+    place = pc.index_in(result.scored.rows["id"], value_set=table["id"].combine_chunks(), skip_nulls=True)
+    found = table.take(place.combine_chunks())
+    nulls = {name: pa.nulls(len(found), find_column_type(name)) for name in names if name not in having}
+    return pa.table({name: nulls[name] if name in nulls else found[name] for name in names})
+
+
 def verdicts_of(result: Result) -> Verdicts:
     """Tell what became of each row.
 
@@ -60,16 +80,15 @@ def verdicts_of(result: Result) -> Verdicts:
     readings = [_word(value, kind) for value in scored.column("value")] if kind else []
     metric = result.entry.metrics.get(score or "")
     more_is_better = metric is None or metric.higher_is_better is not False
-    words = _words(scored, values if more_is_better else 1 - values)
+    columns = zip(
+        scored.column("status"), scored.column("how"), (values if more_is_better else 1 - values).tolist(), strict=True
+    )
+    words = [status if status != SCORED else _of_score(how, value) for status, how, value in columns]
     if kind:
-        pairs = zip(words, references, readings, strict=True)
-        words = [_by_reading(*one) if one[0] == OPEN else one[0] for one in pairs]
+        for n, (word, reference, reading) in enumerate(zip(words, references, readings, strict=True)):
+            if word == OPEN and reference is not None:
+                words[n] = UNREAD if reading is None else RIGHT if reading == reference else WRONG
     return Verdicts(score, values, words, kind, references, readings)
-
-
-def _words(scored: Scored, values: Floats) -> list[str]:
-    columns = zip(scored.column("status"), scored.column("how"), values.tolist(), strict=True)
-    return [status if status != SCORED else _of_score(how, value) for status, how, value in columns]
 
 
 def _of_score(how: str | None, value: float) -> str:
@@ -78,12 +97,6 @@ def _of_score(how: str | None, value: float) -> str:
     if value > 0:
         return RIGHT if value >= 1 else PARTLY
     return UNREAD if how == UNPARSED.how else WRONG
-
-
-def _by_reading(word: str, reference: str | None, reading: str | None) -> str:
-    if reference is None:
-        return word
-    return UNREAD if reading is None else RIGHT if reading == reference else WRONG
 
 
 def _kind(answers: Sequence[str | None]) -> str:

@@ -1,5 +1,4 @@
-from mmscore.analysis.compare import compare
-from mmscore.analysis.explain import explain
+from mmscore.api import compare, explain
 from mmscore.reporting.html.contrasts import differences, gaps
 from mmscore.scoring.evaluate import ScoreOptions, score_results
 from support.predictions import choices, write_predictions
@@ -17,7 +16,7 @@ def files(tmp_path, names):
 def test_two_files_differ_as_mmscore_compare_says(tmp_path):
     paths = files(tmp_path, "ab")
     (found,) = differences(list(score_results(paths, ["own_choice"], ScoreOptions())))
-    told = compare(*paths, "own_choice").to_json()
+    told = compare(*paths, recipe="own_choice").to_json()
     assert (found["a"], found["b"], found["rows"]["compared"]) == (0, 1, 12)
     for name, score in told["scores"].items():
         assert found["scores"][name] == score | {"p_holm": score["p"]}
@@ -35,7 +34,7 @@ def test_recipes_on_one_file_part_as_mmscore_explain_says(tmp_path):
     names = ["own_choice", "evalscope_general_vmcq"]
     found = gaps(list(score_results([path], names, ScoreOptions())))
     assert [(one["a"], one["b"]) for one in found] == [(0, 1)]
-    assert found[0]["gap"] == explain(path, names).to_json()["gap"]
+    assert found[0]["gap"] == explain(path, recipe=names).to_json()["gap"]
 
 
 def test_files_without_a_row_in_common_are_not_compared(tmp_path):

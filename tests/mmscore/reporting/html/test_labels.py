@@ -1,5 +1,5 @@
 from mmscore.core.report import Counts, Entry
-from mmscore.reporting.html.labels import labels
+from mmscore.reporting.html.page import labels
 
 
 def entry(model="m", recipe="r", dataset="d", file="f"):
