@@ -8,22 +8,14 @@ from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
 from mmconvert.console.options import add_struct_options
 from mmconvert.core.text.printable import escape_control
 from mmscore.analysis.bundle import BundleOptions, bundle_files
+from mmscore.cli.shared import describe_fields
 from mmscore.core.report import json_text
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("predictions", nargs=-1, required=True)
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="DIR", help="A new folder.")
-@add_struct_options(
-    BundleOptions,
-    {
-        **{name: {"metavar": "NAME"} for name in ("recipe", "format", "dataset")},
-        "recipe_options": {"metavar": "FILE"},
-        "answers": {"metavar": "DATASET"},
-        "by": {"metavar": "COLUMN"},
-        "average": {"show_default": None},
-    },
-)
+@add_struct_options(BundleOptions, describe_fields(BundleOptions, average={"show_default": None}))
 @click.option("--allow-rejects", is_flag=True, help="Exit 0 although rows have no score.")
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 @click.option("--quiet", is_flag=True, help="No summary.")

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
 from mmconvert.console.options import add_struct_options
 from mmscore.analysis.compare import CompareOptions, compare_files
-from mmscore.cli.judge_options import judge_options, request_of
+from mmscore.cli.shared import describe_fields, judge_options, request_of
 from mmscore.core.report import json_text
 from mmscore.reporting.compare_table import show
 from mmscore.scoring.judging.request import JudgeOptions
@@ -16,16 +16,7 @@ from mmscore.scoring.judging.request import JudgeOptions
 @click.argument("a")
 @click.argument("b")
 @add_struct_options(
-    CompareOptions,
-    {
-        **{name: {"metavar": "NAME"} for name in ("recipe", "format", "dataset")},
-        "recipe_options": {"metavar": "FILE"},
-        "answers": {"metavar": "DATASET"},
-        "by": {"metavar": "COLUMN"},
-        "output": {"metavar": "FILE", "short": "-o"},
-    },
-    without=["judge"],
-    before={"resamples": judge_options},
+    CompareOptions, describe_fields(CompareOptions), without=["judge"], before={"resamples": judge_options}
 )
 @click.option("--allow-rejects", is_flag=True, help="Exit 0 although rows could not be compared.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

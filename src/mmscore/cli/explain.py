@@ -5,21 +5,14 @@ import click
 from mmconvert.console.app import OPTIONS_FILE
 from mmconvert.console.options import add_struct_options
 from mmscore.analysis.explain import ExplainOptions, explain_file
+from mmscore.cli.shared import describe_fields
 from mmscore.core.report import json_text
 from mmscore.reporting.explain_table import show
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("predictions")
-@add_struct_options(
-    ExplainOptions,
-    {
-        **{name: {"metavar": "NAME"} for name in ("recipe", "format", "dataset", "score")},
-        "recipe_options": {"metavar": "FILE"},
-        "answers": {"metavar": "DATASET"},
-        "output": {"metavar": "FILE", "short": "-o"},
-    },
-)
+@add_struct_options(ExplainOptions, describe_fields(ExplainOptions))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @OPTIONS_FILE
 def explain(predictions: str, as_json: bool, options: ExplainOptions) -> int:

@@ -10,9 +10,7 @@ from mmconvert.console.options import add_struct_options
 from mmconvert.console.summary import close, format_command
 from mmconvert.core.errors import UsageError
 from mmconvert.core.text.printable import escape_control
-from mmscore.cli.estimates import show_estimates
-from mmscore.cli.judge_options import judge_options
-from mmscore.cli.scoring_progress import scoring_progress
+from mmscore.cli.shared import describe_fields, judge_options, scoring_progress, show_estimates
 from mmscore.scoring.evaluate import ScoreOptions, score_each
 from mmscore.scoring.judging.jury import Spent
 from mmscore.scoring.judging.request import JudgeOptions, store_place
@@ -25,14 +23,7 @@ _OF_THIS_RUN = ("predictions", "rejudge", "dry_run", "as_json", "quiet")
 @click.argument("predictions", nargs=-1, required=True)
 @click.option("--recipe", "recipes", multiple=True, metavar="NAME", help="Recipe, NAME@VERSION for a version.")
 @add_struct_options(
-    ScoreOptions,
-    {
-        "recipe_options": {"metavar": "FILE"},
-        "format": {"metavar": "NAME"},
-        "answers": {"metavar": "DATASET"},
-        "dataset": {"metavar": "NAME"},
-    },
-    without=["model", "by", "average", "judge", "progress"],
+    ScoreOptions, describe_fields(ScoreOptions), without=["model", "by", "average", "judge", "progress"]
 )
 @judge_options
 @click.option("--dry-run", is_flag=True, help="Estimate calls and tokens; ask nothing.")

@@ -27,7 +27,9 @@ def list_plugins(kind: str | None, words: tuple[str, ...], imports: tuple[str, .
     KIND is recipes, judges, metrics, parsers, backends, protocols or adapters, or a kit with a registry of its own,
     such as mmtrusteval, whose ids are shown. With words, those alone that have all of them in name or summary.
     """
-    listing = _listing(kind) if kind is not None else None
+    door = f"mmscore.compat.{kind}"
+    known = kind is not None and kind.isidentifier() and importlib.util.find_spec(door) is not None
+    listing: Listing | None = getattr(importlib.import_module(door), "listing", None) if known else None
     if listing is not None:
         found = listing(imports)
         lines = [f"{name}: {', '.join(ids) or '-'}" for name, ids in found.items()]
@@ -38,12 +40,3 @@ def list_plugins(kind: str | None, words: tuple[str, ...], imports: tuple[str, .
     plugins = find_plugins("mmscore", kind, words)
     click.echo(format_json(plugins) if as_object else format_text("mmscore", plugins))
     return 0
-
-
-def _listing(kind: str) -> Listing | None:
-    """Find the registry of a kit's door; None where there is none of the name."""
-    name = f"mmscore.compat.{kind}"
-    if not kind.isidentifier() or importlib.util.find_spec(name) is None:
-        return None
-    found: Listing | None = getattr(importlib.import_module(name), "listing", None)
-    return found

@@ -13,37 +13,23 @@ from mmconvert.console.options import add_struct_options
 from mmconvert.console.summary import close, format_command
 from mmconvert.core.errors import UsageError
 from mmconvert.storage.object_store import is_url
-from mmscore.cli.push_predictions import push_options, pushed_text
+from mmscore.cli.shared import describe_fields, push_options, pushed_text
+from mmscore.core.predictions.load import open_rows
 from mmscore.infer import session
-from mmscore.infer.ledger import Summary
 from mmscore.infer.options import PredictOptions
 from mmscore.llm.response_cache import store_path
-from mmscore.reporting.push import HubOptions, push_unscored
+from mmscore.reporting.publish import HubOptions, push_files
 
-_AT_THE_TERMINAL = {
-    "backend": {"metavar": "NAME|file.py@NAME"},
-    "base_url": {"metavar": "URL"},
-    "api_key_env": {"metavar": "NAME"},
-    "concurrency": {"metavar": "N"},
-    "timeout": {"metavar": "SECONDS"},
-    "max_calls": {"metavar": "N"},
-    "max_total_tokens": {"metavar": "N"},
-    "price": {"metavar": "PROMPT,COMPLETION"},
-    "extra_body": {"metavar": "JSON"},
-    "batch_size": {"metavar": "auto|N"},
-    "n": {"metavar": "N"},
-    "stop": {"metavar": "TEXT"},
-    "system": {"metavar": "TEXT"},
-    "max_image_side": {"metavar": "N"},
-    "protocol": {"metavar": "NAME[:k=v,...]"},
-    "processes": {"metavar": "N"},
-}
+_METAVARS = {"backend": "NAME|file.py@NAME", "batch_size": "auto|N", "protocol": "NAME[:k=v,...]"}
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.argument("dataset")
 @click.option("-o", "--output", required=True, help="Predictions file (parquet), or its URL in a store.")
-@add_struct_options(PredictOptions, _AT_THE_TERMINAL)
+@add_struct_options(
+    PredictOptions,
+    describe_fields(PredictOptions, model={}, **{name: {"metavar": text} for name, text in _METAVARS.items()}),
+)
 @push_options("model_card")
 @click.option("--dry-run", is_flag=True, help="With --push: list what would be sent; sends nothing.")
 @click.option("--quiet", is_flag=True, help="No progress.")
@@ -72,18 +58,14 @@ def predict(
     if as_json:
         click.echo(json.dumps(summary.to_json()))
     else:
-        click.echo(_sentence(summary))
+        why = "see prediction_error; --resume asks them again"
+        failed = f", {summary.failed:,} failed ({why})" if summary.failed else ""
+        cost = "" if summary.cost is None else f"; its tokens cost {summary.cost:.4g}"
+        counts = f"{summary.rows:,} rows, {summary.asked:,} asked, {summary.reused:,} reused{failed}"
+        click.echo(f"{summary.output}: {counts}, {summary.seconds:.1f} s{cost}")
         if not quiet:
             kept = store_path(session.build_local_path(output) if is_url(output) else Path(output))
             close({"replies": f"{kept}, asked once", "next": format_command("mmscore", summary.output)})
     if hub.push is not None:
-        click.echo(pushed_text(push_unscored(output, hub, quiet=quiet)), err=as_json)
+        click.echo(pushed_text(push_files([(open_rows(output), ())], hub, quiet=quiet)), err=as_json)
     return EXIT_PARTIAL if summary.failed else 0
-
-
-def _sentence(summary: Summary) -> str:
-    failed = f", {summary.failed:,} failed (see prediction_error; --resume asks them again)" if summary.failed else ""
-    return (
-        f"{summary.output}: {summary.rows:,} rows, {summary.asked:,} asked, {summary.reused:,} reused{failed}, "
-        f"{summary.seconds:.1f} s" + ("" if summary.cost is None else f"; its tokens cost {summary.cost:.4g}")
-    )

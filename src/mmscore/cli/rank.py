@@ -4,6 +4,7 @@ import click
 
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
 from mmconvert.console.options import add_struct_options
+from mmscore.cli.shared import describe_fields
 from mmscore.core.report import json_text
 from mmscore.reporting.rank_table import show
 from mmscore.workflow.rank import RankOptions, rank_files
@@ -11,14 +12,7 @@ from mmscore.workflow.rank import RankOptions, rank_files
 
 @click.command("rank", context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("predictions", nargs=-1, required=True, metavar="[NAME=]PATH...")
-@add_struct_options(
-    RankOptions,
-    {
-        **{name: {"metavar": "NAME"} for name in ("recipe", "format", "model", "metric")},
-        **{name: {"metavar": "FILE"} for name in ("recipe_options", "csv", "markdown")},
-        "output": {"metavar": "FILE", "short": "-o"},
-    },
-)
+@add_struct_options(RankOptions, describe_fields(RankOptions, by={}))
 @click.option("--allow-rejects", is_flag=True, help="Exit 0 although datasets or rows are missing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @OPTIONS_FILE

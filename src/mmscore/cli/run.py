@@ -3,7 +3,6 @@
 import contextlib
 import json
 import sys
-from collections.abc import Sequence
 
 import click
 
@@ -12,10 +11,9 @@ from mmconvert.console.options import add_struct_options
 from mmconvert.console.summary import close, format_command
 from mmconvert.core.option_fields import read_mapping_file
 from mmconvert.core.text.printable import escape_control
-from mmscore.workflow.outcome import Outcome
 from mmscore.workflow.run import LOG, REPORT, Results, RunOptions, require_numbers, run_plan, write_pages
 from mmscore.workflow.task_file import Plan, build_plan
-from mmscore.workflow.task_readers import find_reader
+from mmscore.workflow.task_readers import Outcome, find_reader
 
 
 @click.command()
@@ -59,20 +57,16 @@ def run(task: str, dry_run: bool, as_json: bool, quiet: bool, options: RunOption
         click.echo(escape_control(f"mmscore: {error}"), err=True)
     if not (as_json or quiet):
         again = format_command("mmscore", "run", task, *(["--work-dir", options.work_dir] if options.work_dir else []))
-        close(_places(plan, done, again), err=True)
+        # Datasets by their names here: a report need not know its own. A name is for a report of one recipe.
+        reports = [f"{outcome.dataset}={outcome.folder / REPORT}" for outcome in done]
+        ranked = len(plan.models) > 1 and all(len(outcome.scores or ()) == 1 for outcome in done)
+        following = format_command("mmscore", "rank", "--by", "dataset", *reports) if ranked else None
+        if any(outcome.status != "ok" for outcome in done):
+            following = f"{again}  (asks what has no reply yet; {plan.work_dir}/*/*/{LOG} says why)"
+        close({"results": f"{plan.work_dir}/MODEL/DATASET", "next": following}, err=True)
     if all(outcome.status == "ok" for outcome in done) and not lacking:
         return 0
     return EXIT_REFUSED if all(outcome.error is not None for outcome in done) else EXIT_PARTIAL
-
-
-def _places(plan: Plan, done: Sequence[Outcome], again: str) -> dict[str, str | None]:
-    # Datasets by their names here: a report need not know its own. A name is for a report of one recipe.
-    reports = [f"{outcome.dataset}={outcome.folder / REPORT}" for outcome in done]
-    ranked = len(plan.models) > 1 and all(len(outcome.scores or ()) == 1 for outcome in done)
-    following = format_command("mmscore", "rank", "--by", "dataset", *reports) if ranked else None
-    if any(outcome.status != "ok" for outcome in done):
-        following = f"{again}  (asks what has no reply yet; {plan.work_dir}/*/*/{LOG} says why)"
-    return {"results": f"{plan.work_dir}/MODEL/DATASET", "next": following}
 
 
 def _sentence(outcome: Outcome) -> str:

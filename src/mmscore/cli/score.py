@@ -1,5 +1,7 @@
 """`mmscore score`: predictions in, numbers out."""
 
+import sys
+from collections.abc import Mapping, Sequence
 from typing import Any
 
 import click
@@ -7,16 +9,22 @@ from msgspec.structs import replace
 
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
 from mmconvert.console.options import add_struct_options
+from mmconvert.console.summary import close, format_command
 from mmconvert.core.errors import UsageError
 from mmconvert.core.text.printable import escape_control
-from mmscore.cli.estimates import show_estimates
-from mmscore.cli.judge_options import judge_options, request_of
-from mmscore.cli.last_words import last_words
-from mmscore.cli.push_predictions import push_options, pushed_text
-from mmscore.cli.scoring_progress import scoring_progress
+from mmscore.cli.shared import (
+    describe_fields,
+    judge_options,
+    push_options,
+    pushed_text,
+    request_of,
+    scoring_progress,
+    show_estimates,
+)
 from mmscore.core.predictions.load import list_model_folders
-from mmscore.core.report import json_text
-from mmscore.reporting.push import HubOptions, push_results
+from mmscore.core.predictions.locate import STDIN
+from mmscore.core.report import Report, json_text
+from mmscore.reporting.publish import HubOptions, push_results
 from mmscore.reporting.report_table import show
 from mmscore.scoring.judging.request import JudgeOptions
 from mmscore.scoring.scored_file import Result
@@ -42,16 +50,9 @@ def _judge_and_dry_run(command: Any) -> Any:
 @click.option("--recipe", "recipes", multiple=True, metavar="NAME", help="Recipe, NAME@VERSION for a version.")
 @add_struct_options(
     ReportOptions,
-    {
-        **{name: {"metavar": "NAME"} for name in ("format", "dataset", "model")},
-        **{name: {"metavar": "FILE"} for name in ("recipe_options", "csv", "html", "rows", "log")},
-        **{name: {"metavar": "DATASET"} for name in ("answers", "html_pictures")},
-        "by": {"metavar": "COLUMN"},
-        "average": {"show_default": None},
-        "output": {"metavar": "FILE", "short": "-o"},
-        "html_rows": {"metavar": "N"},
-        "max_failed": {"metavar": "SHARE", "show_default": None},
-    },
+    describe_fields(
+        ReportOptions, average={"show_default": None}, max_failed={"metavar": "SHARE", "show_default": None}
+    ),
     without=["judge", "progress"],
     before={"output": _judge_and_dry_run},
 )
@@ -95,9 +96,32 @@ def score(
     if not quiet:
         for message in dict.fromkeys(message for entry in report.entries for message in entry.messages):
             click.echo(escape_control(f"mmscore: {message}"), err=True)
+        # Places and the next step, where files were written or somebody watches.
         files = {label: getattr(options, name) for name, label in _CALLED.items()}
-        said = {f"--{name.replace('_', '-')}": getattr(options, name) for name in _READ_SO}
-        last_words(report, files, recipes, said)
+        if any(files.values()) or (sys.stderr is not None and sys.stderr.isatty()):
+            said = {f"--{name.replace('_', '-')}": getattr(options, name) for name in _READ_SO}
+            close({**files, "next": _next(report, recipes, said, page=files.get("page"))}, err=True)
     if sent:
         click.echo(pushed_text(push_results(sent, hub, quiet=quiet)), err=as_json)
     return 0 if report.complete or options.allow_rejects else EXIT_PARTIAL
+
+
+def _next(report: Report, asked: Sequence[str], options: Mapping[str, str | None], *, page: str | None) -> str | None:
+    """Name the command that tells how files differ, or why one has its number."""
+    files = list(dict.fromkeys(entry.predictions for entry in report.entries))
+    found = list(dict.fromkeys(entry.recipe for entry in report.entries))
+    datasets = {entry.dataset for entry in report.entries if entry.dataset is not None}
+    # Where each file has a recipe of its own, none is of all.
+    recipes = list(dict.fromkeys(asked)) or (found if len(found) == 1 else [])
+    alike = bool(recipes) and len(datasets) < 2
+    if STDIN in files or (len(files) > 2 and page) or (len(files) == 2 and not alike):
+        return None
+    given = [word for name, value in options.items() if value for word in (name, value)]
+    if len(files) > 2:
+        return format_command("mmscore", *files, *_each("--recipe", recipes), *given, "--html", "report.html")
+    verb, most = ("compare", 1) if len(files) == 2 else ("explain", 2)
+    return format_command("mmscore", verb, *files, *_each("--recipe", recipes[:most]), *given)
+
+
+def _each(option: str, values: Sequence[str]) -> list[str]:
+    return [word for value in values for word in (option, value)]

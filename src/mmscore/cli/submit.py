@@ -8,7 +8,8 @@ import click
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
 from mmconvert.console.options import add_struct_options
 from mmconvert.core.text.printable import escape_control
-from mmscore.reporting.submit import Submission, SubmitOptions
+from mmscore.cli.shared import describe_fields
+from mmscore.reporting.submit import SubmitOptions
 from mmscore.reporting.submit import submit as run
 
 _SHOWN = 10
@@ -18,7 +19,7 @@ _SHOWN = 10
 @click.argument("predictions", type=click.Path(path_type=Path))
 @add_struct_options(
     SubmitOptions,
-    {"format": {"metavar": "NAME"}, "to": {"metavar": "FORMAT"}, "columns": {"metavar": "NAME"}},
+    describe_fields(SubmitOptions, to={"metavar": "FORMAT"}),
     before={
         "columns": click.option(
             "-o", "--output", required=True, type=click.Path(dir_okay=False, path_type=Path), metavar="FILE"
@@ -45,13 +46,9 @@ def submit(
             listed = ", ".join(f"{name} ({rows:,})" for name, rows in found.left_out.items())
             click.echo(escape_control(f"not in a submission: {listed}"))
     if not quiet:
-        _show_faults(found)
+        lines = [*found.rejected, *(f"row {fault.id} {fault.field}: {fault.message}" for fault in found.faults)]
+        for line in lines[:_SHOWN]:
+            click.echo(escape_control(line), err=True)
+        if len(lines) > _SHOWN:
+            click.echo(f"... and {len(lines) - _SHOWN:,} more; --json names them all", err=True)
     return 0 if found.complete or allow_rejects else EXIT_PARTIAL
-
-
-def _show_faults(found: Submission) -> None:
-    lines = [*found.rejected, *(f"row {fault.id} {fault.field}: {fault.message}" for fault in found.faults)]
-    for line in lines[:_SHOWN]:
-        click.echo(escape_control(line), err=True)
-    if len(lines) > _SHOWN:
-        click.echo(f"... and {len(lines) - _SHOWN:,} more; --json names them all", err=True)

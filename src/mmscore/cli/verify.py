@@ -7,7 +7,7 @@ import click
 
 from mmconvert.console.app import EXIT_REFUSED
 from mmconvert.core.text.printable import escape_control
-from mmscore.analysis.bundle_verify import verify as check
+from mmscore.analysis.bundle import verify as check
 
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})

@@ -15,7 +15,7 @@ from mmscore.core.ranking import RankCell, RankColumn
 from mmscore.core.report import Entry, json_text, publish
 from mmscore.kits.mmtrusteval import ranking as mmtrusteval
 from mmscore.kits.reform_eval.ranking import COLUMNS, METHOD_COLUMNS, SIZES, find_dimension
-from mmscore.reporting.rank_text import to_csv, to_markdown
+from mmscore.reporting.rank_table import to_csv, to_markdown
 from mmscore.reporting.report_json import is_report, read_report
 from mmscore.scoring.evaluate import ScoreOptions, score_each
 
@@ -106,8 +106,7 @@ def _compute_ranking(predictions: Sequence[str], options: RankOptions) -> Rankin
         entries = [entry for file in files for entry in _score_entry(*file, options)]
         needed = mmtrusteval.build_columns(name_of)
         return compute_ranking(mmtrusteval.build_task_cells(entries, name_of), by, needed=needed, by_score=True)
-    placed = _place_in_dimension if by == _BY_DIMENSION else _place_in_dataset
-    cells = [cell for path, label in files for cell in _build_cells(path, label, placed(path, label), options)]
+    cells = [cell for path, label in files for cell in _build_cells(path, label, options)]
     require_one_recipe(cells)
     return compute_ranking(cells, by, COLUMNS, SIZES) if by == _BY_DIMENSION else compute_ranking(cells, by)
 
@@ -123,37 +122,25 @@ def _score_entry(path: str, label: str | None, options: RankOptions) -> Sequence
         if label:
             raise UsageError(f"{path}: is a report, whose logs have their names. Leave {label}= out.")
         return entries
-    scoring = ScoreOptions(
-        dataset=label, format=options.format, model=options.model, recipe_options=options.recipe_options
-    )
+    same = {name: getattr(options, name) for name in ("format", "model", "recipe_options")}
+    scoring = ScoreOptions(dataset=label, **same)
     return [entry for entry, _ in score_each([path], [options.recipe] if options.recipe else [], scoring)]
 
 
-def _build_cells(
-    path: str, label: str | None, place: Callable[[str | None, frozenset[str]], RankColumn], options: RankOptions
-) -> list[RankCell]:
-    about = {"metric": options.metric, "method": options.method}
-    if (entries := options.entries(path, label)) is not None:
-        return [score_entry(entry, path, place, **about) for entry in entries]
-    about |= {"format": options.format, "recipe_options": options.recipe_options, "model": options.model}
-    return [score_file(path, place, options.recipe, method_columns=METHOD_COLUMNS, **about)]
-
-
-def _place_in_dimension(path: str, label: str | None) -> Callable[[str | None, frozenset[str]], RankColumn]:
+def _build_cells(path: str, label: str | None, options: RankOptions) -> list[RankCell]:
     def place(dataset: str | None, tasks: frozenset[str]) -> RankColumn:
-        try:
-            return find_dimension(label, dataset, tasks)
-        except UsageError as error:
-            raise UsageError(f"{path}: {error}") from None
-
-    return place
-
-
-def _place_in_dataset(path: str, label: str | None) -> Callable[[str | None, frozenset[str]], RankColumn]:
-    def place(dataset: str | None, tasks: frozenset[str]) -> RankColumn:
+        if options.by == _BY_DIMENSION:
+            try:
+                return find_dimension(label, dataset, tasks)
+            except UsageError as error:
+                raise UsageError(f"{path}: {error}") from None
         name = label or dataset
         if name is None:
             raise UsageError(f"{path}: the file does not say which dataset it is for. Say it: NAME=PATH.")
         return RankColumn(name, name)
 
-    return place
+    about = {"metric": options.metric, "method": options.method}
+    if (entries := options.entries(path, label)) is not None:
+        return [score_entry(entry, path, place, **about) for entry in entries]
+    about |= {"format": options.format, "recipe_options": options.recipe_options, "model": options.model}
+    return [score_file(path, place, options.recipe, method_columns=METHOD_COLUMNS, **about)]

@@ -4,35 +4,133 @@ import json
 import time
 import traceback
 from collections.abc import Callable, Iterator, Sequence
-from functools import partial
+from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated
 
 import msgspec
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
+from msgspec.structs import asdict, replace
 
+from mmconvert._version import __version__
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.option_fields import Place
-from mmconvert.dataset.dataset import Dataset
+from mmconvert.core.progress import print_message
+from mmconvert.dataset.dataset import Dataset, open_dataset
+from mmconvert.pipeline.convert_files import convert_files
+from mmconvert.plugins.arguments import parse_spec
 from mmscore.infer import session
+from mmscore.infer.backend import Backend, identify_file
 from mmscore.infer.predictions_file import RUN_METADATA, is_interrupted
-from mmscore.llm.response_cache import OK
+from mmscore.infer.session import open_where_asked
+from mmscore.llm.response_cache import OK, build_answer_key
 from mmscore.reporting.html.page import write_report
 from mmscore.reporting.report_table import draw
 from mmscore.scoring.scored_file import Result
-from mmscore.workflow.outcome import Outcome
-from mmscore.workflow.prepare import LazyModel, PreparedDataset
-from mmscore.workflow.score import ReportOptions, score_to_files
+from mmscore.workflow.score import score_to_files
 from mmscore.workflow.task_file import ALL, PREDICT, SCORE, DatasetTask, ModelTask, Plan
+from mmscore.workflow.task_readers import Outcome
 
 PREDICTIONS, REPORT, TABLE, LOG = "predictions.parquet", "report.json", "report.csv", "log.txt"
 CONVERTED = ".datasets"
 """Folder in the work folder for what is converted; no model's folder begins with a dot."""
 _LOG_WIDTH = 160
-
 Results = dict[str, list[Result]]
 """What stands behind the reports of each dataset, by its name; models in the order of the plan."""
+
+
+class PreparedDataset:
+    """A dataset of ours, converted when it is first wanted; what went wrong then goes wrong for every model.
+
+    Args:
+        task: The dataset.
+        folder: Where it goes if it is converted.
+        quiet: No progress and no count of rows.
+
+    Attributes:
+        task: The dataset.
+        rejected: Rows of it were refused; known after `rows`.
+    """
+
+    def __init__(self, task: DatasetTask, folder: Path, quiet: bool) -> None:
+        self.rejected = False
+        self.task = task
+        self._folder = folder
+        self._quiet = quiet
+
+    def rows(self) -> Dataset:
+        """Give the dataset that is asked about.
+
+        Raises:
+            Error: It cannot be converted or read.
+        """
+        if isinstance(self._made, Error):
+            raise self._made
+        return self._made
+
+    @cached_property
+    def _made(self) -> Dataset | Error:
+        try:
+            return self._convert()
+        except Error as error:
+            return error
+
+    def _convert(self) -> Dataset:
+        if self.task.conversion is None:
+            return open_dataset(self.task.input)
+        self._folder.parent.mkdir(parents=True, exist_ok=True)
+        options = replace(self.task.conversion, overwrite=True)
+        summary = convert_files([self.task.input], str(self._folder), options, quiet=self._quiet)
+        self.rejected = summary.rows_rejected > 0 and not options.allow_rejects
+        if not self._quiet:
+            refused = f", {summary.rows_rejected:,} refused, reasons in {summary.rejects}" if summary.rejects else ""
+            said = [f"{summary.rows_written:,} rows converted{refused}", *summary.warnings]
+            print_message("\n".join(f"{self.task.name}: {line}" for line in said))
+        return open_dataset(self._folder)
+
+
+class LazyModel:
+    """A model that is loaded when the first row is to be asked, once for all datasets.
+
+    Args:
+        task: The model.
+        quiet: No progress bars while loading.
+
+    Attributes:
+        task: The model.
+    """
+
+    def __init__(self, task: ModelTask, quiet: bool) -> None:
+        self.task = task
+        self._quiet = quiet
+
+    def open_backend(self) -> Backend:
+        """Give who answers.
+
+        Raises:
+            Error: The model cannot be loaded.
+        """
+        if isinstance(self._made, Error):
+            raise self._made
+        return self._made
+
+    @cached_property
+    def _made(self) -> Backend | Error:
+        try:
+            return open_where_asked(self.task.options, quiet=self._quiet)
+        except Error as error:
+            return error
+
+    def digest(self, rows: Dataset, limit: int | None) -> str:
+        """Digest what the predictions depend on, as far as it can be told without loading the model."""
+        options = self.task.options
+        given = {name: str(value) for name, value in asdict(options).items() if name not in ("processes", "engine")}
+        folder = Path(options.model)
+        files = sorted(folder.rglob("*")) if folder.is_dir() else []
+        weights = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files if file.is_file()]
+        plugins = [options.plugin, *([] if options.protocol is None else [parse_spec(options.protocol)[0]])]
+        return build_answer_key(given, *map(identify_file, plugins), weights, rows.fingerprint, limit, __version__)
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -115,7 +213,13 @@ def _carry_out(
 ) -> None:
     folder = outcome.folder
     if plan.steps == SCORE:
-        _take(outcome)
+        # Replies that are missing count as failed.
+        output = folder / PREDICTIONS
+        if not output.is_file():
+            raise Error(f"{output}: there are no replies yet. Run the task with steps: {ALL} or {PREDICT} first.")
+        statuses = pq.read_table(output, columns=["prediction_status"])["prediction_status"]
+        outcome.rows = len(statuses)
+        outcome.failed = len(statuses) - pc.sum(pc.equal(statuses, OK), min_count=0).as_py()
     else:
         before = _read_stamp(folder / PREDICTIONS)
         try:
@@ -165,16 +269,6 @@ def _predict(
     _append_log(outcome.folder, f"{PREDICTIONS}: {counts}, {summary.seconds:.1f} s")
 
 
-def _take(outcome: Outcome) -> None:
-    """Take the replies that stand; those that are missing count as failed."""
-    output = outcome.folder / PREDICTIONS
-    if not output.is_file():
-        raise Error(f"{output}: there are no replies yet. Run the task with steps: {ALL} or {PREDICT} first.")
-    statuses = pq.read_table(output, columns=["prediction_status"])["prediction_status"]
-    outcome.rows = len(statuses)
-    outcome.failed = len(statuses) - pc.sum(pc.equal(statuses, OK), min_count=0).as_py()
-
-
 def _is_done(output: Path, digest: str) -> bool:
     """Tell whether a predictions file was made with the same settings and has every reply."""
     if not output.is_file() or is_interrupted(output):
@@ -188,14 +282,19 @@ def _is_done(output: Path, digest: str) -> bool:
 
 def _score_run(plan: Plan, model: ModelTask, task: DatasetTask, outcome: Outcome, kept: Results | None) -> None:
     folder = outcome.folder
-    options = _build_report_options(plan, model, folder)
+    options = msgspec.structs.replace(
+        plan.scoring,
+        output=str(folder / REPORT),
+        csv=str(folder / TABLE),
+        model=plan.scoring.model or model.title,
+        # What judges took goes to the folder's log.
+        judge=plan.judging.build_request(lambda spent: _append_log(folder, str(spent))),
+    )
     found: list[Result] = []
     then = (lambda result: None) if kept is None else found.append
     report = score_to_files([folder / PREDICTIONS], task.recipes, options, then=then)
-    _append_log(
-        folder,
-        "\n".join([draw(report, width=_LOG_WIDTH).strip(), *(note for one in report.entries for note in one.messages)]),
-    )
+    notes = (note for entry in report.entries for note in entry.messages)
+    _append_log(folder, "\n".join([draw(report, width=_LOG_WIDTH).strip(), *notes]))
     outcome.rejected = outcome.rejected or not (report.complete or options.allow_rejects)
     outcome.scores = {
         f"{entry['recipe']}@{entry['version']}": {name: one["value"] for name, one in entry["metrics"].items()}
@@ -203,17 +302,6 @@ def _score_run(plan: Plan, model: ModelTask, task: DatasetTask, outcome: Outcome
     }
     if kept is not None:
         kept.setdefault(task.name, []).extend(found)
-
-
-def _build_report_options(plan: Plan, model: ModelTask, folder: Path) -> ReportOptions:
-    """Say how a model's replies are scored; what its judges took goes to the folder's log."""
-    return msgspec.structs.replace(
-        plan.scoring,
-        output=str(folder / REPORT),
-        csv=str(folder / TABLE),
-        model=plan.scoring.model or model.title,
-        judge=plan.judging.build_request(lambda spent: _append_log(folder, str(spent))),
-    )
 
 
 def write_pages(plan: Plan, kept: Results) -> list[str]:

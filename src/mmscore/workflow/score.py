@@ -12,7 +12,6 @@ from mmconvert.storage.atomic import require_apart
 from mmscore.core.predictions.locate import locate_predictions
 from mmscore.core.recipe import Recipe
 from mmscore.core.report import Entry, Report, json_text, publish
-from mmscore.core.table import Scored
 from mmscore.reporting.html.page import MOST_ITEMS, write_report
 from mmscore.reporting.scored_rows import RowsWriter
 from mmscore.scoring.evaluate import ScoreOptions, format_kit_log, score_results
@@ -79,7 +78,10 @@ def score_to_files(
     with contextlib.ExitStack() as stack:
         rows = stack.enter_context(RowsWriter(options.rows)) if options.rows else None
         for result in score_results(paths, recipes, options, log=options.log is not None):
-            entries.append(_check_entry(result.entry, result.scored, rows, options.max_failed))
+            entries.append(result.entry)
+            _require_scores(result.entry, options.max_failed)
+            if rows is not None:
+                rows.write(result.entry, result.scored)
             if options.log:
                 publish(options.log, format_kit_log(result.entry, result.scored, options).encode())
             if options.html:
@@ -95,7 +97,7 @@ def score_to_files(
     return report
 
 
-def _check_entry(entry: Entry, scored: Scored, rows: RowsWriter | None, max_failed: float) -> Entry:
+def _require_scores(entry: Entry, max_failed: float) -> None:
     counts = entry.counts
     if counts.unscored > max_failed * counts.total:
         found = {"failed": counts.failed, "judge_failed": counts.judge_failed, "missing": counts.missing}
@@ -104,6 +106,3 @@ def _check_entry(entry: Entry, scored: Scored, rows: RowsWriter | None, max_fail
             f"{entry.predictions}: {counts.unscored:,} of {counts.total:,} rows have no score ({listed}), more than "
             f"--max-failed {max_failed:g} allows. Predict them again, or allow more."
         )
-    if rows is not None:
-        rows.write(entry, scored)
-    return entry

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 
 from mmconvert.core.errors import Error, UsageError, show, suggest_spelling
-from mmconvert.core.option_fields import build_options, list_option_fields, read_mapping_file
+from mmconvert.core.option_fields import build_options, list_option_fields
 from mmconvert.core.record import list_missing_columns
 from mmconvert.dataset.dataset import open_dataset
 from mmconvert.io.parquet import open_checked_parquet
@@ -115,11 +115,6 @@ class Plan(msgspec.Struct, frozen=True):
     steps: str = ALL
 
 
-def read_plan(path: str, work_dir: Path | None) -> Plan:
-    """Read a task file, and refuse it before anything is done; see `build_plan`."""
-    return build_plan(read_mapping_file(path), work_dir, path)
-
-
 def build_plan(given: Mapping[str, Any], work_dir: Path | None, path: str = "task") -> Plan:
     """Read a task, and refuse it before anything is done.
 
@@ -192,17 +187,13 @@ def _read_dataset(
     if given or not _is_ours(Path(source)):
         conversion = build_options(Conversion, given, where, "convert")
         with _name_place(where):
-            _check_conversion(source, conversion)
+            if not conversion.allow_remote:
+                plan_inputs([source], split=conversion.split, subsets=conversion.subset)
+            load_steps(conversion.transform, conversion.seed)
+            build_prompt_step(conversion.prompt)
     chosen = _read_recipes(entry["recipes"], f"{where} recipes") if "recipes" in entry else recipes
     name = _read_folder(entry.get("name"), Path(source.rpartition("=")[2]).stem, where)
     return DatasetTask(name, source, conversion, chosen, limit)
-
-
-def _check_conversion(source: str, options: ConvertOptions) -> None:
-    if not options.allow_remote:
-        plan_inputs([source], split=options.split, subsets=options.subset)
-    load_steps(options.transform, options.seed)
-    build_prompt_step(options.prompt)
 
 
 def _is_ours(path: Path) -> bool:
