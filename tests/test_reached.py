@@ -61,12 +61,12 @@ CORE, API, CLI = "mmconvert/core.py", "mmconvert/api.py", "mmconvert/cli/__init_
 def _source(folder: Path, files: dict[str, str]) -> Source:
     empty = {}
     for program in ("mmconvert", "mmscore"):
-        empty[f"{program}/__init__.py"] = "__all__ = ['verb']\n"
+        empty[f"{program}/__init__.py"] = ""
         empty[f"{program}/cli/__init__.py"] = "def main():\n    pass\n"
         empty[f"{program}/api.py"] = "def verb():\n    pass\n"
     for name, text in (empty | files).items():
         (folder / name).parent.mkdir(parents=True, exist_ok=True)
-        (folder / name).write_text(text)
+        (folder / name).write_text(f"{text}\n__all__ = ['verb']\n" if name.endswith("/api.py") else text)
     return Source(folder)
 
 

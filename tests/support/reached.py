@@ -246,7 +246,7 @@ class Source:
     def _handed_out(self) -> Iterator[Name]:
         """List what users hold in their hands: names of the API and of the compatibility layers."""
         for program in PROGRAMS:
-            yield from ((f"{program}.api", name) for name in self._listed(program, "__all__"))
+            yield from ((f"{program}.api", name) for name in self._listed(f"{program}.api", "__all__"))
         for name in self.modules:
             if name.startswith(f"{DOORS}."):
                 yield from ((name, one) for table in ("__all__", "MODULES") for one in self._listed(name, table))

@@ -5,8 +5,7 @@ import pytest
 
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.hashing import hash_file
-from mmscore.analysis.bundle import Request, bundle
-from mmscore.analysis.bundle_verify import verify
+from mmscore.analysis.bundle import Request, bundle, verify
 from mmscore.kits.mmtrusteval.connections import connect_classifiers
 from mmscore.kits.mmtrusteval.score_services import ATTRIBUTES, MODERATED
 from mmscore.scoring.evaluate import score
