@@ -1,5 +1,5 @@
 "use strict";
-/* The numbers above the table: cards, charts, comparisons. Everything is in mm.data, see mmscore/reporting/html/panels.py. */
+/* The numbers above the table: cards, charts, comparisons. Everything is in mm.data, see mmscore/reporting/html/page.py. */
 {
   const { el, text } = mm;
   const { report, labels, scores, rules, confusions, repeats, differences, gaps, columns } = mm.data;
