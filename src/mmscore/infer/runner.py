@@ -372,11 +372,7 @@ def predict(job: Job, store: AnswerStore, advance: Advance) -> Summary:
         except KeyboardInterrupt:
             write_stopped(job, store)
             raise
-    with (
-        store.held.turn(),
-        _open_writer(job) as writer,
-        contextlib.closing(_answer_job(job, ledger)) as rows,
-    ):
+    with store.held.turn(), _open_writer(job) as writer, contextlib.closing(_answer_job(job, ledger)) as rows:
         _write(rows, writer)
     ledger.summary.output, ledger.summary.seconds = str(job.output), round(time.monotonic() - start, 3)
     return ledger.summary

@@ -8,17 +8,7 @@ from mmscore.nlp.choice_letters import EDGE_MARKS, pad
 DEFAULT_LETTERS = "ABCDEFGH"
 
 # Source: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/_task_utils/mcq_extract.py
-PRIORITY = {
-    "start": 10,
-    "end": 9,
-    "phrase": 7,
-    "({})": 6,
-    "{}.": 5,
-    "{}:": 4,
-    "{})": 3,
-    "{} ": 2,
-    "anywhere": 0,
-}
+PRIORITY = {"start": 10, "end": 9, "phrase": 7, "({})": 6, "{}.": 5, "{}:": 4, "{})": 3, "{} ": 2, "anywhere": 0}
 HOW = {
     "start": "letter at the start",
     "end": "letter at the end",
@@ -30,35 +20,13 @@ HOW = {
     "{} ": "letter and blank",
     "anywhere": "any occurrence",
 }
-PHRASES = (
-    "the answer is",
-    "answer is",
-    "the correct answer is",
-    "correct answer is",
-    "the best answer is",
-    "best answer is",
-    "the correct option is",
-    "correct option is",
-    "the best option is",
-    "best option is",
-    "the choice is",
-    "choice is",
-    "the correct choice is",
-    "correct choice is",
-    "i choose",
-    "i select",
-    "i pick",
-    "my answer is",
-    "my choice is",
-    "옵션",
-    "정답은",
-    "답은",
-    "답:",
-    "答案是",
-    "答案为",
-    "选",
-    "答えは",
+_PHRASES = (
+    "the answer is, answer is, the correct answer is, correct answer is, the best answer is, best answer is, "
+    "the correct option is, correct option is, the best option is, best option is, the choice is, choice is, "
+    "the correct choice is, correct choice is, i choose, i select, i pick, my answer is, my choice is, "
+    "옵션, 정답은, 답은, 답:, 答案是, 答案为, 选, 答えは"
 )
+PHRASES = _PHRASES.split(", ")
 
 
 def lmms_choice(response: str, letters: Sequence[str] = DEFAULT_LETTERS) -> Parsed:

@@ -34,10 +34,7 @@ METEOR, METEOR_COUNTS = "meteor", "meteor_counts"
 LAST = (ROUGE_L, CIDER)
 """Numbers that the kit logs after METEOR."""
 
-VERSIONS = {
-    "2": "FudanDISC/ReForm-Eval@df1cfa7",
-    "1": "FudanDISC/ReForm-Eval@1046839, CIDEr alone",
-}
+VERSIONS = {"2": "FudanDISC/ReForm-Eval@df1cfa7", "1": "FudanDISC/ReForm-Eval@1046839, CIDEr alone"}
 
 
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:

@@ -352,12 +352,7 @@ class Samples(Sequence[dict[str, Any]]):
     def _build_caption(self, number: int, copy: int) -> dict[str, Any]:
         item, pool = self._items[number], list(self._instructions)
         question = pool[copy % len(pool)] if self._setup.data_duplication > 1 else self._rng.choice(pool)
-        sample = {
-            "sample_id": number,
-            "image": item.image,
-            "references": list(item.references),
-            "question": question,
-        }
+        sample = {"sample_id": number, "image": item.image, "references": list(item.references), "question": question}
         return self._add_text(sample)
 
 

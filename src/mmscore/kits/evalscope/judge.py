@@ -29,10 +29,7 @@ from mmscore.metrics.evalscope_accuracy import join_target
 
 LLM = "llm"
 LLM_RECALL = "llm_recall"
-STRATEGIES = {
-    LLM: "the judge alone, about every row",
-    LLM_RECALL: "the judge where the rules give no full score",
-}
+STRATEGIES = {LLM: "the judge alone, about every row", LLM_RECALL: "the judge where the rules give no full score"}
 GENERATION = {"temperature": 0, "max_tokens": 4096}
 
 

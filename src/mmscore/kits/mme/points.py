@@ -13,18 +13,7 @@ from mmscore.scoring.grouping import score_jointly
 
 # Source: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/yorn.py, MME_rating; EvolvingLMMs-Lab/lmms-eval@75571cf
 # lmms_eval/tasks/mme/utils.py and BradyFU/Awesome-Multimodal-Large-Language-Models calculation.py have the same.
-PERCEPTION = (
-    "OCR",
-    "artwork",
-    "celebrity",
-    "color",
-    "count",
-    "existence",
-    "landmark",
-    "position",
-    "posters",
-    "scene",
-)
+PERCEPTION = ("OCR", "artwork", "celebrity", "color", "count", "existence", "landmark", "position", "posters", "scene")
 COGNITION = ("code_reasoning", "commonsense_reasoning", "numerical_calculation", "text_translation")
 
 ACCURACY = "accuracy"

@@ -40,11 +40,7 @@ class JudgedChoice(msgspec.Struct, frozen=True):
 
 
 def judge_choice(
-    prediction: Any,
-    answer: Any,
-    options: Sequence[str] | None = None,
-    method: str = "generation",
-    marks: str = "all",
+    prediction: Any, answer: Any, options: Sequence[str] | None = None, method: str = "generation", marks: str = "all"
 ) -> JudgedChoice:
     """Judge one choice.
 
