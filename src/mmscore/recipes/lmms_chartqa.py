@@ -9,15 +9,8 @@ Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/chartqa/utils.py:char
 from collections.abc import Mapping
 
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Recipe, parse_whole_response
-from mmscore.kits.lmms_eval.rows import (
-    KIT,
-    VERSIONS,
-    gather_details,
-    is_task,
-    read_only_reference,
-    score_first_response,
-)
+from mmscore.core.recipe import Item
+from mmscore.kits.lmms_eval.rows import build_text_recipe, gather_details, offer_for, read_only_reference
 from mmscore.nlp.relaxed_match import is_relaxed_match
 
 HUMAN = "human_test"
@@ -31,16 +24,4 @@ def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     return {"relaxed_overall": right, SPLITS[human]: right}
 
 
-def _default_for(facts: Facts) -> str | None:
-    return "lmms-eval's log of ChartQA" if is_task(facts, "chartqa") else None
-
-
-RECIPE = Recipe(
-    summary="ChartQA as lmms-eval scores it: 5 % margin",
-    parity=KIT,
-    versions=VERSIONS,
-    columns=("answer", "answers", "label", "extra", "variant"),
-    parse=parse_whole_response,
-    metrics=score_first_response(_score_row),
-    default_for=_default_for,
-)
+RECIPE = build_text_recipe("ChartQA as lmms-eval scores it: 5 % margin", _score_row, offer_for("ChartQA", "chartqa"))

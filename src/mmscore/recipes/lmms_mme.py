@@ -12,18 +12,14 @@ from collections.abc import Mapping, Sequence
 
 from mmconvert.core.errors import Error, show
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row
+from mmscore.core.recipe import Item, Recipe, Row
 from mmscore.core.table import EXCLUDED, Scored
-from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, is_task, read_only_reference, score_first_response
+from mmscore.kits.lmms_eval.rows import COLUMNS, KIT, VERSIONS, offer_for, read_only_reference, score_first_response
 from mmscore.kits.mme.points import PAIR, PERCEPTION, build_points_line, compute_mme_metrics, score_pairs
 from mmscore.parsers.lmms_mme_yes_no import lmms_mme_yes_no
 from mmscore.scoring.yes_no_rates import check_word
 
 TOTALS = ("mme_perception_score", "mme_cognition_score")
-
-
-def _parse(item: Item, version: str) -> Parsed:
-    return lmms_mme_yes_no(item.prediction)
 
 
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
@@ -35,10 +31,6 @@ def _adjust_rows(scored: Scored, version: str) -> Scored:
     rows = zip(*map(scored.column, ("status", "category", "group")), strict=True)
     keys = [None if image is None or status == EXCLUDED else (category, image) for status, category, image in rows]
     return score_pairs(scored, keys)
-
-
-def _reduce(scored: Scored, version: str) -> Metrics:
-    return compute_mme_metrics(scored, _find_total)
 
 
 def _find_total(category: str) -> str:
@@ -57,22 +49,18 @@ def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     return [build_points_line(dict(scored.split("category")), _find_total)]
 
 
-def _default_for(facts: Facts) -> str | None:
-    return "lmms-eval's log of MME" if is_task(facts, "mme") else None
-
-
 RECIPE = Recipe(
     summary="MME as lmms-eval scores it, in points",
     parity=KIT,
     versions=VERSIONS,
-    columns=("answer", "answers", "label", "extra", "variant"),
-    parse=_parse,
+    columns=COLUMNS,
+    parse=lambda item, version: lmms_mme_yes_no(item.prediction),
     metrics=score_first_response(_score_row),
     settle=_adjust_rows,
-    reduce=_reduce,
+    reduce=lambda scored, version: compute_mme_metrics(scored, _find_total),
     table=_build_table,
     keep=("category", "group"),
     groups=("category",),
-    default_for=_default_for,
+    default_for=offer_for("MME", "mme"),
     additive=True,
 )

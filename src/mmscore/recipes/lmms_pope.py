@@ -9,9 +9,9 @@ leaves out replies that are neither word, and `pope_yes_ratio` is that of the re
 from collections.abc import Mapping, Sequence
 
 from mmscore.core.parsed import UNPARSED, Parsed
-from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row
+from mmscore.core.recipe import Item, Metrics, Recipe, Row
 from mmscore.core.table import Scored
-from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, is_task, read_only_reference, score_first_response
+from mmscore.kits.lmms_eval.rows import COLUMNS, KIT, VERSIONS, offer_for, read_only_reference, score_first_response
 from mmscore.scoring.yes_no_rates import WORDS, YES, check_word, compute_yes_rates, score_yes
 
 NAMES = {"f1": "f1_score"}
@@ -38,20 +38,16 @@ def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     return [{name: estimate.value for name, estimate in _reduce(scored, version).items()}]
 
 
-def _default_for(facts: Facts) -> str | None:
-    return "lmms-eval's log of POPE" if is_task(facts, "pope") else None
-
-
 RECIPE = Recipe(
     summary="POPE as lmms-eval scores it: the whole reply must be yes or no",
     parity=KIT,
     versions=VERSIONS,
-    columns=("answer", "answers", "label", "extra", "variant"),
+    columns=COLUMNS,
     parse=_parse,
     metrics=score_first_response(_score_row),
     reduce=_reduce,
     table=_build_table,
     keep=("category",),
     groups=("category",),
-    default_for=_default_for,
+    default_for=offer_for("POPE", "pope"),
 )

@@ -9,8 +9,8 @@ Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/textvqa/utils.py:text
 from collections.abc import Mapping
 
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Recipe
-from mmscore.kits.lmms_eval.rows import KIT, REWRITTEN, VERSIONS, is_task, list_annotations, score_first_response
+from mmscore.core.recipe import Item
+from mmscore.kits.lmms_eval.rows import REWRITTEN, build_text_recipe, list_annotations, offer_for
 from mmscore.metrics.lmms_vqa import lmms_vqa, normalize_evalai_answer
 
 
@@ -23,16 +23,4 @@ def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     return {"exact_match": lmms_vqa(item.prediction, list(map(str, list_annotations(item))))}
 
 
-def _default_for(facts: Facts) -> str | None:
-    return "lmms-eval's log of TextVQA" if is_task(facts, "textvqa") else None
-
-
-RECIPE = Recipe(
-    summary="TextVQA as lmms-eval scores it",
-    parity=KIT,
-    versions=VERSIONS,
-    columns=("answer", "answers", "label", "extra", "variant"),
-    parse=_parse,
-    metrics=score_first_response(_score_row),
-    default_for=_default_for,
-)
+RECIPE = build_text_recipe("TextVQA as lmms-eval scores it", _score_row, offer_for("TextVQA", "textvqa"), _parse)

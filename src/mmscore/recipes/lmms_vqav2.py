@@ -10,16 +10,8 @@ from collections.abc import Mapping
 
 from mmconvert.core.errors import RowError, show
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Recipe, parse_whole_response, read_label
-from mmscore.kits.lmms_eval.rows import (
-    KIT,
-    REWRITTEN,
-    VERSIONS,
-    is_task,
-    list_annotations,
-    list_references,
-    score_first_response,
-)
+from mmscore.core.recipe import Item, parse_whole_response, read_label
+from mmscore.kits.lmms_eval.rows import REWRITTEN, build_text_recipe, list_annotations, list_references, offer_for
 from mmscore.metrics.lmms_vqa import lmms_vqav2, normalize_vqav2_answer
 
 
@@ -38,16 +30,4 @@ def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     return {"exact_match": lmms_vqav2(item.prediction, listed)}
 
 
-def _default_for(facts: Facts) -> str | None:
-    return "lmms-eval's log of VQAv2" if is_task(facts, "vqav2") else None
-
-
-RECIPE = Recipe(
-    summary="VQAv2 as lmms-eval scores it",
-    parity=KIT,
-    versions=VERSIONS,
-    columns=("answer", "answers", "label", "extra", "variant"),
-    parse=_parse,
-    metrics=score_first_response(_score_row),
-    default_for=_default_for,
-)
+RECIPE = build_text_recipe("VQAv2 as lmms-eval scores it", _score_row, offer_for("VQAv2", "vqav2"), _parse)

@@ -11,35 +11,16 @@ lets a random letter stand for an unread reply only where a judge fails; without
 is wrong.
 """
 
-from collections.abc import Mapping, Sequence
-
-from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Recipe, Row
-from mmscore.core.table import Scored
+from mmscore.core.recipe import Facts
 from mmscore.kits.vlmevalkit.choices import (
-    COLUMNS,
-    KIT,
     LEVELS,
-    VERSIONS,
     build_accuracy_table,
+    build_choice_recipe,
     is_circular,
     is_from_kit,
-    parse,
-    score_hit,
+    score_choice,
 )
 from mmscore.scoring.grouping import score_circular
-
-
-def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    return {"hit": score_hit(item, parsed)}
-
-
-def _adjust_rows(scored: Scored, version: str) -> Scored:
-    return score_circular(scored, "hit")
-
-
-def _build_table(scored: Scored, version: str) -> Sequence[Row]:
-    return build_accuracy_table(scored, "circular_accuracy")
 
 
 def _default_for(facts: Facts) -> str | None:
@@ -48,17 +29,11 @@ def _default_for(facts: Facts) -> str | None:
     return None
 
 
-RECIPE = Recipe(
-    summary="MMBench's circular evaluation as VLMEvalKit runs it (exact matching)",
-    parity=KIT,
-    versions=VERSIONS,
-    columns=COLUMNS,
-    parse=parse,
-    metrics=_score_row,
-    settle=_adjust_rows,
-    table=_build_table,
+RECIPE = build_choice_recipe(
+    "MMBench's circular evaluation as VLMEvalKit runs it (exact matching)",
+    _default_for,
+    metrics=lambda item, parsed, version: {"hit": score_choice(item, parsed, version)["accuracy"]},
+    settle=lambda scored, version: score_circular(scored, "hit"),
+    table=lambda scored, version: build_accuracy_table(scored, "circular_accuracy"),
     keep=("sample", "variant", "group", "split", *LEVELS),
-    groups=("split", *LEVELS),
-    default_for=_default_for,
-    judges=("vlmevalkit_option",),
 )

@@ -21,10 +21,6 @@ TOTALS = dict.fromkeys(PERCEPTION, "perception") | dict.fromkeys(COGNITION, "cog
 FORMATS = frozenset(("mme_results",))
 
 
-def _parse(item: Item, version: str) -> Parsed:
-    return mme_yes_no(item.prediction)
-
-
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     if item.category not in TOTALS:
         return {}
@@ -70,7 +66,7 @@ RECIPE = Recipe(
     parity="MME calculation.py",
     versions={"1": "BradyFU/Awesome-Multimodal-Large-Language-Models, MME eval_tool"},
     columns=("answer", "category"),
-    parse=_parse,
+    parse=lambda item, version: mme_yes_no(item.prediction),
     metrics=_score_row,
     settle=_adjust_rows,
     reduce=_reduce,

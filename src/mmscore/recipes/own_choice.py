@@ -41,10 +41,6 @@ def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     return {"accuracy": right, "accuracy_if_unparsed_dropped": right, "accuracy_if_unparsed_guessed": right}
 
 
-def _adjust_rows(scored: Scored, version: str) -> Scored:
-    return find_repeats(scored, _list_option_texts).without("options")
-
-
 def _list_option_texts(scored: Scored) -> list[str | None]:
     pairs = zip(scored.column("value"), scored.column("options"), strict=True)
     return [None if letter is None else _find_option_text(letter, options or ()) for letter, options in pairs]
@@ -71,7 +67,7 @@ RECIPE = Recipe(
     parse=_parse,
     metrics=_score_row,
     keep=(*COLUMNS, "options"),
-    settle=_adjust_rows,
+    settle=lambda scored, version: find_repeats(scored, _list_option_texts).without("options"),
     reduce=_reduce,
     default_for=_default_for,
     joint=(QUESTION,),

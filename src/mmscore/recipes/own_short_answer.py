@@ -20,19 +20,11 @@ from mmscore.scoring.repeats import COLUMNS, QUESTION, compute_repeat_metrics, f
 TASKS = frozenset(("vqa", "yes_no", "ocr", "kie"))
 
 
-def _parse(item: Item, version: str) -> Parsed:
-    return own_short_answer(item.prediction)
-
-
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     references = item.answers or ([] if item.answer is None else [item.answer])
     if not references:
         return {}
     return {"accuracy": 0.0 if parsed.value is None else normalized_match(parsed.value, references)}
-
-
-def _adjust_rows(scored: Scored, version: str) -> Scored:
-    return find_repeats(scored, _list_texts)
 
 
 def _list_texts(scored: Scored) -> list[str | None]:
@@ -52,10 +44,10 @@ RECIPE = Recipe(
     parity=OWN,
     versions={"1": "own definition"},
     columns=("answer", "answers"),
-    parse=_parse,
+    parse=lambda item, version: own_short_answer(item.prediction),
     metrics=_score_row,
     keep=COLUMNS,
-    settle=_adjust_rows,
+    settle=lambda scored, version: find_repeats(scored, _list_texts),
     reduce=_reduce,
     default_for=_default_for,
     joint=(QUESTION,),

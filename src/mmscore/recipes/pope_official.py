@@ -11,16 +11,12 @@ the script makes a yes, here `Yes` and `No` mean what they say and the rest is r
 from collections.abc import Mapping, Sequence
 
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row
+from mmscore.core.recipe import Facts, Item, Recipe, Row
 from mmscore.core.table import Scored
 from mmscore.parsers.pope_yes_no import pope_yes_no
 from mmscore.scoring.yes_no_rates import NO, YES, check_word, compute_yes_rates, score_yes
 
 FORMATS = frozenset(("pope",))
-
-
-def _parse(item: Item, version: str) -> Parsed:
-    return pope_yes_no(item.prediction)
 
 
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
@@ -29,10 +25,6 @@ def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     said, wanted = parsed.value != NO, check_word(item.answer.lower()) == YES
     right = float(said == wanted)
     return {"accuracy": right, **score_yes(right, said=said, wanted=wanted), "yes_ratio": float(said)}
-
-
-def _reduce(scored: Scored, version: str) -> Metrics:
-    return compute_yes_rates(scored)
 
 
 def _build_table(scored: Scored, version: str) -> Sequence[Row]:
@@ -52,9 +44,9 @@ RECIPE = Recipe(
     parity="POPE evaluate.py",
     versions={"1": "AoiDragon/POPE@f3ec604"},
     columns=("answer",),
-    parse=_parse,
+    parse=lambda item, version: pope_yes_no(item.prediction),
     metrics=_score_row,
-    reduce=_reduce,
+    reduce=lambda scored, version: compute_yes_rates(scored),
     table=_build_table,
     keep=("category",),
     groups=("category",),

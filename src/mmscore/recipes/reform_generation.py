@@ -13,7 +13,7 @@ from collections.abc import Mapping, Sequence
 from mmconvert.core.errors import RowError, show
 from mmscore.core.estimates import Estimate
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row, parse_whole_response, read_label
+from mmscore.core.recipe import Item, Metrics, Recipe, Row, parse_whole_response, read_label
 from mmscore.core.table import Scored
 from mmscore.kits.reform_eval.evaluation import GENERATION
 from mmscore.kits.reform_eval.rows import KIT, build_log_table, is_from_kit
@@ -72,10 +72,6 @@ def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     return build_log_table(GENERATION, {"CIDEr": numbers[CIDER]} if version == "1" else numbers)
 
 
-def _default_for(facts: Facts) -> str | None:
-    return "captions of ReForm-Eval" if is_from_kit(facts, "caption") else None
-
-
 RECIPE = Recipe(
     summary="Captions as ReForm-Eval scores them: BLEU, METEOR, ROUGE-L, CIDEr",
     parity=KIT,
@@ -87,5 +83,5 @@ RECIPE = Recipe(
     reduce=_reduce,
     table=_build_table,
     keep=(*TEXTS, COUNTS, METEOR_COUNTS),
-    default_for=_default_for,
+    default_for=lambda facts: "captions of ReForm-Eval" if is_from_kit(facts, "caption") else None,
 )

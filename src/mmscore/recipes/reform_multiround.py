@@ -7,13 +7,11 @@ Parity: FudanDISC/ReForm-Eval@df1cfa7 run_loader_eval.py with multi_round_eval, 
 multi_round_eval.
 """
 
-from collections.abc import Sequence
-
 from msgspec.structs import replace
 
 from mmconvert.core.errors import Error
 from mmscore.core.estimates import Estimate
-from mmscore.core.recipe import Facts, Metrics, Row
+from mmscore.core.recipe import Facts, Metrics
 from mmscore.core.table import SCORED, Scored
 from mmscore.kits.reform_eval.rows import (
     CHOICE_KEEP,
@@ -47,10 +45,6 @@ def _reduce(scored: Scored, version: str) -> Metrics:
     return metrics
 
 
-def _build_table(scored: Scored, version: str) -> Sequence[Row]:
-    return build_choice_table(scored, _reduce(scored, version))
-
-
 def _default_for(facts: Facts) -> str | None:
     if is_from_kit(facts, "multiple_choice") and facts.grouped and facts.rounds:
         return "rounds of ReForm-Eval's dialogs"
@@ -63,7 +57,7 @@ RECIPE = replace(
     ),
     settle=_adjust_rows,
     reduce=_reduce,
-    table=_build_table,
+    table=lambda scored, version: build_choice_table(scored, _reduce(scored, version)),
     keep=(*CHOICE_KEEP, "round"),
     groups=("round",),
 )

@@ -8,7 +8,7 @@ from collections.abc import Mapping, Sequence
 
 from mmconvert.core.errors import RowError, show
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Recipe, Row, parse_whole_response, read_label
+from mmscore.core.recipe import Item, Recipe, Row, parse_whole_response, read_label
 from mmscore.core.table import Scored
 from mmscore.kits.reform_eval.rows import KIT, VERSIONS, build_log_table, is_from_kit
 from mmscore.metrics.reform_word_match import match_ocr
@@ -26,10 +26,6 @@ def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     return build_log_table("OCROpenEnded", {"accuracy": scored.mean("accuracy").value, "format_hit_rate": 1.0})
 
 
-def _default_for(facts: Facts) -> str | None:
-    return "OCR questions of ReForm-Eval" if is_from_kit(facts, "ocr") else None
-
-
 RECIPE = Recipe(
     summary="OCR questions as ReForm-Eval scores them: whole words in the reply",
     parity=KIT,
@@ -38,5 +34,5 @@ RECIPE = Recipe(
     parse=parse_whole_response,
     metrics=_score_row,
     table=_build_table,
-    default_for=_default_for,
+    default_for=lambda facts: "OCR questions of ReForm-Eval" if is_from_kit(facts, "ocr") else None,
 )

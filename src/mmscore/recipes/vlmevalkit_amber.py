@@ -10,10 +10,10 @@ from collections.abc import Mapping, Sequence
 
 from mmscore.core.estimates import compute_macro
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row
+from mmscore.core.recipe import Item, Metrics, Row
 from mmscore.core.table import Scored
-from mmscore.kits.vlmevalkit.rows import KIT, VERSIONS, is_from_kit, read_answer_cell
-from mmscore.kits.vlmevalkit.yes_no import COLUMNS, parse
+from mmscore.kits.vlmevalkit.rows import offer_for, read_answer_cell
+from mmscore.kits.vlmevalkit.yes_no import build_yes_no_recipe
 from mmscore.metrics.vlmevalkit_yes_no import vlmevalkit_yes_no
 
 # Source: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/yorn.py, AMBER_rating
@@ -47,22 +47,13 @@ def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     return [line | {"Avg ACC": sum(line.values()) / len(line) if line else 0.0}]
 
 
-def _default_for(facts: Facts) -> str | None:
-    return "rows of AMBER from a VLMEvalKit table" if is_from_kit(facts, "AMBER") else None
-
-
-RECIPE = Recipe(
-    summary="AMBER as VLMEvalKit scores it: mean of the dimensions (exact matching)",
-    parity=KIT,
-    versions=VERSIONS,
-    columns=COLUMNS,
-    parse=parse,
+RECIPE = build_yes_no_recipe(
+    "AMBER as VLMEvalKit scores it: mean of the dimensions (exact matching)",
+    offer_for("AMBER"),
     metrics=_score_row,
     settle=_adjust_rows,
     reduce=_reduce,
     table=_build_table,
     keep=("category", "dimension"),
     groups=("dimension",),
-    default_for=_default_for,
-    judges=("vlmevalkit_yes_no",),
 )

@@ -43,10 +43,6 @@ def _read_references(item: Item) -> Sequence[str]:
     return listed
 
 
-def _adjust_rows(scored: Scored, version: str) -> Scored:
-    return add_caption_counts(scored, _read_references)
-
-
 def _reduce(scored: Scored, version: str) -> Metrics:
     return compute_caption_metrics(scored, 100, "percent")
 
@@ -70,7 +66,7 @@ RECIPE = Recipe(
     columns=("answers", "label"),
     parse=parse_whole_response,
     metrics=_score_row,
-    settle=_adjust_rows,
+    settle=lambda scored, version: add_caption_counts(scored, _read_references),
     reduce=_reduce,
     table=_build_table,
     keep=(*TEXTS, COUNTS),

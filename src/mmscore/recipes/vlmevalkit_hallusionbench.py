@@ -11,10 +11,10 @@ from collections.abc import Mapping, Sequence
 
 from mmconvert.core.errors import Error, RowError, show
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row
+from mmscore.core.recipe import Item, Metrics, Row
 from mmscore.core.table import MISSING, REJECTED, Scored
-from mmscore.kits.vlmevalkit.rows import KIT, VERSIONS, is_from_kit, read_answer_cell
-from mmscore.kits.vlmevalkit.yes_no import COLUMNS, parse
+from mmscore.kits.vlmevalkit.rows import offer_for, read_answer_cell
+from mmscore.kits.vlmevalkit.yes_no import COLUMNS, build_yes_no_recipe
 from mmscore.metrics.vlmevalkit_yes_no import vlmevalkit_yes_no
 from mmscore.scoring.grouping import compute_joint_accuracy, find_undecided
 
@@ -80,23 +80,15 @@ def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     return lines
 
 
-def _default_for(facts: Facts) -> str | None:
-    return "rows of HallusionBench from a VLMEvalKit table" if is_from_kit(facts, "Hallusion") else None
-
-
-RECIPE = Recipe(
-    summary="HallusionBench as VLMEvalKit scores it: aAcc, fAcc, qAcc (exact matching)",
-    parity=KIT,
-    versions=VERSIONS,
+RECIPE = build_yes_no_recipe(
+    "HallusionBench as VLMEvalKit scores it: aAcc, fAcc, qAcc (exact matching)",
+    offer_for("HallusionBench", "Hallusion"),
     columns=("id", *COLUMNS),
-    parse=parse,
     metrics=_score_row,
     settle=_adjust_rows,
     reduce=_reduce,
     table=_build_table,
     keep=("figure", "joint_question"),
     groups=("category", "l2_category"),
-    default_for=_default_for,
     joint=tuple(PLACES),
-    judges=("vlmevalkit_yes_no",),
 )

@@ -8,23 +8,19 @@ vlmeval/dataset/utils/llavabench.py:LLaVABench_score. Not kept: a reply of the j
 is no score here, the kit averages -1 in.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from mmscore.core.estimates import Z95, Estimate
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row
+from mmscore.core.recipe import Item, Metrics, Recipe, Row
 from mmscore.core.table import Scored
 from mmscore.kits.vlmevalkit.llavabench import Pair, build_llavabench_table, read_reference_facts
-from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS, is_from_kit
+from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS, offer_for
 
 
 def _parse(item: Item, version: str) -> Parsed:
     read_reference_facts(item)
     return Parsed(item.prediction, "whole reply", (0, len(item.prediction)))
-
-
-def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    return {}
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:
@@ -49,22 +45,18 @@ def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     return build_llavabench_table(zip(categories, map(Pair, *columns), strict=True))
 
 
-def _default_for(facts: Facts) -> str | None:
-    return "rows of LLaVA-Bench from a VLMEvalKit table" if is_from_kit(facts, "LLaVABench") else None
-
-
 RECIPE = Recipe(
     summary="LLaVA-Bench as VLMEvalKit scores it: a judge's scores beside those of GPT-4's answers",
     parity=JUDGED_KIT,
     versions=VERSIONS,
     columns=("question", "extra"),
     parse=_parse,
-    metrics=_score_row,
+    metrics=lambda item, parsed, version: {},
     reduce=_reduce,
     table=_build_table,
     keep=("category",),
     groups=("category",),
-    default_for=_default_for,
+    default_for=offer_for("LLaVA-Bench", "LLaVABench"),
     judges=("vlmevalkit_llavabench",),
     needs_judge=True,
 )

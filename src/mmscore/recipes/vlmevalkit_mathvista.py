@@ -14,7 +14,7 @@ from collections.abc import Mapping, Sequence
 from mmconvert.core.errors import Error
 from mmscore.core.judge import JUDGED
 from mmscore.core.parsed import UNPARSED, Parsed
-from mmscore.core.recipe import Facts, Item, Recipe, Row, average_scores
+from mmscore.core.recipe import Item, Recipe, Row, average_scores
 from mmscore.core.table import Scored
 from mmscore.kits.vlmevalkit.mathvista import (
     GradedQuestion,
@@ -23,7 +23,7 @@ from mmscore.kits.vlmevalkit.mathvista import (
     read_directly,
     read_question,
 )
-from mmscore.kits.vlmevalkit.rows import KIT, VERSIONS, is_from_kit
+from mmscore.kits.vlmevalkit.rows import KIT, VERSIONS, offer_for
 
 TASK, SKILLS = "extra.task", "extra.skills"
 
@@ -53,10 +53,6 @@ def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     return build_mathvista_table(map(GradedQuestion, tasks, skills, direct, right))
 
 
-def _default_for(facts: Facts) -> str | None:
-    return "rows of MathVista from a VLMEvalKit table" if is_from_kit(facts, "MathVista") else None
-
-
 RECIPE = Recipe(
     summary="MathVista as VLMEvalKit scores it: options and numbers, read directly or by a judge",
     parity=KIT,
@@ -68,6 +64,6 @@ RECIPE = Recipe(
     table=_build_table,
     keep=(TASK, SKILLS),
     groups=(TASK,),
-    default_for=_default_for,
+    default_for=offer_for("MathVista"),
     judges=("vlmevalkit_mathvista",),
 )

@@ -9,31 +9,14 @@ report_acc. Not kept: a failed inference is no answer here and counts apart; the
 failure text as wrong.
 """
 
-from collections.abc import Mapping, Sequence
-
 import pyarrow.compute as pc
 
-from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Recipe, Row
+from mmscore.core.recipe import Facts
 from mmscore.core.table import Scored
-from mmscore.kits.vlmevalkit.choices import (
-    COLUMNS,
-    KIT,
-    LEVELS,
-    VERSIONS,
-    build_accuracy_table,
-    is_circular,
-    is_from_kit,
-    parse,
-    score_hit,
-)
+from mmscore.kits.vlmevalkit.choices import build_accuracy_table, build_choice_recipe, is_circular, is_from_kit
 
 OTHER_REPORTS = ("MMT", "MMVP")
 """Benchmarks of these names have a report of their own."""
-
-
-def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    return {"accuracy": score_hit(item, parsed)}
 
 
 def _adjust_rows(scored: Scored, version: str) -> Scored:
@@ -45,10 +28,6 @@ def _adjust_rows(scored: Scored, version: str) -> Scored:
     return scored.with_scores(accuracy=[last[id] for id in ids])
 
 
-def _build_table(scored: Scored, version: str) -> Sequence[Row]:
-    return build_accuracy_table(scored, "accuracy")
-
-
 def _default_for(facts: Facts) -> str | None:
     other = any(part in name for name in facts.datasets for part in OTHER_REPORTS)
     if not is_from_kit(facts) or is_circular(facts) or other:
@@ -56,17 +35,9 @@ def _default_for(facts: Facts) -> str | None:
     return "multiple-choice rows of a VLMEvalKit table"
 
 
-RECIPE = Recipe(
-    summary="Multiple choice as VLMEvalKit scores it, row by row (exact matching)",
-    parity=KIT,
-    versions=VERSIONS,
-    columns=COLUMNS,
-    parse=parse,
-    metrics=_score_row,
+RECIPE = build_choice_recipe(
+    "Multiple choice as VLMEvalKit scores it, row by row (exact matching)",
+    _default_for,
     settle=_adjust_rows,
-    table=_build_table,
-    keep=("split", *LEVELS),
-    groups=("split", *LEVELS),
-    default_for=_default_for,
-    judges=("vlmevalkit_option",),
+    table=lambda scored, version: build_accuracy_table(scored, "accuracy"),
 )

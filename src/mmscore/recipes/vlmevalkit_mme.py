@@ -10,11 +10,11 @@ Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/yorn.py:MME_ratin
 from collections.abc import Sequence
 
 from mmconvert.core.errors import Error, show
-from mmscore.core.recipe import Facts, Metrics, Recipe, Row
+from mmscore.core.recipe import Row
 from mmscore.core.table import Scored
 from mmscore.kits.mme.points import COGNITION, PAIR, PERCEPTION, build_points_line, compute_mme_metrics, score_pairs
-from mmscore.kits.vlmevalkit.rows import KIT, is_from_kit
-from mmscore.kits.vlmevalkit.yes_no import COLUMNS, parse, score_accuracy
+from mmscore.kits.vlmevalkit.rows import offer_for
+from mmscore.kits.vlmevalkit.yes_no import build_yes_no_recipe
 
 VERSIONS = {
     "2": "open-compass/VLMEvalKit@e8e78f05; refuses a table that lacks a category",
@@ -36,10 +36,6 @@ def _adjust_rows(scored: Scored, version: str) -> Scored:
     return score_pairs(scored, keys)
 
 
-def _reduce(scored: Scored, version: str) -> Metrics:
-    return compute_mme_metrics(scored, TOTALS.get)
-
-
 def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     """Lay out the kit's one line.
 
@@ -56,23 +52,14 @@ def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     return [build_points_line(parts, TOTALS.get)]
 
 
-def _default_for(facts: Facts) -> str | None:
-    return "rows of MME from a VLMEvalKit table" if is_from_kit(facts, "MME") else None
-
-
-RECIPE = Recipe(
-    summary="MME as VLMEvalKit scores it, in points (exact matching)",
-    parity=KIT,
+RECIPE = build_yes_no_recipe(
+    "MME as VLMEvalKit scores it, in points (exact matching)",
+    offer_for("MME"),
     versions=VERSIONS,
-    columns=COLUMNS,
-    parse=parse,
-    metrics=score_accuracy,
     settle=_adjust_rows,
-    reduce=_reduce,
+    reduce=lambda scored, version: compute_mme_metrics(scored, TOTALS.get),
     table=_build_table,
     keep=("category", "group"),
     groups=("category",),
-    default_for=_default_for,
     additive=True,
-    judges=("vlmevalkit_yes_no",),
 )

@@ -5,23 +5,17 @@ report_acc_MMT. Kept on purpose: a category that a split lacks makes its l2-cate
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from mmconvert.core.errors import Error
-from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Recipe, Row
+from mmscore.core.recipe import Facts, Row
 from mmscore.core.table import Scored
 from mmscore.kits.vlmevalkit.choices import (
-    COLUMNS,
-    KIT,
-    LEVELS,
-    VERSIONS,
     average_groups,
+    build_choice_recipe,
     is_from_kit,
     keep_scored_rows,
     list_categories,
-    parse,
-    score_hit,
     split_rows,
 )
 
@@ -37,10 +31,6 @@ _ABBREVIATIONS = """
     autonomous_driving=AUD discipline_knowledge_reasoning=DKR embodied_ai=EA gui_navigation=GN
 """
 ABBREVIATIONS = {name: short for name, _, short in (pair.partition("=") for pair in _ABBREVIATIONS.split())}
-
-
-def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    return {"accuracy": score_hit(item, parsed)}
 
 
 def _build_table(scored: Scored, version: str) -> Sequence[Row]:
@@ -77,16 +67,4 @@ def _default_for(facts: Facts) -> str | None:
     return None
 
 
-RECIPE = Recipe(
-    summary="MMT-Bench as VLMEvalKit scores it (exact matching)",
-    parity=KIT,
-    versions=VERSIONS,
-    columns=COLUMNS,
-    parse=parse,
-    metrics=_score_row,
-    table=_build_table,
-    keep=("split", *LEVELS),
-    groups=("split", *LEVELS),
-    default_for=_default_for,
-    judges=("vlmevalkit_option",),
-)
+RECIPE = build_choice_recipe("MMT-Bench as VLMEvalKit scores it (exact matching)", _default_for, table=_build_table)

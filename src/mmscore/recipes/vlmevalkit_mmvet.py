@@ -9,19 +9,14 @@ vlmeval/dataset/utils/mmvet.py:MMVet_acc. Not kept: a reply of the judge without
 score here, the kit counts it as 0.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 import numpy as np
 
-from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row, parse_whole_response
+from mmscore.core.recipe import Metrics, Recipe, Row, parse_whole_response
 from mmscore.core.table import Scored
 from mmscore.kits.vlmevalkit.mmvet import CAPABILITIES, build_mmvet_tables
-from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS, is_from_kit
-
-
-def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    return {}
+from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS, offer_for
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:
@@ -36,22 +31,18 @@ def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     return build_mmvet_tables(zip(categories, scored.scores["score"].tolist(), strict=True))[0]
 
 
-def _default_for(facts: Facts) -> str | None:
-    return "rows of MM-Vet from a VLMEvalKit table" if is_from_kit(facts, "MMVet") else None
-
-
 RECIPE = Recipe(
     summary="MM-Vet as VLMEvalKit scores it: a judge's grades",
     parity=JUDGED_KIT,
     versions=VERSIONS,
     columns=("question", "answer", "label"),
     parse=parse_whole_response,
-    metrics=_score_row,
+    metrics=lambda item, parsed, version: {},
     reduce=_reduce,
     table=_build_table,
     keep=("category",),
     groups=("category",),
-    default_for=_default_for,
+    default_for=offer_for("MM-Vet", "MMVet"),
     judges=("vlmevalkit_mmvet",),
     needs_judge=True,
 )

@@ -8,17 +8,12 @@ report_acc_MMVP, whose table calls the pairs Overall and the rows Average.
 """
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 
 from mmconvert.core.errors import Error
-from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Recipe, Row
+from mmscore.core.recipe import Facts, Row
 from mmscore.core.table import MISSING, REJECTED, Scored
-from mmscore.kits.vlmevalkit.choices import COLUMNS, KIT, VERSIONS, is_from_kit, parse, score_hit
-
-
-def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    return {"accuracy": score_hit(item, parsed)}
+from mmscore.kits.vlmevalkit.choices import build_choice_recipe, is_from_kit
 
 
 def _adjust_rows(scored: Scored, version: str) -> Scored:
@@ -48,17 +43,11 @@ def _default_for(facts: Facts) -> str | None:
     return "rows of MMVP" if is_from_kit(facts) and facts.datasets == {"MMVP"} else None
 
 
-RECIPE = Recipe(
-    summary="MMVP as VLMEvalKit scores it, in pairs (exact matching)",
-    parity=KIT,
-    versions=VERSIONS,
-    columns=COLUMNS,
-    parse=parse,
-    metrics=_score_row,
+RECIPE = build_choice_recipe(
+    "MMVP as VLMEvalKit scores it, in pairs (exact matching)",
+    _default_for,
     settle=_adjust_rows,
     table=_build_table,
     keep=("question",),
     groups=(),
-    default_for=_default_for,
-    judges=("vlmevalkit_option",),
 )

@@ -10,15 +10,11 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mmscore.core.recipe import Facts, Metrics, Recipe, Row
+from mmscore.core.recipe import Metrics, Row
 from mmscore.core.table import Scored
-from mmscore.kits.vlmevalkit.rows import KIT, VERSIONS, is_from_kit
-from mmscore.kits.vlmevalkit.yes_no import COLUMNS, parse, score_yes_rates
+from mmscore.kits.vlmevalkit.rows import offer_for
+from mmscore.kits.vlmevalkit.yes_no import build_yes_no_recipe, score_yes_rates
 from mmscore.scoring.yes_no_rates import compute_f1, compute_rate
-
-
-def _adjust_rows(scored: Scored, version: str) -> Scored:
-    return scored.with_row_clusters()
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:
@@ -50,22 +46,13 @@ def _list_values(metrics: Metrics) -> dict[str, float]:
     return {"Overall" if name == "f1" else name: estimate.value for name, estimate in metrics.items()}
 
 
-def _default_for(facts: Facts) -> str | None:
-    return "rows of POPE from a VLMEvalKit table" if is_from_kit(facts, "POPE") else None
-
-
-RECIPE = Recipe(
-    summary="POPE as VLMEvalKit scores it: F1 of yes (exact matching)",
-    parity=KIT,
-    versions=VERSIONS,
-    columns=COLUMNS,
-    parse=parse,
+RECIPE = build_yes_no_recipe(
+    "POPE as VLMEvalKit scores it: F1 of yes (exact matching)",
+    offer_for("POPE"),
     metrics=score_yes_rates,
-    settle=_adjust_rows,
+    settle=lambda scored, version: scored.with_row_clusters(),
     reduce=_reduce,
     table=_build_table,
     keep=("category",),
     groups=(),
-    default_for=_default_for,
-    judges=("vlmevalkit_yes_no",),
 )

@@ -14,9 +14,9 @@ import numpy as np
 from mmconvert.core.errors import RowError, show
 from mmconvert.core.text.literals import parse_list
 from mmscore.core.parsed import UNPARSED, Parsed
-from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row, read_label
+from mmscore.core.recipe import Item, Metrics, Recipe, Row, read_label
 from mmscore.core.table import Scored
-from mmscore.kits.vlmevalkit.rows import VERSIONS, is_from_kit
+from mmscore.kits.vlmevalkit.rows import VERSIONS, offer_for
 from mmscore.metrics.vlmevalkit_vcr import JOINERS, Found, read_assistant_text, refuses, vlmevalkit_vcr
 from mmscore.nlp.spacy_tokens import split_words
 
@@ -65,10 +65,6 @@ def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     return {**dict(zip(SCORES, means, strict=True)), COVERED: float(len(found))}
 
 
-def _adjust_rows(scored: Scored, version: str) -> Scored:
-    return scored.with_row_clusters()
-
-
 def _reduce(scored: Scored, version: str) -> Metrics:
     votes = scored.take(np.repeat(np.arange(len(scored)), scored.scores[COVERED].astype(np.int64)))
     return {name: votes.mean(name) for name in SCORES}
@@ -79,10 +75,6 @@ def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     return [{"Exact_Match": exact, "Jaccard": jaccard}]
 
 
-def _default_for(facts: Facts) -> str | None:
-    return "rows of VCR from a VLMEvalKit table" if is_from_kit(facts, "VCR") else None
-
-
 RECIPE = Recipe(
     summary="VCR as VLMEvalKit scores it: covered texts found in the reply",
     parity="VLMEvalKit",
@@ -90,8 +82,8 @@ RECIPE = Recipe(
     columns=("answers", "label", "dataset"),
     parse=_parse,
     metrics=_score_row,
-    settle=_adjust_rows,
+    settle=lambda scored, version: scored.with_row_clusters(),
     reduce=_reduce,
     table=_build_table,
-    default_for=_default_for,
+    default_for=offer_for("VCR"),
 )

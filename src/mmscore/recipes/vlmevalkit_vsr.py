@@ -6,10 +6,10 @@ the two units.
 
 from collections.abc import Sequence
 
-from mmscore.core.recipe import Facts, Metrics, Recipe, Row
+from mmscore.core.recipe import Metrics, Row
 from mmscore.core.table import Scored
-from mmscore.kits.vlmevalkit.rows import KIT, VERSIONS, is_from_kit
-from mmscore.kits.vlmevalkit.yes_no import COLUMNS, parse, score_yes_rates
+from mmscore.kits.vlmevalkit.rows import offer_for
+from mmscore.kits.vlmevalkit.yes_no import build_yes_no_recipe, score_yes_rates
 from mmscore.scoring.yes_no_rates import compute_f1, compute_rate
 
 
@@ -23,19 +23,10 @@ def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     return [{name: estimate.value for name, estimate in _reduce(scored, version).items()}]
 
 
-def _default_for(facts: Facts) -> str | None:
-    return "rows of VSR from a VLMEvalKit table" if is_from_kit(facts, "VSR-zeroshot") else None
-
-
-RECIPE = Recipe(
-    summary="VSR as VLMEvalKit scores it: precision, recall, accuracy, F1 (exact matching)",
-    parity=KIT,
-    versions=VERSIONS,
-    columns=COLUMNS,
-    parse=parse,
+RECIPE = build_yes_no_recipe(
+    "VSR as VLMEvalKit scores it: precision, recall, accuracy, F1 (exact matching)",
+    offer_for("VSR", "VSR-zeroshot"),
     metrics=score_yes_rates,
     reduce=_reduce,
     table=_build_table,
-    default_for=_default_for,
-    judges=("vlmevalkit_yes_no",),
 )

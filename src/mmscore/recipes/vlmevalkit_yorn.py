@@ -9,10 +9,10 @@ kept: a failed inference counts apart, the kit scores its failure text.
 
 from collections.abc import Sequence
 
-from mmscore.core.recipe import Facts, Recipe, Row, average_scores
+from mmscore.core.recipe import Facts, Row, average_scores
 from mmscore.core.table import Scored
-from mmscore.kits.vlmevalkit.rows import FORMATS, KIT, VERSIONS
-from mmscore.kits.vlmevalkit.yes_no import COLUMNS, parse, score_accuracy
+from mmscore.kits.vlmevalkit.rows import FORMATS
+from mmscore.kits.vlmevalkit.yes_no import build_yes_no_recipe
 
 OTHER_REPORTS = ("MME", "Hallusion", "POPE", "AMBER", "VSR-zeroshot")
 """Benchmarks whose name contains one of these have a report of their own."""
@@ -33,17 +33,11 @@ def _default_for(facts: Facts) -> str | None:
     return None
 
 
-RECIPE = Recipe(
-    summary="Yes/no questions as VLMEvalKit scores them (exact matching)",
-    parity=KIT,
-    versions=VERSIONS,
-    columns=COLUMNS,
-    parse=parse,
-    metrics=score_accuracy,
+RECIPE = build_yes_no_recipe(
+    "Yes/no questions as VLMEvalKit scores them (exact matching)",
+    _default_for,
     reduce=average_scores("percent", scale=100),
     table=_build_table,
     keep=("category", "l2_category"),
     groups=("category", "l2_category"),
-    default_for=_default_for,
-    judges=("vlmevalkit_yes_no",),
 )

@@ -6,7 +6,7 @@ from typing import Any
 
 from mmconvert.core.errors import RowError, show
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, read_label
+from mmscore.core.recipe import Facts, Item, Recipe, parse_whole_response, read_label
 
 KIT = "lmms-eval"
 VERSIONS: Mapping[str, str] = {"0.7": "EvolvingLMMs-Lab/lmms-eval@75571cf (0.7.2)"}
@@ -16,6 +16,9 @@ REWRITTEN = "rewritten reply"
 
 RESPONSES = "filtered_resps"
 """Field of a logged row that lists its replies."""
+
+COLUMNS = ("answer", "answers", "label", "extra", "variant")
+Metric = Callable[[Item, Parsed, str], Mapping[str, float]]
 
 
 def is_task(facts: Facts, *names: str) -> bool:
@@ -28,6 +31,11 @@ def is_task(facts: Facts, *names: str) -> bool:
     """
     known = all(any(task == name or task.startswith(f"{name}_") for name in names) for task in facts.datasets)
     return bool(facts.datasets) and known and bool(facts.formats) and facts.formats <= FORMATS
+
+
+def offer_for(benchmark: str, *names: str) -> Callable[[Facts], str | None]:
+    """Let a recipe offer itself for logs of the kit's tasks of some names."""
+    return lambda facts: f"lmms-eval's log of {benchmark}" if is_task(facts, *names) else None
 
 
 def gather_details(extra: str | None) -> Mapping[str, Any]:
@@ -62,15 +70,31 @@ def is_repeat(variant: int | None, extra: str | None) -> bool:
     return bool(variant) and RESPONSES in gather_details(extra)
 
 
-def score_first_response(
-    metrics: Callable[[Item, Parsed, str], Mapping[str, float]],
-) -> Callable[[Item, Parsed, str], Mapping[str, float]]:
+def score_first_response(metrics: Metric) -> Metric:
     """Leave later replies of a logged row out, as the kit does; needs the columns `variant` and `extra`."""
 
     def scored(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
         return {} if is_repeat(item.variant, item.extra) else metrics(item, parsed, version)
 
     return scored
+
+
+def build_text_recipe(
+    summary: str,
+    metrics: Metric,
+    default_for: Callable[[Facts], str | None],
+    parse: Callable[[Item, str], Parsed] = parse_whole_response,
+) -> Recipe:
+    """Make a recipe that compares responses with the references, plain means of what the rows score."""
+    return Recipe(
+        summary=summary,
+        parity=KIT,
+        versions=VERSIONS,
+        columns=COLUMNS,
+        parse=parse,
+        metrics=score_first_response(metrics),
+        default_for=default_for,
+    )
 
 
 def list_references(item: Item) -> Sequence[Any]:

@@ -1,15 +1,16 @@
 """What VLMEvalKit's multiple-choice recipes share: reading a row, and the accuracy tables."""
 
 import math
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from string import ascii_uppercase
+from typing import Any
 
 import numpy as np
 
 from mmconvert.core.errors import Error
 from mmconvert.core.record import LETTERS
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Row, read_label
+from mmscore.core.recipe import Facts, Item, Recipe, Row, read_label
 from mmscore.core.table import Scored
 from mmscore.parsers.vlmevalkit_option import REFUSAL, vlmevalkit_option
 
@@ -61,13 +62,16 @@ def parse(item: Item, version: str) -> Parsed:
     return vlmevalkit_option(item.prediction, list_options(item), version)  # type: ignore[arg-type]
 
 
-def score_hit(item: Item, parsed: Parsed) -> float:
-    """Tell whether the choice is the reference's letter: 1.0 or 0.0.
+def score_choice(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    """Give a row its `accuracy`: 1.0 where the choice is the reference's letter.
 
     A reply that nothing was read from counts as the refusal letter, and a reference that is no
     letter (an option's text, a small letter) is never met.
     """
-    return float((parsed.value or REFUSAL) == _read_reference(item))
+    reference = _read_answer_cell(item)
+    if item.dataset is not None and NO_OPTIONS in item.dataset and reference is not None:
+        reference = reference if len(reference) == 1 and reference in ascii_uppercase else "A"
+    return {"accuracy": float((parsed.value or REFUSAL) == reference)}
 
 
 def list_options(item: Item) -> dict[str, str]:
@@ -78,19 +82,28 @@ def list_options(item: Item) -> dict[str, str]:
     return options
 
 
-def _read_reference(item: Item) -> str | None:
-    text = _read_answer_cell(item)
-    if item.dataset is not None and NO_OPTIONS in item.dataset and text is not None:
-        return text if len(text) == 1 and text in ascii_uppercase else "A"
-    return text
-
-
 def _read_answer_cell(item: Item) -> str | None:
     """Give the answer cell as the source wrote it; only a text can be met."""
     if item.label is None:
         return item.answer
     value = read_label(item)
     return value if isinstance(value, str) else item.label
+
+
+def build_choice_recipe(summary: str, default_for: Callable[[Facts], str | None], **others: Any) -> Recipe:
+    """Make a recipe for multiple choice; `others` are further fields of `Recipe`, or other than here."""
+    levels = ("split", *LEVELS)
+    fields = {"metrics": score_choice, "keep": levels, "groups": levels, **others}
+    return Recipe(
+        summary=summary,
+        parity=KIT,
+        versions=VERSIONS,
+        columns=COLUMNS,
+        parse=parse,
+        default_for=default_for,
+        judges=("vlmevalkit_option",),
+        **fields,
+    )
 
 
 def build_accuracy_table(scored: Scored, score: str) -> list[Row]:

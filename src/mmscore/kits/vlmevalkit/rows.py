@@ -1,7 +1,7 @@
 """What VLMEvalKit's recipes beside multiple choice share: which files are theirs, and the answer cell."""
 
 import json
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 
 from mmconvert.core.errors import RowError, show
 from mmconvert.core.record import encode_json
@@ -28,6 +28,12 @@ def is_from_kit(facts: Facts, *parts: str) -> bool:
     named = bool(facts.datasets) and all(any(part in name for part in parts) for name in facts.datasets)
     choices = "multiple_choice" in facts.tasks
     return named and not choices and bool(facts.formats) and facts.formats <= FORMATS
+
+
+def offer_for(benchmark: str, *parts: str) -> Callable[[Facts], str | None]:
+    """Let a recipe offer itself for tables of a benchmark; `parts` as in `is_from_kit` where names differ."""
+    reason, parts = f"rows of {benchmark} from a VLMEvalKit table", parts or (benchmark,)
+    return lambda facts: reason if is_from_kit(facts, *parts) else None
 
 
 def read_answer_cell(item: Item) -> str:
