@@ -154,17 +154,13 @@ class Report:
 
 
 def _build_lines(entry: Entry) -> Iterator[Sequence[Any]]:
-    for group, value, metrics in _list_cells(entry):
+    groups = [(column, value, m) for column, values in entry.groups.items() for value, m in values.items()]
+    for group, value, metrics in [(None, None, entry.metrics), *groups]:
         for name, e in metrics.items():
             low, high = e.ci95 or (None, None)
             numbers = [drop_infinite(e.value), e.unit, e.n, e.stderr, low, high]
             about = [entry.model, entry.dataset, entry.recipe, entry.version, name, group, value]
             yield [*about, *numbers, entry.partial]
-
-
-def _list_cells(entry: Entry) -> list[tuple[str | None, str | None, Metrics]]:
-    groups = [(column, value, m) for column, values in entry.groups.items() for value, m in values.items()]
-    return [(None, None, entry.metrics), *groups]
 
 
 def build_metrics_json(metrics: Metrics) -> dict[str, Any]:

@@ -110,7 +110,8 @@ class Scored(PluginStruct, frozen=True):
 
     def with_status(self, status: str) -> "Scored":
         """Keep the rows of one status."""
-        return self.where(_build_array(pc.equal(self.rows["status"], status)))
+        mask: npt.NDArray[np.bool_] = pc.equal(self.rows["status"], status).to_numpy()
+        return self.where(mask)
 
     def only(self, columns: Sequence[str]) -> "Scored":
         """Drop every column of `rows` but these (and the clusters, and those that a recipe made)."""
@@ -182,8 +183,3 @@ def add_clusters(rows: pa.Table, groups: pa.ChunkedArray, samples: pa.ChunkedArr
     codes = names.combine_chunks().dictionary_encode().indices
     alone = pa.array(np.arange(len(codes), 2 * len(codes), dtype=np.int64))
     return rows.append_column(CLUSTER, pc.coalesce(codes.cast(pa.int64()), alone))
-
-
-def _build_array(values: pa.ChunkedArray) -> npt.NDArray[np.bool_]:
-    mask: npt.NDArray[np.bool_] = values.to_numpy()
-    return mask

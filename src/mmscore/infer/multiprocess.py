@@ -165,10 +165,6 @@ def run_together(work: Work, count: int, begin: Callable[[Known], None]) -> Toge
                 # Not told to stop: each would write what stands, and this process does. No stored reply is lost.
                 member.kill()
                 member.join()
-    return _sum_up(said)
-
-
-def _sum_up(said: Sequence[Summary | Error]) -> Together:
     summaries = [one for one in said if isinstance(one, Summary)]
     reasons = [one for one in said if isinstance(one, Error)]
     if not summaries:

@@ -109,7 +109,9 @@ def _list_parts(value: Any, seen: _Seen) -> Any:
     if isinstance(value, _CONSTANTS):
         return type(value).__qualname__, repr(value)
     if isinstance(value, CodeType):
-        return _describe_code(value, seen)
+        counts = (value.co_argcount, value.co_posonlyargcount, value.co_kwonlyargcount, value.co_flags)
+        names = (value.co_names, value.co_varnames, value.co_freevars, value.co_cellvars)
+        return ("code", value.co_code, value.co_exceptiontable, counts, names, _list_parts(value.co_consts, seen))
     if type(value) is tuple:
         return tuple(_list_parts(one, seen) for one in value)
     if id(value) in seen:
@@ -128,12 +130,6 @@ def _list_parts(value: Any, seen: _Seen) -> Any:
     if isinstance(value, type):
         return _describe_class(value, seen)
     return _describe_routine(value, seen) if inspect.isroutine(value) else ("itself", _build_token(value))
-
-
-def _describe_code(code: CodeType, seen: _Seen) -> tuple[Any, ...]:
-    counts = (code.co_argcount, code.co_posonlyargcount, code.co_kwonlyargcount, code.co_flags)
-    names = (code.co_names, code.co_varnames, code.co_freevars, code.co_cellvars)
-    return ("code", code.co_code, code.co_exceptiontable, counts, names, _list_parts(code.co_consts, seen))
 
 
 def _describe_routine(value: Any, seen: _Seen) -> tuple[Any, ...]:

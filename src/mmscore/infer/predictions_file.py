@@ -97,7 +97,10 @@ class PredictionWriter:
                     self._file.check()
                     if stopped:
                         self._mark_interrupted()
-                    self._publish()
+                    with self._new.open("rb+") as file:
+                        os.fsync(file.fileno())
+                    self._new.replace(self.path)
+                    sync_folder(self.path.resolve().parent)
         finally:
             self._file.close()
             self._new.unlink(missing_ok=True)
@@ -126,12 +129,6 @@ class PredictionWriter:
                 writer.write_table(group.cast(schema), row_group_size=group.num_rows)
         self._part.replace(self._new)
 
-    def _publish(self) -> None:
-        with self._new.open("rb+") as file:
-            os.fsync(file.fileno())
-        self._new.replace(self.path)
-        sync_folder(self.path.resolve().parent)
-
     def write(self, rows: pa.RecordBatch, answers: Sequence[Answer]) -> None:
         """Append rows with their answers.
 
@@ -143,7 +140,20 @@ class PredictionWriter:
 
     def _append(self, rows: pa.RecordBatch, answers: Sequence[Answer]) -> None:
         columns = {name: rows.column(name) for name in _FROM_RECORD}
-        columns.update(_build_answer_columns(answers, self._constants))
+        values: dict[str, list[Any]] = {
+            "prediction": [_make_storable(a.text) for a in answers],
+            "prediction_status": [a.status for a in answers],
+            "prediction_error": [_make_storable(a.error) for a in answers],
+            "finish_reason": [a.finish_reason for a in answers],
+            "thinking": [_make_storable(a.thinking) for a in answers],
+            "option_logprobs": [a.option_logprobs for a in answers],
+            "option_tokens": [a.option_tokens for a in answers],
+            "token_logprobs": [a.token_logprobs for a in answers],
+            "prompt_tokens": [a.prompt_tokens for a in answers],
+            "completion_tokens": [a.completion_tokens for a in answers],
+            **{name: [value] * len(answers) for name, value in self._constants.items()},
+        }
+        columns.update({name: pa.array(column, PREDICTIONS_SCHEMA.field(name).type) for name, column in values.items()})
         arrays = [columns[field.name].cast(field.type) for field in self._schema]
         self._pending.append(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
         self._bytes += self._pending[-1].nbytes
@@ -174,23 +184,6 @@ def is_interrupted(path: Path) -> bool:
 def _build_schema(about: Mapping[str, Any]) -> pa.Schema:
     metadata = {RUN_METADATA: json.dumps(about, sort_keys=True).encode()}
     return PREDICTIONS_SCHEMA.with_metadata({**PREDICTIONS_SCHEMA.metadata, **metadata})
-
-
-def _build_answer_columns(answers: Sequence[Answer], constants: Mapping[str, str]) -> dict[str, pa.Array]:
-    values: dict[str, list[Any]] = {
-        "prediction": [_make_storable(a.text) for a in answers],
-        "prediction_status": [a.status for a in answers],
-        "prediction_error": [_make_storable(a.error) for a in answers],
-        "finish_reason": [a.finish_reason for a in answers],
-        "thinking": [_make_storable(a.thinking) for a in answers],
-        "option_logprobs": [a.option_logprobs for a in answers],
-        "option_tokens": [a.option_tokens for a in answers],
-        "token_logprobs": [a.token_logprobs for a in answers],
-        "prompt_tokens": [a.prompt_tokens for a in answers],
-        "completion_tokens": [a.completion_tokens for a in answers],
-        **{name: [value] * len(answers) for name, value in constants.items()},
-    }
-    return {name: pa.array(column, PREDICTIONS_SCHEMA.field(name).type) for name, column in values.items()}
 
 
 def _make_storable(text: str | None) -> str | None:

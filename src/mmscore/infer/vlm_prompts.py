@@ -56,7 +56,9 @@ class Prompts:
         tokenizer.padding_side = "right" if encoder else "left"
         if tokenizer.pad_token is None:
             tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token
-        texts = _list_placeholders(processor)
+        # Name the texts that stand for a picture in this processor's prompts.
+        tokens = [getattr(processor, "image_token", None), getattr(processor.tokenizer, "image_token", None)]
+        texts = sorted({str(token) for token in tokens if token})
         self._pictures = set(tokenizer.convert_tokens_to_ids(texts))
         self._control = _compile_any([*tokenizer.all_special_tokens, *texts])
         self._placeholder = _compile_any(texts)
@@ -170,12 +172,6 @@ def _build_image_part() -> dict[str, Any]:
 
 def _build_text_part(text: str) -> dict[str, Any]:
     return {"type": "text", "text": text}
-
-
-def _list_placeholders(processor: Any) -> list[str]:
-    """Name the texts that stand for a picture in this processor's prompts."""
-    tokens = [getattr(processor, "image_token", None), getattr(processor.tokenizer, "image_token", None)]
-    return sorted({str(token) for token in tokens if token})
 
 
 def _compile_any(texts: Sequence[str]) -> re.Pattern[str]:

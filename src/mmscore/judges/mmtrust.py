@@ -59,15 +59,11 @@ def _build_replaying_context(responses: Sequence[str], case: Case) -> EvaluatorC
     def ask(model: str, prompt: str, generation: Mapping[str, Any]) -> str:
         for response in following:
             return response
-        raise _UnansweredError(JudgeQuestion(prompt, _build_options(generation)))
+        # Turn the kit's settings of a generation into options of a chat completion.
+        tokens = generation.get("max_new_tokens")
+        raise _UnansweredError(JudgeQuestion(prompt, {} if tokens is None else {"max_tokens": tokens}))
 
     return add_classifiers(EvaluatorContext(ask=ask, shown=fence_text), case.options)
-
-
-def _build_options(generation: Mapping[str, Any]) -> dict[str, Any]:
-    """Turn the kit's settings of a generation into options of a chat completion."""
-    tokens = generation.get("max_new_tokens")
-    return {} if tokens is None else {"max_tokens": tokens}
 
 
 def _add_prompt(chain: Config, prompt: str | None) -> Config:

@@ -61,7 +61,14 @@ def _decide_step(case: Case, responses: Sequence[str]) -> Step:
     if settled or not references:
         return LEAVE
     if not responses:
-        return JudgeQuestion(_build_prompt(case, references))
+        item = case.item
+        options = [f"{letter}. {text}" for letter, text in zip(LETTERS, item.options, strict=False) if text is not None]
+        values = {
+            "question": fence_text("\n".join([item.question or "", *options]), "question"),
+            "reference": fence_text("\n".join(references), "reference"),
+            "answer": fence_text(item.prediction),
+        }
+        return JudgeQuestion(fill_prompt(case.wording or PROMPT, values))
     verdict = _read_verdict(responses[-1])
     if verdict not in CREDIT:
         return NoVerdict("the reply is not one JSON object with a verdict")
@@ -75,17 +82,6 @@ def _list_references(item: Item) -> list[str]:
         return texts
     options = dict(zip(LETTERS, item.options, strict=False))
     return [f"{text}. {options[text]}" if options.get(text) else text for text in texts]
-
-
-def _build_prompt(case: Case, references: Sequence[str]) -> str:
-    item = case.item
-    options = [f"{letter}. {text}" for letter, text in zip(LETTERS, item.options, strict=False) if text is not None]
-    values = {
-        "question": fence_text("\n".join([item.question or "", *options]), "question"),
-        "reference": fence_text("\n".join(references), "reference"),
-        "answer": fence_text(item.prediction),
-    }
-    return fill_prompt(case.wording or PROMPT, values)
 
 
 def _read_verdict(response: str) -> str:

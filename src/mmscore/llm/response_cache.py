@@ -155,9 +155,14 @@ class AnswerStore:
         """
         with _explain_errors(self.held), self.held.turn():
             if self._restart:
-                _drop(self.path)
+                # The database first: SQLite discards a log that has no database, never the other way round.
+                for suffix in ("", "-wal", "-shm", "-journal"):
+                    self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
             self._db = _connect(self.held)
-            self.previous_fingerprint = self._swap_fingerprint()
+            row = self._db.execute("SELECT value FROM header WHERE name = 'fingerprint'").fetchone()
+            with _open_transaction(self._db):
+                self._db.execute("INSERT OR REPLACE INTO header VALUES ('fingerprint', ?)", (self._fingerprint,))
+            self.previous_fingerprint = row[0] if row else ""
             if self.shared:
                 self._join()
         return self
@@ -200,12 +205,6 @@ class AnswerStore:
             part = keys[start : start + _LOOKUP_KEYS]
             marks = ",".join("?" * len(part))
             yield from self._db.execute(f"SELECT {columns} FROM {table} WHERE key IN ({marks})", part)
-
-    def _swap_fingerprint(self) -> str:
-        row = self._db.execute("SELECT value FROM header WHERE name = 'fingerprint'").fetchone()
-        with _open_transaction(self._db):
-            self._db.execute("INSERT OR REPLACE INTO header VALUES ('fingerprint', ?)", (self._fingerprint,))
-        return row[0] if row else ""
 
     def get(self, keys: Sequence[str]) -> dict[str, Answer]:
         """Look answers up, failures included.
@@ -350,9 +349,3 @@ def _explain_errors(held: Held) -> Iterator[None]:
         raise Error(
             f"{path}: is no store of answers, or is damaged ({error}). Move it away or {held.other}."
         ) from error
-
-
-def _drop(path: Path) -> None:
-    # The database first: SQLite discards a log that has no database, never the other way round.
-    for suffix in ("", "-wal", "-shm", "-journal"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)

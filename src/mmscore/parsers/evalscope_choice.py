@@ -52,14 +52,10 @@ def evalscope_choice(
         >>> evalscope_choice("The Cat Sat", 4, "1.10.0").value, evalscope_choice("The Cat Sat", 4).value
         ('S', None)
     """
-    labels = _list_labels(n_options)
+    labels = [chr(ord("A") + i) if i < 26 else str(i - 25) for i in range(n_options)]
     if version == "1.14.1":
         return _parse_last_marker(text, labels, MARKER_ZH if chinese else MARKER, multiple)
     return _parse_first_marker(text, labels, chinese, multiple)
-
-
-def _list_labels(n_options: int) -> list[str]:
-    return [chr(ord("A") + i) if i < 26 else str(i - 25) for i in range(n_options)]
 
 
 def _parse_first_marker(text: str, labels: list[str], chinese: bool, multiple: bool) -> Parsed:

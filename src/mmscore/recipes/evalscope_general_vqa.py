@@ -26,13 +26,10 @@ def _parse(item: Item, version: str) -> Parsed:
 
 
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    return evalscope_bleu_rouge(parsed.value, _read_reference(item, version), RELEASES[version]) or {}
-
-
-def _read_reference(item: Item, version: str) -> str:
-    """Join the references; no answer, 0 and false are an empty text to the kit."""
+    # Join the references; no answer, 0 and false are an empty text to the kit.
     target = list(item.answers) if item.label is None else read_label(item) or ""
-    return join_target(check_target(target), RELEASES[version])
+    reference = join_target(check_target(target), RELEASES[version])
+    return evalscope_bleu_rouge(parsed.value, reference, RELEASES[version]) or {}
 
 
 def _default_for(facts: Facts) -> str | None:

@@ -53,15 +53,11 @@ def add_caption_counts(
     counted = {COUNTS: count_bleu(captions), **{name: count(predictions, references) for name, count in also.items()}}
     slim = Scored(scored.rows.drop_columns(list(TEXTS)), scored.scores)
     for name, lines in counted.items():
-        slim = slim.with_array(name, _build_lists(lines, numbers, len(scored)))
+        # Lay lines of counts out as a column, zeros for the rows that are not counted.
+        counts = np.zeros((len(scored), lines.shape[1]))
+        counts[numbers] = lines
+        slim = slim.with_array(name, pa.FixedSizeListArray.from_arrays(pa.array(counts.ravel()), counts.shape[1]))
     return slim.with_scores(**{CIDER: cider})
-
-
-def _build_lists(lines: Floats, numbers: Sequence[int], rows: int) -> pa.Array:
-    """Lay lines of counts out as a column, zeros for the rows that are not counted."""
-    counts = np.zeros((rows, lines.shape[1]))
-    counts[numbers] = lines
-    return pa.FixedSizeListArray.from_arrays(pa.array(counts.ravel()), counts.shape[1])
 
 
 def read_counts(scored: Scored, column: str) -> Floats | None:

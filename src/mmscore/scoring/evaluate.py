@@ -233,7 +233,10 @@ def _plan(
         _check_log([choice for _, choice in chosen])
     for rows, choice in chosen:
         check_breakdown(rows, options.by, choice.recipe.groups)
-        _check_average(choice, options)
+        if options.average == MACRO and choice.recipe.additive:
+            raise UsageError(
+                f"recipe {choice.name!r} adds points up, which have no mean over groups. Leave --average macro out."
+            )
     return [(rows, choice, _choose_panel(choice, options)) for rows, choice in chosen]
 
 
@@ -275,13 +278,6 @@ def _choose_panel(choice: RecipeChoice, options: ScoreOptions) -> Panel | None:
     return None
 
 
-def _check_average(choice: RecipeChoice, options: ScoreOptions) -> None:
-    if options.average == MACRO and choice.recipe.additive:
-        raise UsageError(
-            f"recipe {choice.name!r} adds points up, which have no mean over groups. Leave --average macro out."
-        )
-
-
 def _score_one(
     rows: Rows, choice: RecipeChoice, options: ScoreOptions, panel: Panel | None, sitting: Sitting | None = None
 ) -> Result:
@@ -300,6 +296,9 @@ def _score_one(
     settled = recipe.settle(raw, version) if raw.scores else raw
     numbers = _compute_numbers(rows, settled, choice, options) if raw.scores else _Numbers()
     datasets = gather_facts(rows, options.dataset).datasets
+    statuses = Counter(settled.column("status"))
+    kept = pc.is_in(raw.rows["status"], value_set=pa.array([SCORED, EXCLUDED]))
+    unparsed = pc.sum(pc.and_(kept, pc.equal(raw.rows["how"], UNPARSED.how))).as_py() or 0
     entry = Entry(
         recipe=choice.name,
         version=version,
@@ -307,7 +306,7 @@ def _score_one(
         reason=choice.reason,
         metrics=numbers.metrics,
         groups=numbers.groups,
-        counts=_count_rows(raw, settled),
+        counts=Counts(total=len(settled), unparsed=unparsed, **{status: statuses[status] for status in STATUSES}),
         partial=rows.partial or bool(rows.missing),
         model=options.model or ", ".join(rows.list_distinct("model")) or rows.title,
         method=", ".join(rows.list_distinct("method")) or None,
@@ -354,13 +353,6 @@ def _compute_numbers(rows: Rows, settled: Scored, choice: RecipeChoice, options:
     except Error as error:
         # The kit itself breaks off here; the numbers beside its table stand all the same.
         return replace(found, remarks=(*found.remarks, f"the kit's own table cannot be made: {error}"))
-
-
-def _count_rows(raw: Scored, settled: Scored) -> Counts:
-    statuses = Counter(settled.column("status"))
-    kept = pc.is_in(raw.rows["status"], value_set=pa.array([SCORED, EXCLUDED]))
-    unparsed = pc.sum(pc.and_(kept, pc.equal(raw.rows["how"], UNPARSED.how))).as_py() or 0
-    return Counts(total=len(settled), unparsed=unparsed, **{status: statuses[status] for status in STATUSES})
 
 
 def _describe_parity(choice: RecipeChoice, options: ScoreOptions, panel: Panel | None) -> str:

@@ -12,7 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
-from mmscore.core.estimates import Estimate, compute_mean
+from mmscore.core.estimates import compute_mean
 from mmscore.core.recipe import Metrics
 from mmscore.core.table import CLUSTER, MADE, Floats, Scored
 
@@ -44,7 +44,12 @@ def find_repeats(scored: Scored, said: Callable[[Scored], Sequence[str | None]])
         return scored
     votes = pa.array(said(scored), pa.string()).dictionary_encode().indices.cast(pa.int64())
     marked = scored.with_array(QUESTION, pa.array(questions)).with_array(VOTE, votes)
-    return marked.with_array(CLUSTER, pa.array(_number_clusters(marked.with_row_clusters(), questions)))
+    # Give all replies to a question one cluster: the first that any of them has.
+    own = marked.with_row_clusters().rows[CLUSTER].to_numpy()
+    first = np.full(int(questions.max()) + 1, np.iinfo(np.int64).max)
+    np.minimum.at(first, questions, own)
+    clusters: Ints = first[questions]
+    return marked.with_array(CLUSTER, pa.array(clusters))
 
 
 def number_questions(rows: pa.Table) -> Ints | None:
@@ -61,15 +66,6 @@ def number_questions(rows: pa.Table) -> Ints | None:
     alone = pa.array(np.arange(len(rows), 2 * len(rows), dtype=np.int64))
     numbers: Ints = np.unique(pc.coalesce(codes, alone).to_numpy(zero_copy_only=False), return_inverse=True)[1]
     return None if int(numbers.max()) + 1 == len(rows) else numbers
-
-
-def _number_clusters(scored: Scored, questions: Ints) -> Ints:
-    """Give all replies to a question one cluster: the first that any of them has."""
-    own = scored.rows[CLUSTER].to_numpy()
-    first = np.full(int(questions.max()) + 1, np.iinfo(np.int64).max)
-    np.minimum.at(first, questions, own)
-    clusters: Ints = first[questions]
-    return clusters
 
 
 def compute_repeat_metrics(scored: Scored, score: str) -> Metrics:
@@ -101,7 +97,10 @@ def compute_repeat_metrics(scored: Scored, score: str) -> Metrics:
     clusters[questions] = part.rows[CLUSTER].to_numpy()
     found = {f"mean_{score}": compute_mean(np.bincount(questions, weights=hits) / responses, clusters)}
     for k in _list_sizes(most):
-        found[f"pass@{k}"] = _compute_pass_rate(responses, right, k, clusters)
+        enough = responses >= k
+        pairs, index = np.unique(np.stack([responses, right])[:, enough], axis=1, return_inverse=True)
+        chances = np.array([pass_at_k(int(n), int(c), k) for n, c in pairs.T])
+        found[f"pass@{k}"] = compute_mean(chances[index.ravel()], clusters[enough])
     votes = part.rows[VOTE].to_numpy()
     found[f"majority_{score}"] = compute_mean(_score_majorities(questions, votes, hits, len(responses)), clusters)
     return found
@@ -140,13 +139,6 @@ def _list_sizes(most: int) -> list[int]:
         ([2], [2, 4, 5])
     """
     return [*(2**power for power in range(1, most.bit_length()) if 2**power < most), most]
-
-
-def _compute_pass_rate(responses: Ints, right: Ints, k: int, clusters: Ints) -> Estimate:
-    enough = responses >= k
-    pairs, index = np.unique(np.stack([responses, right])[:, enough], axis=1, return_inverse=True)
-    chances = np.array([pass_at_k(int(n), int(c), k) for n, c in pairs.T])
-    return compute_mean(chances[index.ravel()], clusters[enough])
 
 
 def _score_majorities(questions: Ints, votes: Floats, hits: Floats, count: int) -> Floats:

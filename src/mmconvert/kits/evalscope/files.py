@@ -142,17 +142,13 @@ def _read_json_lines(path: Path, release: Release) -> Iterator[Row]:
         lines[0] = lines[0].removeprefix("\ufeff")
     for number, line in enumerate(lines, 1):
         if line.strip():
-            yield _read_object(line, path, number)
-
-
-def _read_object(line: str, path: Path, number: int) -> Row:
-    try:
-        value = json.loads(line)
-    except (ValueError, RecursionError) as error:
-        raise Error(f"{path}:{number}: bad JSON ({error}). Correct or remove the line.") from None
-    if not isinstance(value, dict):
-        raise Error(f"{path}:{number}: expected a JSON object {show(value)}. Correct or remove the line.")
-    return value
+            try:
+                value = json.loads(line)
+            except (ValueError, RecursionError) as error:
+                raise Error(f"{path}:{number}: bad JSON ({error}). Correct or remove the line.") from None
+            if not isinstance(value, dict):
+                raise Error(f"{path}:{number}: expected a JSON object {show(value)}. Correct or remove the line.")
+            yield value
 
 
 def _read_table(path: Path, release: Release) -> Iterator[Row]:
@@ -161,21 +157,17 @@ def _read_table(path: Path, release: Release) -> Iterator[Row]:
         reader = csv.DictReader(file, delimiter=DELIMITERS[path.suffix])
         try:
             for row in reader:
-                _check_length(row)
+                # Hold the limit that another part of the program may have lifted: it is one for the whole process.
+                for value in row.values():
+                    cells: Iterable[Any] = value if isinstance(value, list) else [value]
+                    if any(len(cell) > CELL_LENGTH for cell in cells if cell is not None):
+                        raise csv.Error(f"field larger than field limit ({CELL_LENGTH})")
                 yield row
         except csv.Error as error:
             raise Error(
                 f"{path}: EvalScope stops behind line {reader.line_num}: {error}. "
                 "Use JSON Lines, or name a picture's file instead of its base64."
             ) from None
-
-
-def _check_length(row: Row) -> None:
-    """Hold the limit that another part of the program may have lifted: it is one for the whole process."""
-    for value in row.values():
-        cells: Iterable[Any] = value if isinstance(value, list) else [value]
-        if any(len(cell) > CELL_LENGTH for cell in cells if cell is not None):
-            raise csv.Error(f"field larger than field limit ({CELL_LENGTH})")
 
 
 def _read_parquet(path: Path, _: Release) -> Iterator[Row]:

@@ -8,7 +8,7 @@ this shape. Source of the class names: FudanDISC/ReForm-Eval@df1cfa7 build.
 """
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -77,23 +77,19 @@ def _build_pools(entries: Any, name: str) -> dict[str, Pool]:
     found: dict[str, Pool] = {}
     for number, entry in enumerate(entries if isinstance(entries, list) else [entries]):
         try:
-            pool = _build_pool(entry["pools"])
+            sides: dict[str, tuple[str, ...]] = {}
+            example: tuple[Mapping[str, str], ...] = ()
+            for kind, condition, value in entry["pools"]:
+                # A text in the place of a list names the member of the dataset's file that holds the instructions.
+                if kind == "instruction_list" and isinstance(value, list):
+                    side = "answer" if "likelihood" in condition else "choose"
+                    for place in [side] if condition else ["choose", "answer"]:
+                        sides.setdefault(place, tuple(map(str, value)))
+                elif kind == "in_context_history" and not example:
+                    example = tuple({"from": str(turn["from"]), "value": str(turn["value"])} for turn in value)
+            pool = Pool(sides.get("choose", ()), sides.get("answer", ()), example)
             found |= dict.fromkeys(entry["classes"], pool)
         except (KeyError, TypeError, ValueError):
             what = "expected an object with 'classes' and 'pools', each pool [name, condition, value]"
             raise Error(f"{name} element {number}: {what} {show(entry)}.") from None
     return found
-
-
-def _build_pool(pools: Sequence[tuple[str, str, Any]]) -> Pool:
-    sides: dict[str, tuple[str, ...]] = {}
-    example: tuple[Mapping[str, str], ...] = ()
-    for kind, condition, value in pools:
-        # A text in the place of a list names the member of the dataset's file that holds the instructions.
-        if kind == "instruction_list" and isinstance(value, list):
-            side = "answer" if "likelihood" in condition else "choose"
-            for place in [side] if condition else ["choose", "answer"]:
-                sides.setdefault(place, tuple(map(str, value)))
-        elif kind == "in_context_history" and not example:
-            example = tuple({"from": str(turn["from"]), "value": str(turn["value"])} for turn in value)
-    return Pool(sides.get("choose", ()), sides.get("answer", ()), example)

@@ -97,17 +97,13 @@ def find_family(fields: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
     if "answer_txt" in fields:
         return "OCR" if isinstance(fields.get("question"), list) else "KIE"
     if "answer_options" in fields and "question_id" in fields:
-        return _find_choice_family(fields, facts)
+        if "instructs" in facts:
+            return "CLEVR"
+        if isinstance(fields.get("question"), list):
+            return "VSR"
+        return "VQA" if "image_id" in fields and not isinstance(fields.get("answer"), int) else "Core"
     if {"id", "image", "question", "options", "answer"} <= fields.keys():
         return "Classification"
     if {"question_id", "image_id", "question", "answer"} <= fields.keys():
         return "TextVQA"
     raise RowError("item.shape", "", f"no family of items has the fields {', '.join(list(fields)[:12]) or '(none)'}.")
-
-
-def _find_choice_family(fields: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
-    if "instructs" in facts:
-        return "CLEVR"
-    if isinstance(fields.get("question"), list):
-        return "VSR"
-    return "VQA" if "image_id" in fields and not isinstance(fields.get("answer"), int) else "Core"

@@ -49,7 +49,15 @@ def download_table(url: str, *, md5: str | None = None, sha256: str | None = Non
     path.parent.mkdir(parents=True, exist_ok=True)
     temporary = path.with_name(f".{name}.{os.getpid()}.new")
     try:
-        found = _save_file(url, temporary, wanted, open_url)
+        digests = {kind: hashlib.new(kind, usedforsecurity=False) for kind in wanted}
+        with open_url(url, LIMITS) as chunks, temporary.open("wb") as file:
+            for chunk in chunks:
+                file.write(chunk)
+                for digest in digests.values():
+                    digest.update(chunk)
+            file.flush()
+            os.fsync(file.fileno())
+        found = {kind: digest.hexdigest() for kind, digest in digests.items()}
         if found != wanted:
             raise Error(
                 f"{url}: {_format_sums(found)}, expected {_format_sums(wanted)}. Nothing was replaced. "
@@ -65,18 +73,6 @@ def download_table(url: str, *, md5: str | None = None, sha256: str | None = Non
             temporary.unlink(missing_ok=True)
     sync_folder(path.parent)
     return path
-
-
-def _save_file(url: str, path: Path, wanted: dict[str, str], open_url: Open) -> dict[str, str]:
-    digests = {kind: hashlib.new(kind, usedforsecurity=False) for kind in wanted}
-    with open_url(url, LIMITS) as chunks, path.open("wb") as file:
-        for chunk in chunks:
-            file.write(chunk)
-            for digest in digests.values():
-                digest.update(chunk)
-        file.flush()
-        os.fsync(file.fileno())
-    return {kind: digest.hexdigest() for kind, digest in digests.items()}
 
 
 def _hash_file(path: Path, wanted: dict[str, str]) -> dict[str, str]:

@@ -286,7 +286,9 @@ def _load_images(fields: dict[str, Any], context: Context, name: str, how: Table
                 images.append(pictures.of_reference(reference, len(images) + 1))
         return images
     for place, written in _list_elements("image_path", paths, names):
-        _check_name(written, place)
+        # The kits write the decoded picture to this name below their root.
+        if re.match(r"[~/\\]|[a-zA-Z]:", written) or "\\" in written or "\0" in written or ".." in written.split("/"):
+            raise RowError("image.path", place, f"the name leaves the image root {show(written)}.")
     if isinstance(cell, bytes):
         with in_field("image"):
             return [context.pictures.of_bytes(cell, 1, *names[:1])]
@@ -323,12 +325,6 @@ def _list(field: str, cell: str) -> list[str]:
         if not items or not all(isinstance(item, str) and item for item in items):
             raise RowError("list.type", field, f"expected a list of texts {show(cell)}.")
     return items
-
-
-def _check_name(name: str, place: str) -> None:
-    # The kits write the decoded picture to this name below their root.
-    if re.match(r"[~/\\]|[a-zA-Z]:", name) or "\\" in name or "\0" in name or ".." in name.split("/"):
-        raise RowError("image.path", place, f"the name leaves the image root {show(name)}.")
 
 
 def _read_answers(

@@ -57,7 +57,10 @@ def join(predictions: Rows, references: Rows) -> Rows:
     missing = asked.filter(pc.invert(pc.is_in(pa.array(np.arange(len(references), dtype=np.int32)), value_set=replied)))
 
     def read(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        questions = _read_questions(references, columns)
+        # Read columns of the references; of a reference answer all that there are.
+        wanted = {*columns} | (REFERENCES if REFERENCES & {*columns} else set())
+        asked = sorted(wanted & (references.names - ANSWER_COLUMNS))
+        questions = pa.Table.from_batches(references.read(asked)) if asked else pa.table({})
         own = [name for name in columns if _is_wanted(name, questions, predictions)]
         start = 0
         for batch in predictions.read(own or ["id"]):
@@ -142,13 +145,6 @@ def _build_identity(predictions: pa.Table, references: pa.Table) -> pa.Table:
     asked = references.select([name for name in references.column_names if name not in ANSWER_COLUMNS])
     names = dict.fromkeys([*predictions.column_names, *asked.column_names])
     return pa.table({name: _choose_column(name, asked, predictions) for name in names})
-
-
-def _read_questions(references: Rows, columns: Sequence[str]) -> pa.Table:
-    """Read columns of the references; of a reference answer all that there are."""
-    wanted = {*columns} | (REFERENCES if REFERENCES & {*columns} else set())
-    asked = sorted(wanted & (references.names - ANSWER_COLUMNS))
-    return pa.Table.from_batches(references.read(asked)) if asked else pa.table({})
 
 
 def _is_wanted(name: str, questions: pa.Table, predictions: Rows) -> bool:

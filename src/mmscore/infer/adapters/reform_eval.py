@@ -11,7 +11,7 @@ import inspect
 import operator
 import os
 import re
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from mmconvert.core.errors import Error, RowError, UsageError, show, take_first_line
@@ -67,7 +67,9 @@ def adapter(named: str, given: object, options: ModelOptions) -> "InterfaceBacke
     elif isinstance(given, tuple):
         preprocessor = given[1]
     if isinstance(interface, type):
-        interface = _open_interface(interface, config)
+        accepts = inspect.signature(interface).parameters
+        keywords = {name: config[name] for name in ("device", "half", "inference_method") if name in accepts}
+        interface = interface(config["model_name"], **keywords) if accepts else interface()
     return InterfaceBackend(named, interface, preprocessor, options)
 
 
@@ -107,13 +109,6 @@ def _choose_device() -> str:
     if not torch.cuda.is_available():
         return "cpu"
     return f"cuda:{os.environ['LOCAL_RANK']}" if "LOCAL_RANK" in os.environ else "cuda"
-
-
-def _open_interface(interface: Callable[..., Any], config: Mapping[str, Any]) -> Any:
-    """Open a class as the kit's loaders do: the model first, and those keywords that it has; or with nothing."""
-    accepts = inspect.signature(interface).parameters
-    keywords = {name: config[name] for name in ("device", "half", "inference_method") if name in accepts}
-    return interface(config["model_name"], **keywords) if accepts else interface()
 
 
 def sample_of(record: Record) -> dict[str, Any]:
@@ -185,7 +180,14 @@ class InterfaceBackend:
                 f"{named}: an interface gives no log-probabilities. Take --likelihood-reduction sum or mean."
             )
         self._call: Callable[..., Any] = getattr(interface, self._call_name)
-        self._settings = _list_changed_options(options)
+        # Give the settings that the user made; the interface has defaults for the others.
+        generation = options.generation
+        settings = {
+            "temperature": generation.temperature,
+            "max_new_tokens": generation.max_new_tokens,
+            "likelihood_reduction": options.likelihood_reduction,
+        }
+        self._settings = {name: value for name, value in settings.items() if value is not None}
         self._check_settings(named)
         self._likely, self._preprocessor = likely, preprocessor
         self._named = named
@@ -195,8 +197,10 @@ class InterfaceBackend:
         self.name = options.model
         self.batch_size = options.batch_size or 1
         code = [identify_code(part) for part in (interface, preprocessor) if part is not None]
+        # Describe a preprocessor by the values it holds, so that another mark shares no answers.
+        held = getattr(preprocessor, "__dict__", {})
         self.identity = ":".join(
-            map(str, ("reform_eval", *code, options.model, options.dtype, _describe_traits(preprocessor)))
+            map(str, ("reform_eval", *code, options.model, options.dtype, _ADDRESS.sub("", repr(sorted(held.items())))))
         )
 
     def _check_settings(self, named: str) -> None:
@@ -280,23 +284,6 @@ class InterfaceBackend:
         if not 0 <= place < min(len(row[2]), len(LETTERS)):
             return failed(f"options: there are {len(row[2])}, the model chose number {place}, counted from 0.")
         return Answer(LETTERS[place])
-
-
-def _list_changed_options(options: ModelOptions) -> dict[str, Any]:
-    """Give the settings that the user made; the interface has defaults for the others."""
-    generation = options.generation
-    settings = {
-        "temperature": generation.temperature,
-        "max_new_tokens": generation.max_new_tokens,
-        "likelihood_reduction": options.likelihood_reduction,
-    }
-    return {name: value for name, value in settings.items() if value is not None}
-
-
-def _describe_traits(preprocessor: Any) -> str:
-    """Describe a preprocessor by the values it holds, so that another mark shares no answers."""
-    held = getattr(preprocessor, "__dict__", {})
-    return _ADDRESS.sub("", repr(sorted(held.items())))
 
 
 ADAPTER = adapter

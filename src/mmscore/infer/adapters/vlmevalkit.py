@@ -25,7 +25,7 @@ import pybase64
 from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, RowError, UsageError, show, take_first_line
-from mmconvert.core.record import LETTERS, Record, Turn
+from mmconvert.core.record import LETTERS, Record
 from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.literals import looks_like_list, parse_list
 from mmconvert.images.loader import Pictures, decode_base64
@@ -98,7 +98,9 @@ class KitModel:
         dataset = record.dataset or Path(record.source.file).stem
         turns = record.messages
         system, turns = (turns[:1], turns[1:]) if turns and turns[0].role == "system" else ((), turns)
-        asked = self._build_system(system)
+        if system and not getattr(self._model, "is_api", False):
+            raise RowError("system.unsupported", "messages", "the model has no place for a system turn. Leave it out.")
+        asked = [{"type": TEXT, "value": part.text, "role": "system"} for turn in system for part in turn.content]
         if len(turns) != 1:
             return self._chat(record, dataset)
         if hasattr(self._model, "use_custom_prompt") and self._model.use_custom_prompt(dataset):
@@ -106,11 +108,6 @@ class KitModel:
         else:
             message = build_messages(replace(record, messages=turns))[0]["content"]
         return self._generate([*asked, *message], dataset)
-
-    def _build_system(self, turns: Sequence[Turn]) -> Message:
-        if turns and not getattr(self._model, "is_api", False):
-            raise RowError("system.unsupported", "messages", "the model has no place for a system turn. Leave it out.")
-        return [{"type": TEXT, "value": part.text, "role": "system"} for turn in turns for part in turn.content]
 
     def _generate(self, message: Message, dataset: str) -> Any:
         if hasattr(self._model, "generate"):
@@ -177,12 +174,13 @@ def build_table_row(record: Record) -> Any:
     index = build_index_cell(record)
     images = [pybase64.b64encode(image.bytes).decode() for image in record.images if image.bytes is not None]
     names = [image.name or image.url for image in record.images]
+    label = None if record.label is None else parse_json(record.label)
     cells = {
         "index": int(index) if index.isascii() and index.isdigit() and str(int(index)) == index else index,
         "question": record.question,
         "hint": record.hint,
         **dict(zip(LETTERS, record.options, strict=False)),
-        "answer": _format_answer_cell(record),
+        "answer": label if isinstance(label, str | None) else record.label,
         "category": record.category,
         "l2-category": record.l2_category,
         "split": record.split,
@@ -193,11 +191,6 @@ def build_table_row(record: Record) -> Any:
     return pd.Series(
         {headers.get(name, name): cell for name, cell in cells.items() if cell is not None}, dtype="object"
     )
-
-
-def _format_answer_cell(record: Record) -> str | None:
-    label = None if record.label is None else parse_json(record.label)
-    return label if isinstance(label, str | None) else record.label
 
 
 def store_images(line: Any) -> list[str]:

@@ -187,15 +187,12 @@ class TransformersBackend:
             return [failed(why)]
         half = len(rows) // 2
         if out_of_memory:
-            self._shrink(rows, half)
+            # Remember that rows were too many: by their tokens where those are measured, else by their number.
+            if self._measures and self._model.device.type == "cuda":
+                self._budget.lower_limit(len(rows) * self._estimate_longest(max(self.size(row.record) for row in rows)))
+            else:
+                self.batch_size = min(self.batch_size, max(1, half))
         return self._answer_rows(rows[:half]) + self._answer_rows(rows[half:])
-
-    def _shrink(self, rows: Sequence[PreparedRow], half: int) -> None:
-        """Remember that rows were too many: by their tokens where those are measured, else by their number."""
-        if self._measures and self._model.device.type == "cuda":
-            self._budget.lower_limit(len(rows) * self._estimate_longest(max(self.size(row.record) for row in rows)))
-        else:
-            self.batch_size = min(self.batch_size, max(1, half))
 
     def _estimate_longest(self, size: float) -> int:
         """Guess the tokens of a prompt and the longest reply to it."""

@@ -10,7 +10,7 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError
 from mmscore.core.judge import JUDGED, LEAVE, RULE, Case, Judge, JudgeQuestion, NoVerdict, Step, Verdict, fence_text
-from mmscore.core.recipe import Item, read_label
+from mmscore.core.recipe import read_label
 from mmscore.kits.evalscope.aggregation import NEW, Release
 from mmscore.kits.evalscope.judging import (
     LABELS,
@@ -46,7 +46,9 @@ def build_evalscope_judge(scale: Scale, *, summary: str, instruction: str, old_f
     compared = scale.kind == "pattern"
 
     def prompt(case: Case, release: Release) -> str:
-        gold = _read_reference(case.item, release)
+        target = read_label(case.item) if case.item.label is not None else list(case.item.answers) or case.item.answer
+        # No answer, 0 and false are an empty text to the kit.
+        gold = join_target(check_target(target or ""), release)
         question = format_question(case.item.messages, case.item.question)
         pred = split_reasoning(case.item.prediction)[0]
         form = _describe_form(new_form, case) if release == NEW else old_form
@@ -115,9 +117,3 @@ def _describe_form(new_form: str, case: Case) -> str:
         f'Reply with one JSON object and nothing else: {{"reasoning": "one sentence", "verdict": {labels[0]}}}, where '
         f"the verdict is one of {', '.join(labels)}."
     )
-
-
-def _read_reference(item: Item, release: Release) -> str:
-    target = read_label(item) if item.label is not None else list(item.answers) or item.answer
-    # No answer, 0 and false are an empty text to the kit.
-    return join_target(check_target(target or ""), release)

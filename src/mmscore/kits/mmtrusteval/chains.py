@@ -96,7 +96,10 @@ def read_chain(config: Any, setting: EvaluatorContext = ALONE) -> Chain:
     links: list[Link] = []
     metrics: Mapping[str, Settings] = {}
     for name, settings in config.items():
-        evaluator = _find_evaluator(name)
+        if name not in EVALUATORS:
+            hint = suggest_spelling(str(name), EVALUATORS)
+            raise UsageError(f"evaluator_seq_cfgs: no evaluator {name!r}.{hint} Known: {', '.join(EVALUATORS)}.")
+        evaluator = EVALUATORS[name]
         metrics = _check_settings(name, settings, evaluator)
         own = {key: value for key, value in settings.items() if key != METRICS_CFG}
         key = f"{links[-1].key}->{name}" if links else name
@@ -107,13 +110,6 @@ def read_chain(config: Any, setting: EvaluatorContext = ALONE) -> Chain:
     compares = any(link.evaluator.columns == "labels" and not link.evaluator.outside for link in links)
     labelled = compares or any(find_measure(name).labelled for name in metrics)
     return Chain(tuple(links), metrics, config, labelled, any(link.evaluator.outside for link in links))
-
-
-def _find_evaluator(name: Any) -> Evaluator:
-    if name not in EVALUATORS:
-        hint = suggest_spelling(str(name), EVALUATORS)
-        raise UsageError(f"evaluator_seq_cfgs: no evaluator {name!r}.{hint} Known: {', '.join(EVALUATORS)}.")
-    return EVALUATORS[name]
 
 
 def _check_settings(name: str, settings: Any, evaluator: Evaluator) -> Mapping[str, Settings]:

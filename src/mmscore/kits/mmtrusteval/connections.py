@@ -47,7 +47,20 @@ def connect_classifiers(places: Any) -> Classify:
     if not isinstance(places, Mapping) or not places:
         raise UsageError(f"{CLASSIFIERS}: expected evaluators and where each is {show(places)}.")
     for evaluator, place in places.items():
-        _check(evaluator, place)
+        if evaluator not in PLACES:
+            hint = suggest_spelling(str(evaluator), PLACES)
+            raise UsageError(f"{CLASSIFIERS}: no evaluator {evaluator!r}.{hint} Known: {', '.join(PLACES)}.")
+        known = PLACES[evaluator]
+        if not isinstance(place, Mapping):
+            raise UsageError(f"{CLASSIFIERS}, {evaluator}: expected {', '.join(known)} by name {show(place)}.")
+        for name, value in place.items():
+            if name not in known:
+                hint = suggest_spelling(str(name), known)
+                raise UsageError(f"{CLASSIFIERS}, {evaluator}: no setting {name!r}.{hint} Known: {', '.join(known)}.")
+            if not isinstance(value, str):
+                raise UsageError(f"{CLASSIFIERS}, {evaluator}, {name}: expected a text {show(value)}.")
+        if missing := [name for name, needed in known.items() if needed and name not in place]:
+            raise UsageError(f"{CLASSIFIERS}, {evaluator}: {missing[0]} is missing. Say where it is.")
     return combine_classifiers({evaluator: _open_when_needed(evaluator, place) for evaluator, place in places.items()})
 
 
@@ -58,23 +71,6 @@ def add_classifiers(setting: EvaluatorContext, options: Mapping[str, Any]) -> Ev
         UsageError: As `connect_classifiers`.
     """
     return replace(setting, classify=connect_classifiers(options[CLASSIFIERS])) if CLASSIFIERS in options else setting
-
-
-def _check(evaluator: Any, place: Any) -> None:
-    if evaluator not in PLACES:
-        hint = suggest_spelling(str(evaluator), PLACES)
-        raise UsageError(f"{CLASSIFIERS}: no evaluator {evaluator!r}.{hint} Known: {', '.join(PLACES)}.")
-    known = PLACES[evaluator]
-    if not isinstance(place, Mapping):
-        raise UsageError(f"{CLASSIFIERS}, {evaluator}: expected {', '.join(known)} by name {show(place)}.")
-    for name, value in place.items():
-        if name not in known:
-            hint = suggest_spelling(str(name), known)
-            raise UsageError(f"{CLASSIFIERS}, {evaluator}: no setting {name!r}.{hint} Known: {', '.join(known)}.")
-        if not isinstance(value, str):
-            raise UsageError(f"{CLASSIFIERS}, {evaluator}, {name}: expected a text {show(value)}.")
-    if missing := [name for name, needed in known.items() if needed and name not in place]:
-        raise UsageError(f"{CLASSIFIERS}, {evaluator}: {missing[0]} is missing. Say where it is.")
 
 
 def _open_when_needed(evaluator: str, place: Mapping[str, str]) -> Classify:

@@ -57,19 +57,15 @@ def compute_chain_metrics(scored: Scored, chains_of: ChainsOf, version: str) -> 
     found: dict[str, tuple[Chain, str, Any]] = {}
     for dataset in dict.fromkeys(datasets.tolist()):
         chains = chains_of(dataset, version)
-        for key, (chain, metric) in _group_by_metric(chains).items():
+        # Give the numbers of chains by their keys.
+        metrics = ((chain, metric) for chain in chains for metric in chain.metrics if metric != COLUMN)
+        for key, (chain, metric) in {f"{chain.key}:{metric}": (chain, metric) for chain, metric in metrics}.items():
             known, _, mask = found.get(key, (chain, metric, np.zeros(len(scored), np.bool_)))
             alike = first.setdefault(chain.key, chain).settings == chain.settings
             if not alike or known.metrics[metric] != chain.metrics[metric]:
                 raise Error(f"{chain.key}: has other settings in some datasets or chains. Score each on its own.")
             found[key] = chain, metric, mask | (datasets == dataset)
     return {key: _build_estimate(chain, metric, scored.where(mask)) for key, (chain, metric, mask) in found.items()}
-
-
-def _group_by_metric(chains: Sequence[Chain]) -> dict[str, tuple[Chain, str]]:
-    """Give the numbers of chains by their keys."""
-    metrics = ((chain, metric) for chain in chains for metric in chain.metrics if metric != COLUMN)
-    return {f"{chain.key}:{metric}": (chain, metric) for chain, metric in metrics}
 
 
 def _build_estimate(chain: Chain, metric: str, rows: Scored) -> Estimate:
@@ -80,7 +76,10 @@ def _build_estimate(chain: Chain, metric: str, rows: Scored) -> Estimate:
     elif metric == MEAN and not np.isnan(values).any():
         estimate = rows.mean(link.column)
     else:
-        said, true = _restore_integers(values), _list_labels(rows) if chain.labelled else None
+        # Give whole numbers as such: as labels, 1 and 1.0 are two texts.
+        whole = bool(np.all(np.isfinite(values)) and np.all(values == np.trunc(values)))
+        numbers: list[float] = (values.astype(np.int64) if whole else values).tolist()
+        said, true = numbers, _list_labels(rows) if chain.labelled else None
         if metric == ACCURACY and not settings:
             estimate = rows.with_scores(right=build_label_pair(true, said).score_hits()).mean("right")
         else:
@@ -96,13 +95,6 @@ def _list_labels(rows: Scored) -> list[Any]:
     texts = rows.column("label")
     values = {text: read_label(Item(label=text)) for text in dict.fromkeys(texts)}
     return [values[text] for text in texts]
-
-
-def _restore_integers(values: Any) -> list[float]:
-    """Give whole numbers as such: as labels, 1 and 1.0 are two texts."""
-    whole = bool(np.all(np.isfinite(values)) and np.all(values == np.trunc(values)))
-    numbers: list[float] = (values.astype(np.int64) if whole else values).tolist()
-    return numbers
 
 
 def build_published_table(scored: Scored, chains_of: ChainsOf, version: str) -> Sequence[Row]:

@@ -200,13 +200,16 @@ def _choose_judge(named: str, request: JudgeRequest, choice: RecipeChoice) -> Ju
     strategy = _choose_strategy(request.strategy, name, judge)
     if strategy == RULE and choice.recipe.needs_judge:
         raise UsageError(f"recipe {choice.name!r} has no rules without a judge. Give another --judge-strategy.")
+    options = _read_json_object("--judge-generation", request.generation, '{"temperature": 0}')
+    if fixed := FIXED & options.keys():
+        raise UsageError(f"--judge-generation: {', '.join(sorted(fixed))} cannot be set here. See --judge-model.")
     return JudgeSetting(
         name,
         judge,
         version,
         strategy,
         wording=None if request.prompt is None else _read_prompt(request.prompt, name, judge),
-        generation=_read_generation(request.generation),
+        generation=options,
         labels=None if request.score_mapping is None else _read_labels(request, name, judge, version),
         pattern=None if request.score_pattern is None else _read_pattern(request.score_pattern, name, judge, version),
     )
@@ -261,13 +264,6 @@ def _read_pattern(text: str, name: str, judge: Judge, version: str) -> str:
             f"--judge-score-pattern: is no regular expression ({take_first_line(error)}) {show(text)}."
         ) from None
     return text
-
-
-def _read_generation(text: str) -> Mapping[str, Any]:
-    options = _read_json_object("--judge-generation", text, '{"temperature": 0}')
-    if fixed := FIXED & options.keys():
-        raise UsageError(f"--judge-generation: {', '.join(sorted(fixed))} cannot be set here. See --judge-model.")
-    return options
 
 
 def _read_json_object(flag: str, text: str, example: str) -> Mapping[str, Any]:
