@@ -21,21 +21,9 @@ from mmscore.core.table import Scored
 SCHEMA_VERSION = 1
 
 CSV_COLUMNS = (
-    "model",
-    "dataset",
-    "recipe",
-    "version",
-    "metric",
-    "group",
-    "group_value",
-    "value",
-    "unit",
-    "n",
-    "stderr",
-    "ci_low",
-    "ci_high",
-    "partial",
-)
+    "model", "dataset", "recipe", "version", "metric", "group", "group_value", "value", "unit", "n", "stderr", "ci_low",
+    "ci_high", "partial",
+)  # fmt: skip
 
 
 class Counts(msgspec.Struct, frozen=True):

@@ -8,13 +8,9 @@ MATHEMATICS = "Handwritten Mathematical Expression Recognition"
 
 # Source: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/ocrbench.py, OCRBench_score
 TEXT_RECOGNITION = (
-    "Regular Text Recognition",
-    "Irregular Text Recognition",
-    "Artistic Text Recognition",
-    "Handwriting Recognition",
-    "Digit String Recognition",
-    "Non-Semantic Text Recognition",
-)
+    "Regular Text Recognition", "Irregular Text Recognition", "Artistic Text Recognition", "Handwriting Recognition",
+    "Digit String Recognition", "Non-Semantic Text Recognition",
+)  # fmt: skip
 OTHERS = ("Scene Text-centric VQA", "Doc-oriented VQA", "Key Information Extraction", MATHEMATICS)
 
 

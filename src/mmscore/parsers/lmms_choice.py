@@ -10,23 +10,16 @@ DEFAULT_LETTERS = "ABCDEFGH"
 # Source: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/_task_utils/mcq_extract.py
 PRIORITY = {"start": 10, "end": 9, "phrase": 7, "({})": 6, "{}.": 5, "{}:": 4, "{})": 3, "{} ": 2, "anywhere": 0}
 HOW = {
-    "start": "letter at the start",
-    "end": "letter at the end",
-    "phrase": "answer phrase",
-    "({})": "bracketed letter",
-    "{}.": "letter and dot",
-    "{}:": "letter and colon",
-    "{})": "letter and bracket",
-    "{} ": "letter and blank",
+    "start": "letter at the start", "end": "letter at the end", "phrase": "answer phrase", "({})": "bracketed letter",
+    "{}.": "letter and dot", "{}:": "letter and colon", "{})": "letter and bracket", "{} ": "letter and blank",
     "anywhere": "any occurrence",
-}
-_PHRASES = (
-    "the answer is, answer is, the correct answer is, correct answer is, the best answer is, best answer is, "
-    "the correct option is, correct option is, the best option is, best option is, the choice is, choice is, "
-    "the correct choice is, correct choice is, i choose, i select, i pick, my answer is, my choice is, "
-    "옵션, 정답은, 답은, 답:, 答案是, 答案为, 选, 答えは"
-)
-PHRASES = _PHRASES.split(", ")
+}  # fmt: skip
+PHRASES = (
+    "the answer is", "answer is", "the correct answer is", "correct answer is", "the best answer is", "best answer is",
+    "the correct option is", "correct option is", "the best option is", "best option is", "the choice is", "choice is",
+    "the correct choice is", "correct choice is", "i choose", "i select", "i pick", "my answer is", "my choice is",
+    "옵션", "정답은", "답은", "답:", "答案是", "答案为", "选", "答えは",
+)  # fmt: skip
 
 
 def lmms_choice(response: str, letters: Sequence[str] = DEFAULT_LETTERS) -> Parsed:

@@ -19,14 +19,10 @@ from mmconvert.io.json_head import is_object
 
 KEY, TYPE = "question_id", "question_type"
 TASKS = {
-    "color": "TDIUC_color",
-    "counting": "TDIUC_counting",
-    "object_presence": "TDIUC_detection",
-    "positional_reasoning": "TDIUC_position",
-    "scene_recognition": "TDIUC_scene",
-    "sport_recognition": "TDIUC_sport",
+    "color": "TDIUC_color", "counting": "TDIUC_counting", "object_presence": "TDIUC_detection",
+    "positional_reasoning": "TDIUC_position", "scene_recognition": "TDIUC_scene", "sport_recognition": "TDIUC_sport",
     "utility_affordance": "TDIUC_utility",
-}
+}  # fmt: skip
 """Type of a question -> the kit's name for the questions of that type; it scores these only."""
 
 _FOLDERS = ("", "Questions", "Annotations")

@@ -6,22 +6,22 @@ from functools import lru_cache
 from pathlib import Path
 
 _OTHER_CHOICES = (
-    "MMBench_DEV_KO MMBench_V11_MINI CCBench SEEDBench_IMG SEEDBench2 SEEDBench2_Plus AI2D_TEST AI2D_TEST_NO_MASK "
-    "MMMU_DEV_VAL MMMU_TEST MMStar MMVP RealWorldQA BLINK A-OKVQA MLLMGuard_DS TaskMeAnything_v1_imageqa_random "
-    "GMAI_mm_bench_VAL"
-)
+    "MMBench_DEV_KO", "MMBench_V11_MINI", "CCBench", "SEEDBench_IMG", "SEEDBench2", "SEEDBench2_Plus", "AI2D_TEST",
+    "AI2D_TEST_NO_MASK", "MMMU_DEV_VAL", "MMMU_TEST", "MMStar", "MMVP", "RealWorldQA", "BLINK", "A-OKVQA",
+    "MLLMGuard_DS", "TaskMeAnything_v1_imageqa_random", "GMAI_mm_bench_VAL",
+)  # fmt: skip
 _MULTIPLE_CHOICE = (
     *(f"MMBench_{part}_{tongue}{era}" for part in ("DEV", "TEST") for tongue in ("EN", "CN") for era in ("", "_V11")),
     *(f"MMBench{tongue}{era}" for tongue in ("", "_CN") for era in ("", "_V11")),
     *(f"{name}_{tongue}" for name in ("MMBench_dev", "MMMB") for tongue in ("ar", "cn", "en", "pt", "ru", "tr")),
     *(f"MMT-Bench_{part}{many}" for part in ("ALL", "VAL") for many in ("", "_MI")),
     *(f"{name}_{part}" for name in ("AesBench", "Q-Bench1", "A-Bench", "ScienceQA") for part in ("VAL", "TEST")),
-    *_OTHER_CHOICES.split(),
+    *_OTHER_CHOICES,
 )
 _OTHER_VQA = (
-    "OCRVQA_TEST OCRVQA_TESTCORE TextVQA_VAL DocVQA_VAL DocVQA_TEST InfoVQA_VAL InfoVQA_TEST ChartQA_TEST "
-    "GQA_TestDev_Balanced VizWiz MMVet MathVista_MINI LLaVABench CORE_MM"
-)
+    "OCRVQA_TEST", "OCRVQA_TESTCORE", "TextVQA_VAL", "DocVQA_VAL", "DocVQA_TEST", "InfoVQA_VAL", "InfoVQA_TEST",
+    "ChartQA_TEST", "GQA_TestDev_Balanced", "VizWiz", "MMVet", "MathVista_MINI", "LLaVABench", "CORE_MM",
+)  # fmt: skip
 _VQA = (
     *(
         f"VCR_{tongue}_{level}_{size}"
@@ -29,7 +29,7 @@ _VQA = (
         for level in ("EASY", "HARD")
         for size in ("ALL", "500", "100")
     ),
-    *_OTHER_VQA.split(),
+    *_OTHER_VQA,
 )
 
 TASKS = {

@@ -222,33 +222,34 @@ TASKS: Mapping[str, Task] = {
 }
 """Task -> its score out of the score files of the task."""
 
-_FILES: Mapping[str, str] = {
+_FILES: Mapping[str, Sequence[str]] = {
     "truthfulness": (
-        "t1-basic/t1-basic-world-understanding t2-advanced/t2-advanced-inference t3-instruction-enhancement "
-        "t4-visual-assistance t5-text-misleading t6-visual-confusion t7-visual-misleading"
+        "t1-basic/t1-basic-world-understanding", "t2-advanced/t2-advanced-inference", "t3-instruction-enhancement",
+        "t4-visual-assistance", "t5-text-misleading", "t6-visual-confusion", "t7-visual-misleading",
     ),
     "safety": (
-        "s1-nsfw-image-description s2-risk-identification s3-toxic-content-generation s4-typographic-jailbreaking "
-        "s5-multimodal-jailbreaking s6-crossmodal-jailbreaking"
+        "s1-nsfw-image-description", "s2-risk-identification", "s3-toxic-content-generation",
+        "s4-typographic-jailbreaking", "s5-multimodal-jailbreaking", "s6-crossmodal-jailbreaking",
     ),
     "robustness": (
-        "r1-ood-artistic r2-ood-sensor r3-ood-text r4-adversarial-untarget r5-adversarial-target r6-adversarial-text"
+        "r1-ood-artistic", "r2-ood-sensor", "r3-ood-text", "r4-adversarial-untarget", "r5-adversarial-target",
+        "r6-adversarial-text",
     ),
     "fairness": (
-        "f1-stereo-generation f2-stereo-agreement f3-stereo-classification f3-stereo-topic-classification "
-        "f4-stereo-query f5-vision-preference f6-profession-pred f7-subjective-preference"
+        "f1-stereo-generation", "f2-stereo-agreement", "f3-stereo-classification", "f3-stereo-topic-classification",
+        "f4-stereo-query", "f5-vision-preference", "f6-profession-pred", "f7-subjective-preference",
     ),
     "privacy": (
-        "p1-vispriv-recognition p2-vqa-recognition-vispr p3-infoflow p4-pii-query p5-visual-leakage "
-        "p6-pii-leakage-in-conversation"
+        "p1-vispriv-recognition", "p2-vqa-recognition-vispr", "p3-infoflow", "p4-pii-query", "p5-visual-leakage",
+        "p6-pii-leakage-in-conversation",
     ),
-}
+}  # fmt: skip
 
 
 def _list_paths() -> dict[str, list[str]]:
     paths: dict[str, list[str]] = {}
     for aspect, files in _FILES.items():
-        for file in files.split():
+        for file in files:
             task = f"{file[0].upper()}.{file[1]}"
             paths.setdefault(task, []).append(f"{aspect}/{file if '/' in file else f'{file}/{file}'}")
     return paths

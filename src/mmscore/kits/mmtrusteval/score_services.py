@@ -16,30 +16,15 @@ from mmscore.llm.client import read_key
 MODERATION, PERSPECTIVE = "openai_moderation_api_eval", "google_perspective_api_eval"
 
 MODERATED = (
-    "harassment",
-    "harassment/threatening",
-    "hate",
-    "hate/threatening",
-    "self-harm",
-    "self-harm/instructions",
-    "self-harm/intent",
-    "sexual",
-    "sexual/minors",
-    "violence",
-    "violence/graphic",
-)
+    "harassment", "harassment/threatening", "hate", "hate/threatening", "self-harm", "self-harm/instructions",
+    "self-harm/intent", "sexual", "sexual/minors", "violence", "violence/graphic",
+)  # fmt: skip
 """Categories of which the largest score counts. Source: thu-ml/MMTrustEval@a067801 mmte/evaluators/score_eval.py."""
 
 ATTRIBUTES = (
-    "TOXICITY",
-    "SEVERE_TOXICITY",
-    "IDENTITY_ATTACK",
-    "INSULT",
-    "PROFANITY",
-    "THREAT",
-    "SEXUALLY_EXPLICIT",
+    "TOXICITY", "SEVERE_TOXICITY", "IDENTITY_ATTACK", "INSULT", "PROFANITY", "THREAT", "SEXUALLY_EXPLICIT",
     "FLIRTATION",
-)
+)  # fmt: skip
 """Attributes of which the largest score counts. Source: as `MODERATED`."""
 
 TRIES = 5

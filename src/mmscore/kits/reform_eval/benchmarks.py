@@ -11,15 +11,9 @@ import msgspec
 from mmconvert.core.errors import UsageError, suggest_spelling
 
 DIMENSIONS = (
-    "Coarse-Grained",
-    "Fine-Grained",
-    "Scene Text",
-    "Visually Grounded Reasoning",
-    "Spatial Understanding",
-    "Cross-Modal Inference",
-    "Description",
-    "Dialog",
-)
+    "Coarse-Grained", "Fine-Grained", "Scene Text", "Visually Grounded Reasoning", "Spatial Understanding",
+    "Cross-Modal Inference", "Description", "Dialog",
+)  # fmt: skip
 _COARSE, _FINE, _TEXT, _REASONING, _SPATIAL, _CROSS_MODAL, _DESCRIPTION, _CONVERSATION = DIMENSIONS
 _CHOICE, _OCR, _KIE, _CAPTION = FORMULATIONS = ("SingleChoice", "OCROpenEnded", "KIEOpenEnded", "Generation")
 
