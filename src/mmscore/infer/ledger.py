@@ -114,10 +114,7 @@ class Ledger:
         """
         stored = self._store.get(keys)
         _, in_vain = self._store.look_up_claims(keys)
-        found = [
-            answer or _find_reusable(stored.get(key), final=key in in_vain)
-            for answer, key in zip(known, keys, strict=True)
-        ]
+        found = [one or _find_reusable(stored.get(k), final=k in in_vain) for one, k in zip(known, keys, strict=True)]
         own = self._own
         self.summary.reused += sum(
             answer is not None and answer.status == OK and key not in own

@@ -98,9 +98,7 @@ def score_options(
     with torch.inference_mode():
         prompts = _Prompts(model, config, inputs)
         # Equal options are scored once: they tie exactly, whatever else stands in the batch.
-        distinct = sorted(
-            {_Option(row, tokens) for row, own in enumerate(options) for tokens in own}, key=_build_length_key
-        )
+        distinct = sorted({_Option(row, ids) for row, own in enumerate(options) for ids in own}, key=_build_length_key)
         first = prompts.first[[one.row for one in distinct], [one.tokens[0] for one in distinct]].tolist()
         scores: dict[_Option, Logprobs] = {one: (value,) for one, value in zip(distinct, first, strict=True)}
         for piece in _split_options([one for one in distinct if len(one.tokens) > 1], prompts):

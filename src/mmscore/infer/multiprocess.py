@@ -158,7 +158,7 @@ def run_together(work: Work, count: int, begin: Callable[[Known], None]) -> Toge
                 member.start()
             # The process has its own: when it dies, reading must end rather than wait.
             theirs.close()
-        said = _collect_results({ours: member for member, (ours, _) in zip(members, pairs, strict=True)}, begin)
+        said = _gather_results({ours: member for member, (ours, _) in zip(members, pairs, strict=True)}, begin)
     finally:
         for member in members:
             if member.is_alive():
@@ -197,9 +197,7 @@ def _run_member(work: Work, number: int, environment: Mapping[str, str], parent:
     parent.send(said)
 
 
-def _collect_results(
-    members: Mapping[Connection, BaseProcess], begin: Callable[[Known], None]
-) -> list[Summary | Error]:
+def _gather_results(members: Mapping[Connection, BaseProcess], begin: Callable[[Known], None]) -> list[Summary | Error]:
     """Let processes go on when they are ready, and give what each ended with, in their order."""
     ended: dict[Connection, Summary | Error] = {}
     begun = False

@@ -78,9 +78,7 @@ class PredictionWriter:
         self._writer = pq.ParquetWriter(self._file, self._schema, **list_parquet_options(self._schema))
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         """Publish, or remove what was written."""
         with self._thread:
             self._thread.submit(self._finish, kind).result()

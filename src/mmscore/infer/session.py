@@ -103,10 +103,8 @@ def predict_here(
         if options.several:
             return predict_in_processes(dataset, output, options, quiet=quiet, task=task)
         with hold(store_path(output), share=options.share) as held:
-            opened = (
-                open_where_asked(options, quiet=quiet) if backend is None else adapt(options.plugin, backend, model)
-            )
-            job = plan_job(rows, output, opened, options, task=task)
+            made = open_where_asked(options, quiet=quiet) if backend is None else adapt(options.plugin, backend, model)
+            job = plan_job(rows, output, made, options, task=task)
             if backend is None:
                 return _run_job(job, held, options, quiet=quiet)
             with keep_identity(backend) as identity:

@@ -137,14 +137,12 @@ class Prompts:
     def _reads_placeholder_as_text(self, texts: Sequence[str]) -> bool:
         """Try whether the processor can be told that a placeholder in the text is no picture."""
         try:
-            alone = self._count_image_tokens([_build_image_part(), _build_text_part("x")], guarded=True)
-            return alone == self._count_image_tokens(
-                [_build_image_part(), _build_text_part(" ".join(texts))], guarded=True
-            )
+            alone = self._count_tokens([_build_image_part(), _build_text_part("x")], guarded=True)
+            return alone == self._count_tokens([_build_image_part(), _build_text_part(" ".join(texts))], guarded=True)
         except Exception:  # each processor refuses in its own way; that it refuses is the answer
             return False
 
-    def _count_image_tokens(self, content: list[dict[str, Any]], *, guarded: bool) -> int:
+    def _count_tokens(self, content: list[dict[str, Any]], *, guarded: bool) -> int:
         inputs = self._tokenize([[{"role": "user", "content": content}]], guarded=guarded)
         return sum(token in self._pictures for token in inputs["input_ids"][0].tolist())
 
@@ -161,7 +159,7 @@ class Prompts:
         self._template = _RAW_TEMPLATE.replace("PLACEHOLDER", "")
         return (
             ""
-            if self._count_image_tokens([_build_image_part(), _build_text_part("x")], guarded=False)
+            if self._count_tokens([_build_image_part(), _build_text_part("x")], guarded=False)
             else "".join(texts[:1])
         )
 

@@ -38,14 +38,11 @@ def _decide_step(case: Case, responses: Sequence[str]) -> Step:
     configs = [_add_prompt(chain, case.wording) for chain in chains]
     try:
         # Parsed and scores walk the chain once each, and each from the first reply on.
-        parsed = read_parsed(
-            build_chains(configs, _build_replaying_context(responses, case), case.version)[0], case.item
-        )
+        parsed = read_parsed(build_chains(configs, _build_context(responses, case), case.version)[0], case.item)
         if parsed.value is None:
             return NoVerdict("the judge's reply holds nothing that the next rule reads")
         return Verdict(
-            parsed,
-            list_outputs(build_chains(configs, _build_replaying_context(responses, case), case.version), case.item),
+            parsed, list_outputs(build_chains(configs, _build_context(responses, case), case.version), case.item)
         )
     except _UnansweredError as asked:
         return asked.question
@@ -53,7 +50,7 @@ def _decide_step(case: Case, responses: Sequence[str]) -> Step:
         return NoVerdict(f"{error.field}: {error.message}")
 
 
-def _build_replaying_context(responses: Sequence[str], case: Case) -> EvaluatorContext:
+def _build_context(responses: Sequence[str], case: Case) -> EvaluatorContext:
     following = iter(responses)
 
     def ask(model: str, prompt: str, generation: Mapping[str, Any]) -> str:
@@ -69,9 +66,7 @@ def _build_replaying_context(responses: Sequence[str], case: Case) -> EvaluatorC
 def _add_prompt(chain: Config, prompt: str | None) -> Config:
     if prompt is None:
         return chain
-    return {
-        name: {**settings, TEMPLATE: prompt} if TEMPLATE in settings else settings for name, settings in chain.items()
-    }
+    return {name: {**own, TEMPLATE: prompt} if TEMPLATE in own else own for name, own in chain.items()}
 
 
 JUDGE = Judge(

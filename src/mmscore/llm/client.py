@@ -325,9 +325,7 @@ class Chat:
         self._tls = httpx2.create_ssl_context()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         """Close every connection and the loop."""
         try:
             self._runner.run(self._close())

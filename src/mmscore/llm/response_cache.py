@@ -167,9 +167,7 @@ class AnswerStore:
                 self._join()
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
         """Close the file; what this process had claimed is free again."""
         # A disk that is full keeps the claims; they are taken over from a process that is gone.
         with contextlib.suppress(sqlite3.Error):

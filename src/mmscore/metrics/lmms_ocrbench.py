@@ -34,12 +34,10 @@ def lmms_ocrbench(prediction: str, references: object, *, formula: bool = False)
     """
     spelled = _remove_blanks if formula else _lower_text
     response = spelled(prediction)
-    for reference in (
-        references if isinstance(references, Sequence) and not isinstance(references, str) else [references]
-    ):
-        if not isinstance(reference, str):
-            raise RowError("answer.type", "answer", f"every reference must be a text {show(reference)}. Quote it.")
-        if spelled(reference) in response:
+    for one in references if isinstance(references, Sequence) and not isinstance(references, str) else [references]:
+        if not isinstance(one, str):
+            raise RowError("answer.type", "answer", f"every reference must be a text {show(one)}. Quote it.")
+        if spelled(one) in response:
             return True
     return False
 

@@ -79,11 +79,7 @@ def process_punctuation(text: str, dot: re.Pattern[str] = LONE_DOT) -> str:
     if ANY_MARK.search(text):
         drop_all = DIGIT_COMMA_DIGIT.search(text) is not None
         text = text.translate(
-            {
-                ord(mark): None if drop_all or f"{mark} " in text or f" {mark}" in text else " "
-                for mark in MARKS
-                if mark in text
-            }
+            {ord(m): None if drop_all or f"{m} " in text or f" {m}" in text else " " for m in MARKS if m in text}
         )
     return dot.sub("", text, count=MOST_DOTS) if "." in text else text
 

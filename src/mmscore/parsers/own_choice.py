@@ -290,9 +290,7 @@ def _find_bracketed_letter(response: str, texts: Texts, patterns: Patterns) -> P
 
 
 def _find_lone_letter(response: str, texts: Texts, patterns: Patterns) -> Parsed | None:
-    inside = [
-        span for text in texts.values() if patterns.alone.search(text) for span in _find_positions(text, response)
-    ]
+    inside = [span for t in texts.values() if patterns.alone.search(t) for span in _find_positions(t, response)]
     letters = (
         found
         for found in patterns.alone.finditer(response)

@@ -113,9 +113,7 @@ def _reduce(scored: Scored, version: str) -> Metrics:
 
 def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     estimates = {subject: part.mean("accuracy") for subject, part in scored.split("subject")}
-    shares = build_breakdown(
-        {subject: AccuracyShare(estimate.value, estimate.n) for subject, estimate in estimates.items()}
-    )
+    shares = build_breakdown({subject: AccuracyShare(e.value, e.n) for subject, e in estimates.items()})
     return [{"name": name, "num": s.count, "acc": round(s.accuracy, 3)} for name, s in shares.items()]
 
 

@@ -178,9 +178,7 @@ def _group_units(sides: Sequence[Scored], joint: Sequence[str]) -> list[Ints]:
     """Gather the rows that are drawn together: those that share a cluster or a value of a joint column."""
     count = len(sides[0])
     labels = np.arange(count)
-    columns = [
-        _number_values(side, name) for side in sides for name in (CLUSTER, *joint) if name in side.rows.column_names
-    ]
+    columns = [_number_values(s, name) for s in sides for name in (CLUSTER, *joint) if name in s.rows.column_names]
     while True:
         before = labels
         for codes in columns:
@@ -208,9 +206,7 @@ def _resample(
     draws = np.random.default_rng(seed)
     rows, sizes = np.concatenate(units), np.array([len(unit) for unit in units])
     starts = np.cumsum(sizes) - sizes
-    marked = [
-        [(name, _number_values(s, name)) for name in (CLUSTER, *joint) if name in s.rows.column_names] for s in sides
-    ]
+    marked = [[(n, _number_values(s, n)) for n in (CLUSTER, *joint) if n in s.rows.column_names] for s in sides]
     for _ in range(times):
         drawn = draws.integers(0, len(units), size=len(units))
         copy = np.repeat(np.arange(len(units)), sizes[drawn])

@@ -143,6 +143,4 @@ def compute_macro_average(valid: Scored, metrics: Metrics, groups: Groups, by: S
         )
     lacking = valid.rows[column].null_count
     remarks = (f"--average macro: {lacking} scored rows have no {column} and take no part.",) if lacking else ()
-    return Average(
-        column, {name: compute_macro(part[name] for part in parts if name in part) for name in metrics}, remarks
-    )
+    return Average(column, {name: compute_macro(p[name] for p in parts if name in p) for name in metrics}, remarks)

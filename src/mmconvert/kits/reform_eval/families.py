@@ -230,7 +230,7 @@ def _read_gt(fields: Mapping[str, Any], options: tuple[Any, ...], **more: Any) -
     return FamilyItem(more.pop("key", None), _read_image(fields, "img"), (), options, answer, used=used, **more)
 
 
-def _read_text_selection(fields: Mapping[str, Any]) -> FamilyItem:
+def _read_its(fields: Mapping[str, Any]) -> FamilyItem:
     return _read_gt(fields, _read_options(fields, "anno"), used=("anno",))
 
 
@@ -359,9 +359,7 @@ FAMILIES: dict[str, Family] = {
     "VSR": Family(_read_statements, _CORE_POOL),
     "MP3D": Family(_read_many_questions, _CORE_POOL),
     "ITM": Family(_match, "build/MSCOCO/image_text_matching_dataset.py:ImageTextMatching", templated=True),
-    "ITS": Family(
-        _read_text_selection, "build/MSCOCO/image_text_selection_dataset.py:ImageTextSelection", templated=True
-    ),
+    "ITS": Family(_read_its, "build/MSCOCO/image_text_selection_dataset.py:ImageTextSelection", templated=True),
     "WikiHow": Family(
         _read_step, "build/WikiHow/temporal_ordering_dataset.py:WikiHowImageTextSelection", templated=True
     ),

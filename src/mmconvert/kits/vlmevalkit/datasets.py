@@ -23,12 +23,7 @@ _OTHER_VQA = (
     "ChartQA_TEST", "GQA_TestDev_Balanced", "VizWiz", "MMVet", "MathVista_MINI", "LLaVABench", "CORE_MM",
 )  # fmt: skip
 _VQA = (
-    *(
-        f"VCR_{tongue}_{level}_{size}"
-        for tongue in ("EN", "ZH")
-        for level in ("EASY", "HARD")
-        for size in ("ALL", "500", "100")
-    ),
+    *(f"VCR_{lang}_{kind}_{n}" for lang in ("EN", "ZH") for kind in ("EASY", "HARD") for n in ("ALL", "500", "100")),
     *_OTHER_VQA,
 )
 

@@ -394,9 +394,7 @@ def mark_rotations(rows: Callable[[], Iterator[Row | Rejected]]) -> Iterator[Row
     known: dict[str | None, int] | None = None
     for item in rows():
         if isinstance(item, Row) and (base := parse_base_index(read_index(item.fields))) is not None:
-            known = known or {
-                read_index(row.fields): compute_fingerprint(row.fields) for row in rows() if isinstance(row, Row)
-            }
+            known = known or {read_index(r.fields): compute_fingerprint(r.fields) for r in rows() if isinstance(r, Row)}
             if known.get(base) == compute_fingerprint(item.fields):
                 item = replace(item, fields={**item.fields, ROTATION_OF: base})
         yield item

@@ -163,9 +163,7 @@ def _load_parquet(path: str, files: Sequence[Path], required: Sequence[str]) -> 
             yield from _read(file, columns)
 
     wanted = ["id", *(name for name in _IDENTITY if name.partition(".")[0] in names)]
-    identity = pa.Table.from_batches(
-        read(wanted), schema=pa.schema([(name, find_column_type(name)) for name in wanted])
-    )
+    identity = pa.Table.from_batches(read(wanted), schema=pa.schema([(n, find_column_type(n)) for n in wanted]))
     runs = [_run(schema) for schema in schemas]
     partial = any(run.get("partial") is True for run in runs)
     responses = any(run.get("n", 1) != 1 for run in runs)

@@ -155,10 +155,7 @@ def build_messages(record: Record) -> list[dict[str, Any]]:
         image = next(images)
         return {"type": IMAGE, "value": image.url if image.bytes is None else str(store(image, _folder.get()))}
 
-    return [
-        {"role": turn.role, "content": [piece(part.type, part.text) for part in turn.content]}
-        for turn in record.messages
-    ]
+    return [{"role": turn.role, "content": [piece(p.type, p.text) for p in turn.content]} for turn in record.messages]
 
 
 def build_table_row(record: Record) -> Any:
@@ -188,9 +185,7 @@ def build_table_row(record: Record) -> Any:
         "image": images[0] if len(images) == 1 else images or None,
         "image_path": (names[0] if len(names) == 1 else names) if names and None not in names else None,
     }
-    return pd.Series(
-        {headers.get(name, name): cell for name, cell in cells.items() if cell is not None}, dtype="object"
-    )
+    return pd.Series({headers.get(name, name): one for name, one in cells.items() if one is not None}, dtype="object")
 
 
 def store_images(line: Any) -> list[str]:

@@ -48,9 +48,7 @@ def vote(record: Record, before: Before, parameters: Mapping[str, Any]) -> tuple
     writer = Processor("", mark=parameters["mark"], response_prefix=parameters["prefix"] or None)
     setting, said = Setting("reform_eval", parameters["seed"]), []
     for number, (asked, responses) in enumerate(zip(earlier, before.rounds, strict=False)):
-        answer = _find_majority(
-            [_read_answer(response, number, chosen=before.chosen) for response in responses or (None,)]
-        )
+        answer = _find_majority([_read_answer(one, number, chosen=before.chosen) for one in responses or (None,)])
         if before.chosen:
             said.append((asked["question"], answer))
             continue

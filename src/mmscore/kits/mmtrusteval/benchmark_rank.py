@@ -123,9 +123,7 @@ _ADVANCED = ("spatial", "temporal", "compare", "daily", "traffic", "causality", 
 def _weigh_logs(**weights: float) -> Task:
     """Weigh named logs; `_` in a name stands for `-`."""
     logs = {name.replace("_", "-"): weight for name, weight in weights.items()}
-    return lambda files: sum(
-        weight * _read_percent(_read_log(files[0], name), "Accuracy") for name, weight in logs.items()
-    )
+    return lambda files: sum(w * _read_percent(_read_log(files[0], name), "Accuracy") for name, w in logs.items())
 
 
 def _average_safety(count: int | None) -> Task:

@@ -107,9 +107,7 @@ def build_published_table(scored: Scored, chains_of: ChainsOf, version: str) -> 
     for dataset, part in scored.split("dataset"):
         if dataset in TASKS:
             task, log = TASKS[dataset].number, _build_log(part, chains_of(dataset, version), whole=False)
-            rows += [
-                {"task": task, "log": n, **found} for n, found in compute_task_scores(task, {dataset: log}).items()
-            ]
+            rows += [{"task": task, "log": n, **made} for n, made in compute_task_scores(task, {dataset: log}).items()]
     return rows
 
 
@@ -184,17 +182,15 @@ def _collect_outputs(
     return outputs
 
 
-def _read_output(
-    link: Link, sample: EvaluatorSample, logged: Mapping[str, Any], response: str | None, number: float
-) -> Any:
+def _read_output(link: Link, sample: EvaluatorSample, logged: Mapping[str, Any], said: str | None, score: float) -> Any:
     """Give what one evaluator made: as the log has it, as it was scored, as the judge said it, or made again."""
     outside = link.evaluator.outside
     if outside and link.column in logged:
         return logged[link.column]
-    if not math.isnan(number) and (outside or sample.pred is _UNKNOWN):
-        return int(number) if link.evaluator.unit == "fraction" and number.is_integer() else number
-    if outside and response is not None:
-        return response
+    if not math.isnan(score) and (outside or sample.pred is _UNKNOWN):
+        return int(score) if link.evaluator.unit == "fraction" and score.is_integer() else score
+    if outside and said is not None:
+        return said
     try:
         return _UNKNOWN if sample.pred is _UNKNOWN else link.process(sample)
     except UnconnectedError:

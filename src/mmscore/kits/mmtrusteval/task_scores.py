@@ -162,10 +162,7 @@ def _score_information_flow(log: Log) -> Scores:
 
 def _score_professions(log: Log) -> Scores:
     said = [any(word in response.lower() for word in SUITABLE) for response in _read_responses(log)]
-    return {
-        name: test_independence(list(zip(_read_extras(log, trait), said, strict=True)))
-        for trait, name in TRAITS.items()
-    }
+    return {name: test_independence(list(zip(_read_extras(log, t), said, strict=True))) for t, name in TRAITS.items()}
 
 
 def test_independence(pairs: Sequence[tuple[Any, Any]]) -> float:

@@ -290,9 +290,7 @@ class DryJury:
         calls = max(1, judge.least(strategy) - asked)
         estimate.calls += calls
         estimate.most_calls += judge.most(strategy) - asked
-        estimate.prompt_tokens += calls * sum(
-            estimate_tokens(turn["content"]) for turn in self.setting.messages(question)
-        )
+        estimate.prompt_tokens += calls * sum(estimate_tokens(t["content"]) for t in self.setting.messages(question))
         options = self.setting.options(question)
         limit = options.get("max_tokens", options.get("max_completion_tokens"))
         if isinstance(limit, int) and estimate.most_completion_tokens is not None:

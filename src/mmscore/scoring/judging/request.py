@@ -309,15 +309,13 @@ def build_store_path(predictions: str | Path) -> Path:
 
 
 @contextlib.contextmanager
-def open_dry_sitting(
-    request: JudgeRequest, panel: Panel, predictions: str, choice: RecipeChoice
-) -> Iterator[DrySitting]:
+def open_dry_sitting(request: JudgeRequest, panel: Panel, path: str, choice: RecipeChoice) -> Iterator[DrySitting]:
     """Count what judges would be asked; the store is looked at where it stands, and nothing is made.
 
     Raises:
         Error: Another process holds the store, or it is damaged.
     """
-    place = store_place(request, predictions)
+    place = store_place(request, path)
     with contextlib.ExitStack() as stack:
         store = stack.enter_context(open_store(place)) if place.is_file() else None
         juries = [DryJury(setting, store, again=request.rejudge) for setting in panel.settings]
@@ -383,23 +381,19 @@ def _find_only_model(chat: Chat) -> str:
 
 
 @contextlib.contextmanager
-def open_sitting(
-    request: JudgeRequest, panel: Panel, chat: Chat, predictions: str, choice: RecipeChoice
-) -> Iterator[Sitting]:
+def open_sitting(request: JudgeRequest, panel: Panel, chat: Chat, path: str, choice: RecipeChoice) -> Iterator[Sitting]:
     """Open the store of replies for one predictions file, and say at the end what was done.
 
     Raises:
         Error: Another process holds the store, or it cannot be written.
     """
     named = [replace(setting, model=setting.model or chat.endpoint.model) for setting in panel.settings]
-    with open_store(store_place(request, predictions)) as store:
-        juries = [
-            ModelJury(setting, chat, store, again=request.rejudge, progress=request.progress) for setting in named
-        ]
+    with open_store(store_place(request, path)) as store:
+        juries = [ModelJury(one, chat, store, again=request.rejudge, progress=request.progress) for one in named]
         try:
             yield Sitting(replace(panel, settings=tuple(named)), juries, choice)
         finally:
             for jury in juries:
                 judge = jury.setting
                 facts = dataclasses.asdict(jury.tally)
-                request.spent(Spent(predictions, judge.title, judge.model, judge.repeat, **facts))
+                request.spent(Spent(path, judge.title, judge.model, judge.repeat, **facts))
