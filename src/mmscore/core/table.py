@@ -15,29 +15,16 @@ from mmscore.core.estimates import Estimate, compute_mean
 Floats = npt.NDArray[np.float64]
 
 SCORED, EXCLUDED, FAILED, JUDGE_FAILED, MISSING, REJECTED = STATUSES = (
-    "scored",
-    "excluded",
-    "failed",
-    "judge_failed",
-    "missing",
-    "rejected",
-)
+    "scored", "excluded", "failed", "judge_failed", "missing", "rejected",
+)  # fmt: skip
 """What became of a row; exactly one each.
 
 scored: it has at least one score. excluded: the recipe leaves it out. failed: inference gave no
 answer. missing: nobody asked the model. rejected: the row itself is no good.
 """
 
-ROW_FIELDS = pa.schema(
-    [
-        ("id", pa.string()),
-        ("status", pa.string()),
-        ("value", pa.string()),
-        ("how", pa.string()),
-        ("start", pa.int32()),
-        ("end", pa.int32()),
-    ]
-)
+_TEXTS = dict.fromkeys(("id", "status", "value", "how"), pa.string())
+ROW_FIELDS = pa.schema({**_TEXTS, "start": pa.int32(), "end": pa.int32()})
 """What every row has: its id, its status, and what the parser read, by which rule, and where."""
 
 SCORES = pa.list_(pa.struct([("name", pa.string()), ("value", pa.float64())]))
@@ -58,15 +45,8 @@ VOTES = pa.list_(
 )
 """What each of several judges said about a row."""
 
-JUDGE_FIELDS = pa.schema(
-    [
-        ("judge_model", pa.string()),
-        ("judge_reply", pa.string()),
-        ("judge_prompt_sha256", pa.string()),
-        ("tries", pa.int32()),
-        ("judge_votes", VOTES),
-    ]
-)
+_JUDGE_TEXTS = dict.fromkeys(("judge_model", "judge_reply", "judge_prompt_sha256"), pa.string())
+JUDGE_FIELDS = pa.schema({**_JUDGE_TEXTS, "tries": pa.int32(), "judge_votes": VOTES})
 """What a row also has where a judge was at work: null for rows that it was not asked about."""
 
 CLUSTER = "cluster"

@@ -10,7 +10,7 @@ from collections.abc import Mapping
 
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Item
-from mmscore.kits.lmms_eval.rows import build_text_recipe, gather_details, offer_for, read_only_reference
+from mmscore.kits.lmms_eval.rows import build_text_recipe, gather_details, offer_for, read_reference
 from mmscore.nlp.relaxed_match import is_relaxed_match
 
 HUMAN = "human_test"
@@ -18,7 +18,7 @@ SPLITS = ("relaxed_augmented_split", "relaxed_human_split")
 
 
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    right = float(is_relaxed_match(read_only_reference(item), item.prediction))
+    right = float(is_relaxed_match(read_reference(item), item.prediction))
     known = gather_details(item.extra)
     human = known["type"] == HUMAN if "type" in known else SPLITS[1] in known
     return {"relaxed_overall": right, SPLITS[human]: right}

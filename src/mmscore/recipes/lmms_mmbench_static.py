@@ -14,14 +14,7 @@ import pyarrow as pa
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Facts, Item, Recipe, average_scores
 from mmscore.core.table import EXCLUDED, Scored
-from mmscore.kits.lmms_eval.rows import (
-    KIT,
-    VERSIONS,
-    gather_details,
-    is_task,
-    read_only_reference,
-    score_first_response,
-)
+from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, gather_details, is_task, read_reference, score_first_response
 from mmscore.parsers.lmms_choice import lmms_choice
 from mmscore.parsers.lmms_mmbench_option import lmms_mmbench_option
 from mmscore.scoring.grouping import COLUMNS, score_circular
@@ -38,7 +31,7 @@ def _parse(item: Item, version: str) -> Parsed:
 
 
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    return {"hit": float(parsed.value == read_only_reference(item))}
+    return {"hit": float(parsed.value == read_reference(item))}
 
 
 def _adjust_rows(scored: Scored, version: str) -> Scored:

@@ -14,7 +14,7 @@ from mmconvert.core.errors import Error, show
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Item, Recipe, Row
 from mmscore.core.table import EXCLUDED, Scored
-from mmscore.kits.lmms_eval.rows import COLUMNS, KIT, VERSIONS, offer_for, read_only_reference, score_first_response
+from mmscore.kits.lmms_eval.rows import COLUMNS, KIT, VERSIONS, offer_for, read_reference, score_first_response
 from mmscore.kits.mme.points import PAIR, PERCEPTION, build_points_line, compute_mme_metrics, score_pairs
 from mmscore.parsers.lmms_mme_yes_no import lmms_mme_yes_no
 from mmscore.scoring.yes_no_rates import check_word
@@ -23,7 +23,7 @@ TOTALS = ("mme_perception_score", "mme_cognition_score")
 
 
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    answer = check_word(read_only_reference(item).lower().strip().replace(".", ""))
+    answer = check_word(read_reference(item).lower().strip().replace(".", ""))
     return {"accuracy": float(parsed.value == answer)}
 
 

@@ -19,7 +19,7 @@ from mmconvert.core.text.options import list_letters
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Facts, Item, Recipe, Row
 from mmscore.core.table import EXCLUDED, SCORED, Scored
-from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, gather_details, is_repeat, is_task, read_only_reference
+from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, gather_details, is_repeat, is_task, read_reference
 from mmscore.kits.mmmu.fallback import average_undrawn_scores, score_without_draw
 from mmscore.metrics.mmmu_accuracy import AccuracyShare, build_breakdown, parse_subject
 from mmscore.metrics.mmmu_open_match import mmmu_open_match
@@ -38,7 +38,7 @@ def _parse(item: Item, version: str) -> Parsed:
 
 
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    gold = read_only_reference(item)
+    gold = read_reference(item)
     if item.options:
         return score_without_draw(parsed.value, gold, list_letters(item.options))
     right = float(mmmu_open_match(gold, list(parsed.value or "")))

@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 from mmscore.core.parsed import UNPARSED, Parsed
 from mmscore.core.recipe import Item, Metrics, Recipe, Row
 from mmscore.core.table import Scored
-from mmscore.kits.lmms_eval.rows import COLUMNS, KIT, VERSIONS, offer_for, read_only_reference, score_first_response
+from mmscore.kits.lmms_eval.rows import COLUMNS, KIT, VERSIONS, offer_for, read_reference, score_first_response
 from mmscore.scoring.yes_no_rates import WORDS, YES, check_word, compute_yes_rates, score_yes
 
 NAMES = {"f1": "f1_score"}
@@ -23,7 +23,7 @@ def _parse(item: Item, version: str) -> Parsed:
 
 
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    answer = check_word(read_only_reference(item).lower().strip())
+    answer = check_word(read_reference(item).lower().strip())
     right = float(parsed.value == answer)
     wanted = answer == YES and parsed.value is not None
     scores = score_yes(right, said=parsed.value == YES, wanted=wanted)

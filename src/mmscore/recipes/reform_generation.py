@@ -20,15 +20,7 @@ from mmscore.kits.reform_eval.rows import KIT, build_log_table, is_from_kit
 from mmscore.metrics.coco_meteor import compute_meteor, count_meteor
 from mmscore.metrics.coco_rouge_l import coco_rouge_l
 from mmscore.nlp import meteor
-from mmscore.scoring.captions import (
-    CIDER,
-    COUNTS,
-    ROUGE_L,
-    TEXTS,
-    add_caption_counts,
-    compute_caption_metrics,
-    read_counts,
-)
+from mmscore.scoring.captions import CIDER, COUNTS, ROUGE_L, TEXTS, add_counts, compute_caption_metrics, read_counts
 
 METEOR, METEOR_COUNTS = "meteor", "meteor_counts"
 LAST = (ROUGE_L, CIDER)
@@ -52,7 +44,7 @@ def _read_references(item: Item) -> Sequence[str]:
 
 def _adjust_rows(scored: Scored, version: str) -> Scored:
     wanted = version != "1" and meteor.describe_missing() is None
-    return add_caption_counts(scored, _read_references, {METEOR_COUNTS: count_meteor} if wanted else {})
+    return add_counts(scored, _read_references, {METEOR_COUNTS: count_meteor} if wanted else {})
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:

@@ -16,7 +16,7 @@ from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row, parse_whole_r
 from mmscore.core.table import Scored
 from mmscore.kits.vlmevalkit.rows import FORMATS, VERSIONS
 from mmscore.metrics.coco_rouge_l import coco_rouge_l
-from mmscore.scoring.captions import COUNTS, ROUGE_L, TEXTS, add_caption_counts, compute_caption_metrics
+from mmscore.scoring.captions import COUNTS, ROUGE_L, TEXTS, add_counts, compute_caption_metrics
 
 NAMES = {ROUGE_L: "ROUGE_L", "cider": "CIDEr"}
 
@@ -66,7 +66,7 @@ RECIPE = Recipe(
     columns=("answers", "label"),
     parse=parse_whole_response,
     metrics=_score_row,
-    settle=lambda scored, version: add_caption_counts(scored, _read_references),
+    settle=lambda scored, version: add_counts(scored, _read_references),
     reduce=_reduce,
     table=_build_table,
     keep=(*TEXTS, COUNTS),

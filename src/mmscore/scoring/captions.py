@@ -26,7 +26,7 @@ Counter = Callable[[Sequence[str], Sequence[Sequence[str]]], Floats]
 NOTHING_ELSE: Mapping[str, Counter] = MappingProxyType({})
 
 
-def add_caption_counts(
+def add_counts(
     scored: Scored, references_of: Callable[[Item], Sequence[str]], also: Mapping[str, Counter] = NOTHING_ELSE
 ) -> Scored:
     """Count n-grams over the scored rows.

@@ -125,7 +125,7 @@ def list_annotations(item: Item) -> Sequence[Any]:
     return listed
 
 
-def read_only_reference(item: Item) -> str:
+def read_reference(item: Item) -> str:
     """Give the reference as one text, empty when unlabelled."""
     label = read_label(item)
     return label if isinstance(label, str) else item.answer or "".join(item.answers[:1])
