@@ -118,12 +118,10 @@ class Prompts:
         guarded = any(row.guarded for row in rows)
         return self._tokenize(conversations, guarded=guarded, continues=rows[0].continues)
 
-    def _tokenize(
-        self, conversations: Sequence[list[dict[str, Any]]], *, guarded: bool, continues: bool = False
-    ) -> Any:
+    def _tokenize(self, chats: Sequence[list[dict[str, Any]]], *, guarded: bool, continues: bool = False) -> Any:
         # Fresh turns: the processor writes into those it is given, and a batch may be tried twice.
         return self._processor.apply_chat_template(
-            [[dict(turn) for turn in conversation] for conversation in conversations],
+            [[dict(turn) for turn in chat] for chat in chats],
             chat_template=self._template,
             add_generation_prompt=not continues,
             continue_final_message=continues,

@@ -154,10 +154,8 @@ class Spending:
             return True
         # What is not counted yet is taken for the dearer kind.
         dearest = max(self._price.prompt, self._price.completion) * (self._uncounted + coming) / 1e6
-        return (
-            self._price.compute_cost(self.totals.prompt_tokens, self.totals.completion_tokens) + dearest
-            <= self._max_cost
-        )
+        known = self._price.compute_cost(self.totals.prompt_tokens, self.totals.completion_tokens)
+        return known + dearest <= self._max_cost
 
 
 def estimate_most_tokens(messages: Sequence[Mapping[str, Any]], generation: Mapping[str, Any]) -> int:
@@ -174,10 +172,8 @@ def estimate_most_tokens(messages: Sequence[Mapping[str, Any]], generation: Mapp
         87
     """
     limit = generation.get("max_tokens", generation.get("max_completion_tokens"))
-    contents = [turn.get("content") or "" for turn in messages]
-    prompt = sum(
-        sum(map(_estimate_part_tokens, c)) if isinstance(c, list) else estimate_tokens(str(c)) for c in contents
-    )
+    texts = [turn.get("content") or "" for turn in messages]
+    prompt = sum(sum(map(_estimate_part_tokens, t)) if isinstance(t, list) else estimate_tokens(str(t)) for t in texts)
     return prompt + (limit * generation.get("n", 1) if isinstance(limit, int) else 0)
 
 

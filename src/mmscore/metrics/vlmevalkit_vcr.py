@@ -73,14 +73,8 @@ def vlmevalkit_vcr(words: Sequence[str], covered: str, covered_words: Sequence[s
         return Found()
     run = words[best : best + length]
     shared, said = len(wanted.intersection(run)), set(run)
-    return Found(
-        joiner.join(run),
-        likeness,
-        shared / len(said),
-        shared / len(wanted),
-        shared / len(wanted | said),
-        list(run) == list(covered_words),
-    )
+    precision, recall, jaccard = (shared / len(words) for words in (said, wanted, wanted | said))
+    return Found(joiner.join(run), likeness, precision, recall, jaccard, list(run) == list(covered_words))
 
 
 def read_assistant_text(reply: str) -> str:

@@ -132,3 +132,22 @@ def run_stages(response: str, stages: Sequence[Stage]) -> Parsed:
         if parsed.value is not None:
             return shift_span(parsed, by, len(response))
     return UNPARSED
+
+
+def find_marked_choice(response: str, letters: Sequence[str], texts: Mapping[str, str]) -> Parsed:
+    """Find `(B)`, then `B `, then `B.`, then an option's text, as MMMU-Pro and lmms-eval do.
+
+    Args:
+        response: The model's reply.
+        letters: Choice letters in option order.
+        texts: Option texts by letter.
+    """
+    return run_stages(
+        response,
+        (
+            lambda padded: find_last_marked(padded, letters, "({})", "bracketed letter"),
+            lambda padded: find_last_marked(padded, letters, "{} ", "letter and blank", rank=" {} "),
+            lambda padded: find_last_marked(padded, letters, "{}.", "letter and dot", rank=" {} "),
+            lambda padded: find_last_option_text(padded, texts),
+        ),
+    )

@@ -97,9 +97,8 @@ def _parse_last_marker(text: str, labels: list[str], marker: re.Pattern[str], mu
             chosen = sorted({label for token in run for label in _split_token(token, labels)})
             if not multiple and (len(run) > 1 or len(chosen) > 1):
                 return UNPARSED
-            return Parsed(
-                "".join(chosen), "answer marker", (follower.start(group), follower.start(group) + len(run[0]))
-            )
+            start = follower.start(group)
+            return Parsed("".join(chosen), "answer marker", (start, start + len(run[0])))
     last = _find_last_capital(text)
     return last if last.value in labels else UNPARSED
 

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from mmscore.core.parsed import Parsed
-from mmscore.nlp.choice_letters import find_last_marked, find_last_option_text, run_stages
+from mmscore.nlp.choice_letters import find_marked_choice
 
 
 def lmms_mmmu_choice(response: str, letters: Sequence[str], texts: Mapping[str, str]) -> Parsed:
@@ -24,15 +24,7 @@ def lmms_mmmu_choice(response: str, letters: Sequence[str], texts: Mapping[str, 
         >>> lmms_mmmu_choice("B. dog", "AB", {"A": "cat", "B": "dog"})
         Parsed(value='B', how='letter and dot', span=(0, 1))
     """
-    return run_stages(
-        response,
-        (
-            lambda padded: find_last_marked(padded, letters, "({})", "bracketed letter"),
-            lambda padded: find_last_marked(padded, letters, "{} ", "letter and blank", rank=" {} "),
-            lambda padded: find_last_marked(padded, letters, "{}.", "letter and dot", rank=" {} "),
-            lambda padded: find_last_option_text(padded, texts),
-        ),
-    )
+    return find_marked_choice(response, letters, texts)
 
 
 PARSER = lmms_mmmu_choice

@@ -3,7 +3,7 @@
 from collections.abc import Mapping, Sequence
 
 from mmscore.core.parsed import Parsed
-from mmscore.nlp.choice_letters import find_last_marked, find_last_option_text, run_stages
+from mmscore.nlp.choice_letters import find_marked_choice
 
 MARKER = "Answer:"
 
@@ -37,15 +37,7 @@ def mmmu_pro_choice(response: str, letters: Sequence[str], texts: Mapping[str, s
         if len(found) == 1:
             start = len(response) - len(tail) + tail.find(found[0])
             return Parsed(found[0], "answer line", (start, start + len(found[0])))
-    return run_stages(
-        response,
-        (
-            lambda padded: find_last_marked(padded, letters, "({})", "bracketed letter"),
-            lambda padded: find_last_marked(padded, letters, "{} ", "letter and blank", rank=" {} "),
-            lambda padded: find_last_marked(padded, letters, "{}.", "letter and dot", rank=" {} "),
-            lambda padded: find_last_option_text(padded, texts),
-        ),
-    )
+    return find_marked_choice(response, letters, texts)
 
 
 PARSER = mmmu_pro_choice

@@ -23,13 +23,8 @@ def _reduce(scored: Scored, version: str) -> Metrics:
 
 
 def _compute_rates(scored: Scored) -> Metrics:
-    precision, recall = compute_rate(scored, "precision"), compute_rate(scored, "recall")
-    estimates = {
-        "f1": compute_f1(precision, recall),
-        "acc": compute_rate(scored, "acc"),
-        "precision": precision,
-        "recall": recall,
-    }
+    rates = {name: compute_rate(scored, name) for name in ("acc", "precision", "recall")}
+    estimates = {"f1": compute_f1(rates["precision"], rates["recall"]), **rates}
     return {name: estimate.scale(100, "percent") for name, estimate in estimates.items()}
 
 

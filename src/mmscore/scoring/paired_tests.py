@@ -8,6 +8,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mmscore.core.estimates import compute_mean
+from mmscore.core.table import Floats
 
 RESAMPLES = 10_000
 SEED = 0
@@ -159,9 +160,7 @@ def compare_paired(
     return Difference(n, groups, of_a, of_b, value, error, (float(low), float(high)), p, int(drawn.size), test)
 
 
-def _resample(
-    gain: npt.NDArray[np.float64], codes: npt.NDArray[np.int64], resamples: int, seed: int
-) -> npt.NDArray[np.float64]:
+def _resample(gain: Floats, codes: npt.NDArray[np.int64], resamples: int, seed: int) -> Floats:
     """Draw the mean of `gain` anew and anew, cluster by cluster."""
     pairs = np.stack([np.bincount(codes, weights=gain), np.bincount(codes).astype(np.float64)], axis=1)
     # Sorted, so that the order of rows does not change what is drawn.

@@ -77,19 +77,12 @@ def score_rows(
         Error: No row has a reference although the recipe compares with one.
     """
     kept = [name for name in dict.fromkeys([*by, *recipe.groups, *recipe.keep]) if name not in ROW_FIELDS.names]
-    needed = {
-        "id",
-        "prediction",
-        "prediction_status",
-        *_TOGETHER,
-        *list_columns_read(recipe, sitting.panel if sitting else None),
-    }
+    panel = sitting.panel if sitting else None
+    needed = {"id", "prediction", "prediction_status", *_TOGETHER, *list_columns_read(recipe, panel)}
     needed |= {*map(find_source_column, kept)}
     known = sorted(needed & REFERENCES)
     # A judge that compares with no reference needs none.
-    wanted = (
-        [] if sitting and not REFERENCES & sitting.panel.columns else [n for n in known if n not in recipe.optional]
-    )
+    wanted = [] if panel and not REFERENCES & panel.columns else [n for n in known if n not in recipe.optional]
     references = [name for name in known if name in rows.names]
     if wanted and not references:
         raise _build_no_reference_error(rows.path, wanted)

@@ -50,12 +50,7 @@ def build_circular_rows(rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any
         options = present_options(row)
         size = len(options) if can_rotate(options, row.get("answer")) else 0
         groups.setdefault(size, []).append(row)
-    return [
-        _copy(row, size, turn, offset)
-        for size, members in groups.items()
-        for turn in range(max(size, 1))
-        for row in members
-    ]
+    return [_copy(r, size, t, offset) for size, members in groups.items() for t in range(max(size, 1)) for r in members]
 
 
 def present_options(row: Mapping[str, Any]) -> dict[str, str]:

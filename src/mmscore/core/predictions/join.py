@@ -188,9 +188,8 @@ def _has_value(name: str, values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.C
 
 def _merge_extra(found: pa.Array, facts: pa.Array, either: pa.Array) -> pa.Array:
     """Put the keys of `extra` that only the predictions have beside those of the references."""
-    both = pc.and_(
-        pc.and_(_has_value(_EXTRA, found), _has_value(_EXTRA, facts)), pc.fill_null(pc.not_equal(found, facts), False)
-    )
+    differ = pc.fill_null(pc.not_equal(found, facts), False)
+    both = pc.and_(pc.and_(_has_value(_EXTRA, found), _has_value(_EXTRA, facts)), differ)
     pairs = zip(found.filter(both).to_pylist(), facts.filter(both).to_pylist(), strict=True)
     return pc.replace_with_mask(either, both, pa.array([_add_missing_keys(*pair) for pair in pairs], either.type))
 

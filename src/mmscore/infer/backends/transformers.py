@@ -37,14 +37,8 @@ _DTYPES = {"float32": torch.float32, "bfloat16": torch.bfloat16, "float16": torc
 _OPTIONS = (
     *("--batch-size", "--dtype", "--attn", "--compile", "--max-new-tokens", "--do-sample", "--temperature"),
     *("--top-p", "--top-k", "--num-beams", "--stop", "--seed", "--n"),
-    *(
-        "--continue-final-message",
-        "--method",
-        "--likelihood-reduction",
-        "--max-image-side",
-        "--template",
-        "--output-scores",
-    ),
+    *("--continue-final-message", "--method", "--likelihood-reduction", "--max-image-side"),
+    *("--template", "--output-scores"),
 )
 _BATCH_ON_GPU, _BATCH_ON_CPU = 128, 16
 _TOKENS_ON_GPU, _TOKENS_ON_CPU = 1 << 14, 1 << 16

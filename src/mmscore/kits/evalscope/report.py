@@ -56,10 +56,7 @@ class MetricScore(msgspec.Struct, frozen=True):
     def score(self) -> float:
         """Micro average over categories, which are micro averages themselves."""
         return _compute_micro(
-            [
-                (_compute_subsets_micro(subsets), sum(s.num for s in subsets))
-                for subsets in self.group_by_category().values()
-            ]
+            [(_pool_subsets(subsets), sum(s.num for s in subsets)) for subsets in self.group_by_category().values()]
         )
 
 
@@ -129,7 +126,7 @@ def _compute_micro(parts: Sequence[tuple[float, int]]) -> float:
     return round(sum(score * num for score, num in parts) / sum(num for _, num in parts), DIGITS)
 
 
-def _compute_subsets_micro(subsets: Sequence[SubsetScore]) -> float:
+def _pool_subsets(subsets: Sequence[SubsetScore]) -> float:
     return _compute_micro([(subset.score, subset.num) for subset in subsets])
 
 
@@ -207,16 +204,10 @@ def _build_metric_json(metric: MetricScore, release: Release) -> dict[str, Any]:
         macro = _compute_macro([subset.score for subset in subsets])
         listed = [_build_subset_json(subset, release) for subset in subsets]
         categories.append(
-            {
-                "name": list(path),
-                "num": num,
-                "score": _compute_subsets_micro(subsets),
-                "macro_score": macro,
-                "subsets": listed,
-            }
+            {"name": list(path), "num": num, "score": _pool_subsets(subsets), "macro_score": macro, "subsets": listed}
         )
     name = {"identity": metric.identity.to_json(), "legacy_name": None} if release == NEW else {"name": metric.label}
-    macro = _compute_macro([_compute_subsets_micro(subsets) for subsets in metric.group_by_category().values()])
+    macro = _compute_macro([_pool_subsets(subsets) for subsets in metric.group_by_category().values()])
     return {**name, "num": metric.num, "score": metric.score, "macro_score": macro, "categories": categories}
 
 

@@ -7,12 +7,8 @@ from mmscore.core.table import Scored
 from mmscore.kits.evalscope.aggregation import Release, ResponseScores, build_label
 from mmscore.kits.evalscope.report import DEFAULT, ReportHeader, aggregate_metrics, build_report_rows
 
-VERSIONS: Mapping[str, str] = {
-    "1.14": "modelscope/evalscope 1.14.1",
-    "1.10": "modelscope/evalscope 1.10.0",
-    "1.3": "modelscope/evalscope 1.3.0",
-}
 RELEASES: Mapping[str, Release] = {"1.14": "1.14.1", "1.10": "1.10.0", "1.3": "1.3.0"}
+VERSIONS: Mapping[str, str] = {version: f"modelscope/evalscope {release}" for version, release in RELEASES.items()}
 OUTPUTS = frozenset(("evalscope_predictions", "evalscope_reviews"))
 """Formats that EvalScope writes."""
 

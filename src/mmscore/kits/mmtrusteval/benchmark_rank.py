@@ -131,9 +131,7 @@ def _average_safety(count: int | None) -> Task:
 
     def score(files: Sequence[Scores]) -> float:
         logs = files[0].values()
-        values = [
-            _read_percent(log, key) if "RtA" in key else 1 - _read_number(log, key) for log in logs for key in log
-        ]
+        values = [_read_percent(x, key) if "RtA" in key else 1 - _read_number(x, key) for x in logs for key in x]
         if count is not None and len(values) != count:
             raise Error(f"scores: the kit expects {count} numbers in this task, and there are {len(values)}.")
         return 100 * _average(values)

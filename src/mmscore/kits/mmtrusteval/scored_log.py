@@ -171,10 +171,8 @@ def _collect_outputs(
     outputs: dict[str, list[Any]] = {link.column: [] for link in chain.links}
     responses = _list_single_responses(scored)
     absent = np.full(len(scored), math.nan)
-    scores = [scored.scores.get(link.column, absent).tolist() for link in chain.links]
-    rows = zip(
-        samples["pred"], samples["label"], samples["extra"], fields, responses, zip(*scores, strict=True), strict=True
-    )
+    scores = zip(*(scored.scores.get(link.column, absent).tolist() for link in chain.links), strict=True)
+    rows = zip(samples["pred"], samples["label"], samples["extra"], fields, responses, scores, strict=True)
     for pred, label, extra, logged, response, numbers in rows:
         for link, number in zip(chain.links, numbers, strict=True):
             pred = _read_output(link, EvaluatorSample(pred, label, extra), logged, response, number)
