@@ -11,13 +11,11 @@ counts -1, and any number.
 
 from collections.abc import Sequence
 
-from mmscore.core.judge import Case, Judge, JudgeQuestion, NoVerdict, Step, Verdict
+from mmscore.core.judge import Case, JudgeQuestion, NoVerdict, Step, Verdict
 from mmscore.kits.vlmevalkit.judge_prompts import build_llavabench_prompt
-from mmscore.kits.vlmevalkit.judge_responses import GENERATION
+from mmscore.kits.vlmevalkit.judge_responses import GENERATION, build_kit_judge
 from mmscore.kits.vlmevalkit.llavabench import TEMPERATURE, parse_pair, read_reference_facts
-from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS
 
-LLM = "llm"
 SWAP = "position_swap"
 SLOTS = ("caption", "question", "reference", "prediction")
 
@@ -41,17 +39,14 @@ def _build_prompt(case: Case, *, swapped: bool) -> str:
     return build_llavabench_prompt(case.wording, shown.caption, case.item.question or "", first, second)
 
 
-JUDGE = Judge(
-    summary="What two answers are worth, as VLMEvalKit asks for LLaVA-Bench",
-    parity=JUDGED_KIT,
-    versions=VERSIONS,
-    strategies={
-        LLM: "asks about every answer",
+JUDGE = build_kit_judge(
+    "What two answers are worth, as VLMEvalKit asks for LLaVA-Bench",
+    {
+        "llm": "asks about every answer",
         SWAP: "asks twice, the second time with the answers exchanged, and takes the mean",
     },
-    auto=LLM,
+    _decide_step,
     columns=("question", "extra"),
-    step=_decide_step,
     questions={SWAP: 2},
     slots=SLOTS,
     required=("reference", "prediction"),

@@ -9,13 +9,10 @@ tries are for calls that failed.
 
 from collections.abc import Sequence
 
-from mmscore.core.judge import JUDGED, LEAVE, Case, Judge, JudgeQuestion, Step, Verdict
+from mmscore.core.judge import JUDGED, LEAVE, Case, JudgeQuestion, Step, Verdict
 from mmscore.core.parsed import Parsed
 from mmscore.kits.vlmevalkit.judge_prompts import build_mathvista_prompt
-from mmscore.kits.vlmevalkit.judge_responses import GENERATION
-from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS
-
-UNREAD = "unread"
+from mmscore.kits.vlmevalkit.judge_responses import build_kit_judge
 
 
 def _decide_step(case: Case, responses: Sequence[str]) -> Step:
@@ -26,15 +23,11 @@ def _decide_step(case: Case, responses: Sequence[str]) -> Step:
     return JudgeQuestion(build_mathvista_prompt(case.wording, case.item.question or "", case.item.prediction))
 
 
-JUDGE = Judge(
-    summary="The final answer in an answer, as VLMEvalKit asks for MathVista",
-    parity=JUDGED_KIT,
-    versions=VERSIONS,
-    strategies={UNREAD: "asks about answers in which the rules find no option and no right number"},
-    auto=UNREAD,
+JUDGE = build_kit_judge(
+    "The final answer in an answer, as VLMEvalKit asks for MathVista",
+    {"unread": "asks about answers in which the rules find no option and no right number"},
+    _decide_step,
     columns=("question", "answer", "label", "extra"),
-    step=_decide_step,
     slots=("question", "prediction"),
     required=("prediction",),
-    generation=GENERATION,
 )

@@ -10,13 +10,11 @@ five replies without a number, or a reply `nan`, the row has no score; the kit c
 import math
 from collections.abc import Sequence
 
-from mmscore.core.judge import Case, Judge, JudgeQuestion, NoVerdict, Step, Verdict
+from mmscore.core.judge import Case, JudgeQuestion, NoVerdict, Step, Verdict
 from mmscore.kits.vlmevalkit.judge_prompts import build_mmvet_prompt
-from mmscore.kits.vlmevalkit.judge_responses import GENERATION, STEP, TRIES
+from mmscore.kits.vlmevalkit.judge_responses import STEP, TRIES, build_kit_judge
 from mmscore.kits.vlmevalkit.mmvet import grade
-from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS, read_answer_cell
-
-LLM = "llm"
+from mmscore.kits.vlmevalkit.rows import read_answer_cell
 
 
 def _decide_step(case: Case, responses: Sequence[str]) -> Step:
@@ -31,16 +29,12 @@ def _decide_step(case: Case, responses: Sequence[str]) -> Step:
     return Verdict(scores={"score": graded.score})
 
 
-JUDGE = Judge(
-    summary="How right an answer is, as VLMEvalKit asks for MM-Vet",
-    parity=JUDGED_KIT,
-    versions=VERSIONS,
-    strategies={LLM: "asks about every answer"},
-    auto=LLM,
+JUDGE = build_kit_judge(
+    "How right an answer is, as VLMEvalKit asks for MM-Vet",
+    {"llm": "asks about every answer"},
+    _decide_step,
     columns=("question", "answer", "label"),
-    step=_decide_step,
     tries=TRIES,
     slots=("row",),
     required=("row",),
-    generation=GENERATION,
 )

@@ -11,14 +11,12 @@ a circular group the kit stops at the first wrong rotation; here every unread on
 from collections.abc import Sequence
 
 from mmconvert.core.errors import RowError
-from mmscore.core.judge import JUDGED, LEAVE, Case, Judge, JudgeQuestion, NoVerdict, Step, Verdict
+from mmscore.core.judge import JUDGED, LEAVE, Case, JudgeQuestion, NoVerdict, Step, Verdict
 from mmscore.core.parsed import Parsed
 from mmscore.kits.vlmevalkit.choices import COLUMNS, VERSIONS, list_options
 from mmscore.kits.vlmevalkit.judge_prompts import build_option_prompt
-from mmscore.kits.vlmevalkit.judge_responses import GENERATION, OPTION_TRIES, infer_judged_option
-from mmscore.kits.vlmevalkit.rows import JUDGED_KIT
+from mmscore.kits.vlmevalkit.judge_responses import OPTION_TRIES, build_kit_judge, infer_judged_option
 
-UNREAD = "unread"
 SLOTS = ("question", "options", "prediction")
 
 
@@ -37,16 +35,13 @@ def _decide_step(case: Case, responses: Sequence[str]) -> Step:
     return Verdict(Parsed(judged.parsed.value, JUDGED))
 
 
-JUDGE = Judge(
-    summary="Which option an answer means, as VLMEvalKit asks",
-    parity=JUDGED_KIT,
+JUDGE = build_kit_judge(
+    "Which option an answer means, as VLMEvalKit asks",
+    {"unread": "asks about answers in which the rules find no option"},
+    _decide_step,
     versions=VERSIONS,
-    strategies={UNREAD: "asks about answers in which the rules find no option"},
-    auto=UNREAD,
     columns=("question", *COLUMNS),
-    step=_decide_step,
     tries=OPTION_TRIES,
     slots=SLOTS,
     required=("options", "prediction"),
-    generation=GENERATION,
 )

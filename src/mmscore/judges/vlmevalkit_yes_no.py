@@ -9,15 +9,13 @@ five replies that are none of the three words the row has no score; the kit coun
 
 from collections.abc import Sequence
 
-from mmscore.core.judge import JUDGED, LEAVE, Case, Judge, JudgeQuestion, NoVerdict, Step, Verdict
+from mmscore.core.judge import JUDGED, LEAVE, Case, JudgeQuestion, NoVerdict, Step, Verdict
 from mmscore.core.parsed import Parsed
 from mmscore.kits.vlmevalkit.judge_prompts import build_yes_no_prompt
-from mmscore.kits.vlmevalkit.judge_responses import GENERATION, STEP, TRIES, read_judged_yes_no
-from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS
+from mmscore.kits.vlmevalkit.judge_responses import STEP, TRIES, build_kit_judge, read_judged_yes_no
 from mmscore.kits.vlmevalkit.yes_no import COLUMNS
 from mmscore.metrics.vlmevalkit_yes_no import UNKNOWN
 
-UNREAD = "unread"
 SLOTS = ("question", "prediction")
 
 
@@ -35,16 +33,12 @@ def _decide_step(case: Case, responses: Sequence[str]) -> Step:
     return NoVerdict(f"{TRIES} replies that are none of Yes, No, {UNKNOWN}")
 
 
-JUDGE = Judge(
-    summary="Whether an answer means yes or no, as VLMEvalKit asks",
-    parity=JUDGED_KIT,
-    versions=VERSIONS,
-    strategies={UNREAD: "asks about answers in which the rules find neither word, or both"},
-    auto=UNREAD,
+JUDGE = build_kit_judge(
+    "Whether an answer means yes or no, as VLMEvalKit asks",
+    {"unread": "asks about answers in which the rules find neither word, or both"},
+    _decide_step,
     columns=("question", *COLUMNS),
-    step=_decide_step,
     tries=TRIES,
     slots=SLOTS,
     required=("prediction",),
-    generation=GENERATION,
 )

@@ -233,9 +233,8 @@ def _open_model(named: str, given: Any, model_class: Any, values: Mapping[str, A
     make: Callable[..., Any] = given
     if not hasattr(model_class, "message_to_promptimg"):
         # A class that inherits nothing may still call what the kit's base class has.
-        whole = type(model_class.__name__, (model_class, MessageModel), {})
-        partial = isinstance(given, functools.partial)
-        make = functools.partial(whole, *given.args, **given.keywords) if partial else whole
+        full = type(model_class.__name__, (model_class, MessageModel), {})
+        make = functools.partial(full, *given.args, **given.keywords) if isinstance(given, functools.partial) else full
     try:
         inspect.signature(make).bind(**values)
     except TypeError as error:

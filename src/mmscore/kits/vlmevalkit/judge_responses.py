@@ -5,13 +5,16 @@ warmer than the last, `TRIES` at most; an option is asked for `OPTION_TRIES` tim
 temperature. A call that failed has a text in the kit, which reads as no answer.
 """
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from types import MappingProxyType
+from typing import Any
 
 import msgspec
 
 from mmconvert.core.errors import RowError
+from mmscore.core.judge import Case, Judge, Step
 from mmscore.core.parsed import UNPARSED, Parsed
+from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS
 from mmscore.parsers.vlmevalkit_option import API_FAILURE, REFUSAL, Version, vlmevalkit_option
 from mmscore.parsers.vlmevalkit_yes_no import vlmevalkit_yes_no
 
@@ -92,3 +95,11 @@ def read_judged_yes_no(responses: Sequence[str]) -> Parsed | None:
     """
     parsed = vlmevalkit_yes_no(responses[-1]) if responses else UNPARSED
     return parsed if parsed.value is not None or len(responses) >= TRIES else None
+
+
+def build_kit_judge(
+    summary: str, strategies: Mapping[str, str], step: Callable[[Case, Sequence[str]], Step], **others: Any
+) -> Judge:
+    """Make a judge of the kit, whose first strategy is `auto`; `others` are further fields of `Judge`."""
+    fields = {"parity": JUDGED_KIT, "versions": VERSIONS, "generation": GENERATION, **others}
+    return Judge(summary=summary, strategies=strategies, auto=next(iter(strategies)), step=step, **fields)
