@@ -55,7 +55,7 @@ REPLIES = st.one_of(
     st.text(max_size=60),
     st.lists(st.sampled_from([*SNIPPETS, *"ABCDZ .,:()[]{}*'!?/、，"]), max_size=20).map("".join),
 )
-REWORDED = {"option text", "answer marker", "answer phrase"}
+REWORDED = {"option text", "whole option text", "answer marker", "answer phrase"}
 """Rules whose answer is said in other words than stand in the reply."""
 
 
