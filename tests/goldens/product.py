@@ -1,5 +1,6 @@
 """Cases on the way that a command takes: files written as a user has them, read and scored as the command does."""
 
+import asyncio
 import csv
 import tempfile
 from contextlib import contextmanager
@@ -17,6 +18,9 @@ from mmconvert.plugins.registry import load
 from mmscore.core.recipe import Item
 from mmscore.core.select_recipe import choose_recipe, find_recipe, gather_facts
 from mmscore.core.table import SCORED, Scored
+from mmscore.llm.budget import Totals
+from mmscore.llm.response_cache import Answer
+from mmscore.scoring.judging.jury import JudgeSetting, ModelJury
 from mmscore.scoring.scored_file import score_by_recipe
 from support.items import opened
 
@@ -85,3 +89,48 @@ def score_row(recipe, recipe_options=None, **fields):
         choice = replace(choice, recipe=choice.recipe.configure(recipe_options))
     parsed = choice.recipe.parse(item, choice.version)
     return parsed, choice.recipe.metrics(item, parsed, choice.version)
+
+
+FAILED_CALL = "Failed to obtain answer via API."
+"""What a judge of VLMEvalKit gives where its service fails, as the scripted one does at the end of its script."""
+
+
+def ask_judge(recipe, judge, script, **fields):
+    """Put one row before a judge model that replies by a script, as `mmscore score --recipe --judge` does.
+
+    Returns:
+        The prompts that were asked, and the replies to them.
+    """
+    choice, item = find_recipe(recipe), Item(**fields)
+    protocol = load("mmscore.judges", judge)
+    setting = JudgeSetting(judge, protocol, next(iter(protocol.versions)), protocol.auto)
+    parsed = choice.recipe.parse(item, choice.version)
+    chat = _ScriptedChat(script)
+    ModelJury(setting, chat, _NoStore()).judge([setting.build_case(item, parsed, {}, {})])
+    return chat.prompts, chat.replies
+
+
+class _ScriptedChat:
+    """A judge model that says what stands in a script."""
+
+    def __init__(self, script):
+        self.totals, self.replied = Totals(), False
+        self.script, self.prompts, self.replies = iter(script), [], []
+
+    def run(self, work):
+        return asyncio.run(work)
+
+    async def ask(self, messages, generation, *, model=None):
+        self.prompts.append(messages[-1]["content"])
+        self.replies.append(next(self.script, FAILED_CALL))
+        return Answer(self.replies[-1])
+
+
+class _NoStore:
+    """Keeps no replies: each case has its own."""
+
+    def get(self, keys):
+        return {}
+
+    def put(self, answers):
+        pass

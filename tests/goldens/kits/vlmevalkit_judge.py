@@ -1,8 +1,10 @@
 """Golden rules of VLMEvalKit's judges: scripted replies, and the tables after them."""
 
+import json
 import math
 
-from mmscore.kits.vlmevalkit.judge_prompts import build_mmvet_prompt
+from goldens.product import ask_judge
+from mmconvert.core.record import LETTERS
 from mmscore.kits.vlmevalkit.judge_responses import infer_judged_option, read_judged_yes_no
 from mmscore.kits.vlmevalkit.mathvista import (
     GradedQuestion,
@@ -12,46 +14,43 @@ from mmscore.kits.vlmevalkit.mathvista import (
     read_directly,
 )
 from mmscore.kits.vlmevalkit.mmvet import build_mmvet_tables, build_table_row, grade
+from mmscore.metrics.vlmevalkit_yes_no import UNKNOWN
 
-FAILED_CALL = "Failed to obtain answer via API."
 DRAWN = "<random of options + Z>"
-UNKNOWN = "Unknown"
 DIRECTLY = "Prefetch succeed"
 
 
-def _asking(decide, scripted):
-    """Give a rule one more scripted reply until it decides; failed calls follow the script.
-
-    Returns:
-        What it decided, and how many replies it took.
-    """
-    replies = []
-    while (decided := decide(replies)) is None:
-        replies.append(scripted[len(replies)] if len(replies) < len(scripted) else FAILED_CALL)
-    return decided, len(replies)
-
-
 def _option(given):
-    options = {letter: str(text) for letter, text in given["options"].items()}
-    prediction = str(given["prediction"])
-    judged, calls = _asking(lambda replies: infer_judged_option(prediction, options, replies), given["judge_replies"])
-    return {"result": {"opt": judged.parsed.value or DRAWN, "log": judged.log}, "n_calls": calls}
+    options, prediction = {letter: str(text) for letter, text in given["options"].items()}, str(given["prediction"])
+    listed = [options.get(letter) for letter in LETTERS]
+    _, replies = ask_judge(
+        "vlmevalkit_mcq", "vlmevalkit_option", given["judge_replies"], prediction=prediction, options=listed
+    )
+    judged = infer_judged_option(prediction, options, replies)
+    return {"result": {"opt": judged.parsed.value or DRAWN, "log": judged.log}, "n_calls": len(replies)}
 
 
 def _yes_no(given):
-    parsed, calls = _asking(read_judged_yes_no, given["judge_replies"])
-    return {"result": parsed.value or UNKNOWN, "n_calls": calls}
+    _, replies = ask_judge("vlmevalkit_yorn", "vlmevalkit_yes_no", given["judge_replies"])
+    return {"result": read_judged_yes_no(replies).value or UNKNOWN, "n_calls": len(replies)}
 
 
 def _mmvet(given):
-    cells = [str(given["line"][name]) for name in ("question", "answer", "prediction")]
-    found, calls = _asking(grade, given["judge_replies"])
+    question, answer, prediction = (str(given["line"][name]) for name in ("question", "answer", "prediction"))
+    prompts, replies = ask_judge(
+        "vlmevalkit_mmvet",
+        "vlmevalkit_mmvet",
+        given["judge_replies"],
+        question=question,
+        label=json.dumps(answer),
+        prediction=prediction,
+    )
+    found = grade(replies)
     score = 0.0 if found.score is None else found.score
-    prompt = build_mmvet_prompt(None, *cells)
     return {
         "result": {"log": found.log, "score": "NaN" if math.isnan(score) else score},
-        "n_calls": calls,
-        "prompt_tail": prompt[prompt.rindex("\n" + build_table_row(*cells)) :],
+        "n_calls": len(replies),
+        "prompt_tail": prompts[0][prompts[0].rindex("\n" + build_table_row(question, answer, prediction)) :],
     }
 
 
