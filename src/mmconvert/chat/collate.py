@@ -57,12 +57,7 @@ class ChatCollator:
 
     def _build_tensors(self, talks: Sequence[Any], **options: Any) -> Any:
         return self._processor.apply_chat_template(
-            talks,
-            tokenize=True,
-            return_dict=True,
-            return_tensors="pt",
-            processor_kwargs={"padding": True},
-            **options,
+            talks, tokenize=True, return_dict=True, return_tensors="pt", processor_kwargs={"padding": True}, **options
         )
 
 
@@ -79,9 +74,7 @@ def _read_turns(row: Mapping[str, Any]) -> list[dict[str, Any]]:
 
 
 def _insert_images(turns: Sequence[Mapping[str, Any]], images: Iterator[Any]) -> list[dict[str, Any]]:
-    return [
-        {"role": turn["role"], "content": [_build_part(part, images) for part in turn["content"]]} for turn in turns
-    ]
+    return [{"role": turn["role"], "content": [_build_part(p, images) for p in turn["content"]]} for turn in turns]
 
 
 def _build_part(part: Mapping[str, Any], images: Iterator[Any]) -> dict[str, Any]:

@@ -51,9 +51,8 @@ def encode_base64(image: Image) -> str:
         Error: The picture has no bytes (a kept address).
     """
     if image.bytes is None:
-        raise Error(
-            f"the picture {image.url} was kept as an address and has no bytes. Convert with the pictures at hand."
-        )
+        message = f"the picture {image.url} was kept as an address and has no bytes. Convert with the pictures at hand."
+        raise Error(message)
     return pybase64.b64encode(image.bytes).decode()
 
 
@@ -87,9 +86,8 @@ def as_files(images: Sequence[Image], target: Target) -> bool:
 def write_image_file(image: Image, target: Target) -> str:
     """Write a picture into the target's folder and give its path inside it; see `store_image`."""
     if image.bytes is None:
-        raise Error(
-            f"the picture {image.url} was kept as an address and has no bytes. Convert with the pictures at hand."
-        )
+        message = f"the picture {image.url} was kept as an address and has no bytes. Convert with the pictures at hand."
+        raise Error(message)
     folder = target.image_dir or target.path.parent
     name = image.name if target.images == "original" and image.name else None
     name = name or f"{image.sha256[:16]}.{SUFFIXES[image.format]}"

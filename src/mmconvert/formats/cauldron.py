@@ -9,22 +9,15 @@ Lost: nothing.
 """
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
 
-from mmconvert.chat.conversations import (
-    MESSAGES_EXTRA,
-    as_list,
-    build_conversation_record,
-    list_objects,
-    load_shown_images,
-)
+from mmconvert.chat import conversations
 from mmconvert.chat.pairs import build_pairs, read_turns
 from mmconvert.chat.training import build_source_id, build_training_rows, report_lost_extra
 from mmconvert.core.record import IMAGE_TYPE, Record, attach_features
-from mmconvert.core.rows import Rejected, Row, Span
+from mmconvert.core.rows import Row
 from mmconvert.dataset.write_parquet import build_image_cell, write_parquet
 from mmconvert.io import parquet
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
@@ -33,24 +26,18 @@ _TEXT = pa.struct([("user", pa.string()), ("assistant", pa.string()), ("source",
 SCHEMA: pa.Schema = attach_features(pa.schema([("images", pa.list_(IMAGE_TYPE)), ("texts", pa.list_(_TEXT))]))
 
 
-def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
-    return parquet.rows(path, span)
-
-
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
     value = fields.pop("images", None)
-    turns, extras = read_turns(fields.pop("texts", None), len(as_list(value)))
-    yield build_conversation_record(
-        row, context, fields, turns, load_shown_images(value, "images", turns, context), extras
-    )
+    turns, extras = read_turns(fields.pop("texts", None), len(conversations.as_list(value)))
+    images = conversations.load_shown_images(value, "images", turns, context)
+    yield conversations.build_conversation_record(row, context, fields, turns, images, extras)
 
 
 def _find_mismatch(sample: Sample) -> str | None:
-    missing = [name for name in SCHEMA.names if name not in sample.columns]
-    if missing:
-        return f"no column {missing[0]!r}"
-    texts = [text for row in sample.rows for text in list_objects(row.get("texts"))]
+    if missing := sample.find_missing(SCHEMA.names):
+        return missing
+    texts = [text for row in sample.rows for text in conversations.list_objects(row.get("texts"))]
     return None if any("source" in text for text in texts) else "no text has a 'source'"
 
 
@@ -68,14 +55,14 @@ def _build_fields(record: Record, losses: list[Loss]) -> dict[str, Any]:
         text["source"] = text["source"] if isinstance(text["source"], str) else record.dataset
     if build_source_id(record):
         losses.append(Loss(record.id, "id", "the format has no field for it"))
-    report_lost_extra(record, losses, kept=(MESSAGES_EXTRA,))
+    report_lost_extra(record, losses, kept=(conversations.MESSAGES_EXTRA,))
     return {"images": [build_image_cell(image) for image in record.images], "texts": texts}
 
 
 FORMAT = Format(
     summary="The Cauldron: pictures, and questions with answers",
     suffixes=(".parquet",),
-    rows=_read_rows,
+    rows=parquet.rows,
     records=_read_records,
     mismatch=_find_mismatch,
     write=_write,

@@ -9,38 +9,26 @@ Refused: rows without an integer `index` (`id.missing`), a `model_output` withou
 Lost: all but the last of several rows with one index, as in the kit.
 """
 
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Any
 
 from mmconvert.core.errors import RowError, show
 from mmconvert.core.record import Record
-from mmconvert.core.rows import Rejected, Row, Span
+from mmconvert.core.rows import Row
 from mmconvert.io.columns import keep_extra_fields
-from mmconvert.kits.evalscope.outputs import (
-    find_options,
-    join_texts,
-    read_dataset_and_subset,
-    read_index,
-    read_last_rows,
-    read_prompt,
-)
-from mmconvert.plugins.format import Context, Format, Sample
+from mmconvert.kits.evalscope import outputs
+from mmconvert.plugins.format import Context, Format
 
 REQUIRED = ("index", "model_output")
 
 
-def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
-    return read_last_rows(path)
-
-
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
-    index = read_index(fields)
+    index = outputs.read_index(fields)
     responses = _read_responses(fields.get("model_output"))
-    prompt = read_prompt(fields.pop("messages", None), context)
-    dataset, subset = read_dataset_and_subset(row, context)
-    options = find_options(prompt.question or "")
+    prompt = outputs.read_prompt(fields.pop("messages", None), context)
+    dataset, subset = outputs.read_dataset_and_subset(row, context)
+    options = outputs.find_options(prompt.question or "")
     key = f"{context.id_prefix}{index}"
     extra = keep_extra_fields(fields)
     if prompt.unseen:
@@ -75,19 +63,14 @@ def _read_responses(output: Any) -> list[str | None]:
         message = choice.get("message") if isinstance(choice, dict) else None
         if not isinstance(message, dict):
             raise RowError("prediction.type", f"model_output.choices[{number}]", f"expected a message {show(choice)}.")
-        responses.append(join_texts(message.get("content"), f"model_output.choices[{number}].message"))
+        responses.append(outputs.join_texts(message.get("content"), f"model_output.choices[{number}].message"))
     return responses or [None]
-
-
-def _find_mismatch(sample: Sample) -> str | None:
-    missing = [name for name in REQUIRED if name not in sample.columns]
-    return f"no field {missing[0]!r}" if missing else None
 
 
 FORMAT = Format(
     summary="EvalScope predictions, {benchmark}_{subset}.jsonl",
     suffixes=(".jsonl",),
-    rows=_read_rows,
+    rows=lambda path, _: outputs.read_last_rows(path),
     records=_read_records,
-    mismatch=_find_mismatch,
+    mismatch=lambda sample: sample.find_missing(REQUIRED, "field"),
 )

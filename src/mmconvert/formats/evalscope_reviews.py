@@ -11,39 +11,28 @@ Lost: all but the last of several rows with one index, as in the kit.
 """
 
 import re
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Any
 
 from mmconvert.core.errors import RowError, show
 from mmconvert.core.record import LETTERS, Record, encode_json
-from mmconvert.core.rows import Rejected, Row, Span
+from mmconvert.core.rows import Row
 from mmconvert.io.columns import keep_extra_fields
-from mmconvert.kits.evalscope.outputs import (
-    find_options,
-    read_dataset_and_subset,
-    read_index,
-    read_last_rows,
-    read_prompt,
-)
-from mmconvert.plugins.format import Context, Format, Sample
+from mmconvert.kits.evalscope import outputs
+from mmconvert.plugins.format import Context, Format
 
 REQUIRED = ("index", "sample_score")
 _BETWEEN = re.compile(r"[\s,]+")
 
 
-def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
-    return read_last_rows(path)
-
-
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
-    index = read_index(fields)
+    index = outputs.read_index(fields)
     response, group = _read_review(fields.get("sample_score"))
     name = "messages" if fields.get("messages") is not None else "input"
-    prompt = read_prompt(fields.pop(name, None), context, name)
-    dataset, subset = read_dataset_and_subset(row, context)
-    options = find_options(prompt.question or "")
+    prompt = outputs.read_prompt(fields.pop(name, None), context, name)
+    dataset, subset = outputs.read_dataset_and_subset(row, context)
+    options = outputs.find_options(prompt.question or "")
     target = fields.pop("target", None)
     answer, answers = _read_answers(target, options)
     sample = f"{context.id_prefix}{index if group is None else group:09d}"
@@ -92,15 +81,10 @@ def _read_answers(target: Any, options: tuple[str, ...]) -> tuple[str | None, tu
     return ("".join(sorted(letters)) or None) if known else None, tuple(values)
 
 
-def _find_mismatch(sample: Sample) -> str | None:
-    missing = [name for name in REQUIRED if name not in sample.columns]
-    return f"no field {missing[0]!r}" if missing else None
-
-
 FORMAT = Format(
     summary="EvalScope reviews, {benchmark}_{subset}.jsonl",
     suffixes=(".jsonl",),
-    rows=_read_rows,
+    rows=lambda path, _: outputs.read_last_rows(path),
     records=_read_records,
-    mismatch=_find_mismatch,
+    mismatch=lambda sample: sample.find_missing(REQUIRED, "field"),
 )

@@ -10,7 +10,6 @@ Lost: nothing.
 """
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -20,7 +19,7 @@ from mmconvert.chat.pairs import build_pairs, read_turns
 from mmconvert.chat.training import build_source_id, build_training_rows, report_lost_extra
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import IMAGE_TYPE, Record, attach_features
-from mmconvert.core.rows import Rejected, Row, Span
+from mmconvert.core.rows import Row
 from mmconvert.dataset.write_parquet import build_image_cell, write_parquet
 from mmconvert.io import parquet
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
@@ -43,32 +42,23 @@ SCHEMA: pa.Schema = attach_features(
 )
 
 
-def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
-    return parquet.rows(path, span)
-
-
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
     value = fields.pop("images", None)
     turns, extras = read_turns(fields.pop("texts", None), len(as_list(value)))
     for name in RATINGS:
-        ratings = fields.get(name)
-        if ratings is not None and len(as_list(ratings)) != len(turns) // 2:
-            raise RowError(
-                "ratings.count", name, f"there are {len(as_list(ratings))} ratings for {len(turns) // 2} texts."
-            )
-    yield build_conversation_record(
-        row, context, fields, turns, load_shown_images(value, "images", turns, context), extras
-    )
+        count = len(as_list(fields.get(name)))
+        if fields.get(name) is not None and count != len(turns) // 2:
+            raise RowError("ratings.count", name, f"there are {count} ratings for {len(turns) // 2} texts.")
+    images = load_shown_images(value, "images", turns, context)
+    yield build_conversation_record(row, context, fields, turns, images, extras)
 
 
 def _find_mismatch(sample: Sample) -> str | None:
-    missing = [name for name in ("images", "texts") if name not in sample.columns]
-    if missing:
-        return f"no column {missing[0]!r}"
-    if not any(name in sample.columns for name in ("source", *RATINGS)):
-        return "neither a column 'source' nor ratings"
-    return None
+    if missing := sample.find_missing(("images", "texts")):
+        return missing
+    told = any(name in sample.columns for name in ("source", *RATINGS))
+    return None if told else "neither a column 'source' nor ratings"
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
@@ -92,12 +82,8 @@ def _build_fields(record: Record, losses: list[Loss]) -> dict[str, Any]:
     if build_source_id(record):
         losses.append(Loss(record.id, "id", "the format has no field for it"))
     report_lost_extra(record, losses, kept=(MESSAGES_EXTRA, *kept))
-    return {
-        "images": [build_image_cell(image) for image in record.images],
-        "texts": texts,
-        "source": record.dataset,
-        **kept,
-    }
+    images = [build_image_cell(image) for image in record.images]
+    return {"images": images, "texts": texts, "source": record.dataset, **kept}
 
 
 def _is_rating(value: Any) -> bool:
@@ -107,7 +93,7 @@ def _is_rating(value: Any) -> bool:
 FORMAT = Format(
     summary="FineVision: pictures, questions with answers, and ratings",
     suffixes=(".parquet",),
-    rows=_read_rows,
+    rows=parquet.rows,
     records=_read_records,
     mismatch=_find_mismatch,
     write=_write,

@@ -11,8 +11,7 @@ Lost: which of several layouts a table had; its columns tell it again.
 """
 
 import math
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Any
 
 import msgspec
@@ -20,7 +19,7 @@ import msgspec
 from mmconvert.chat.conversations import as_list, list_elements, load_image
 from mmconvert.core.errors import RowError, in_field, show
 from mmconvert.core.record import LETTERS, Image, Part, Record, Turn, encode_json
-from mmconvert.core.rows import Rejected, Row, Span
+from mmconvert.core.rows import Row
 from mmconvert.core.text.options import build_plain_prompt, gather_lettered_options, read_answer_letter
 from mmconvert.io import parquet
 from mmconvert.io.columns import keep_json_fields, respell
@@ -44,7 +43,7 @@ class ColumnLayout(msgspec.Struct, frozen=True):
             no make it yes_no, else vqa.
     """
 
-    columns: frozenset[str]
+    columns: tuple[str, ...]
     keys: tuple[str, ...] = ()
     group: str | None = None
     category: str | None = None
@@ -53,23 +52,17 @@ class ColumnLayout(msgspec.Struct, frozen=True):
 
 LAYOUTS = {
     "MMBench": ColumnLayout(
-        frozenset(("question", "A", "B")), ("index", "id", "question_id"), None, "category", "multiple_choice"
+        ("question", "A", "B"), ("index", "id", "question_id"), None, "category", "multiple_choice"
     ),
-    "POPE": ColumnLayout(
-        frozenset(("question", "answer", "image_source", "category")), ("id",), "image_source", "category"
-    ),
-    "MME": ColumnLayout(frozenset(("question", "answer", "question_id", "category")), (), "question_id", "category"),
-    "OCRBench": ColumnLayout(
-        frozenset(("question", "answer", "dataset", "question_type")), (), None, "question_type", "ocr"
-    ),
-    "COCO": ColumnLayout(frozenset(("answer", "question_id", "id")), ("question_id",), None, None, "caption"),
-    "VQAv2 and TextVQA": ColumnLayout(
-        frozenset(("question", "answers", "question_id")), ("question_id",), None, None, "vqa"
-    ),
-    "DocVQA": ColumnLayout(frozenset(("question", "answers", "questionId")), ("questionId",), None, None, "vqa"),
-    "ChartQA": ColumnLayout(frozenset(("question", "answer", "type")), (), None, "type", "vqa"),
-    "answers": ColumnLayout(frozenset(("question", "answers")), ("id",), None, "category"),
-    "answer": ColumnLayout(frozenset(("question", "answer")), ("id",), None, "category"),
+    "POPE": ColumnLayout(("question", "answer", "image_source", "category"), ("id",), "image_source", "category"),
+    "MME": ColumnLayout(("question", "answer", "question_id", "category"), (), "question_id", "category"),
+    "OCRBench": ColumnLayout(("question", "answer", "dataset", "question_type"), (), None, "question_type", "ocr"),
+    "COCO": ColumnLayout(("answer", "question_id", "id"), ("question_id",), None, None, "caption"),
+    "VQAv2 and TextVQA": ColumnLayout(("question", "answers", "question_id"), ("question_id",), None, None, "vqa"),
+    "DocVQA": ColumnLayout(("question", "answers", "questionId"), ("questionId",), None, None, "vqa"),
+    "ChartQA": ColumnLayout(("question", "answer", "type"), (), None, "type", "vqa"),
+    "answers": ColumnLayout(("question", "answers"), ("id",), None, "category"),
+    "answer": ColumnLayout(("question", "answer"), ("id",), None, "category"),
 }
 """Benchmark -> its layout; the first whose columns are all there counts."""
 
@@ -79,18 +72,16 @@ OTHERS = ("options", "messages", "conversations", "texts", "prompt", "completion
 _WORDS = ("l2-category",)
 
 
-def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
-    return parquet.rows(path, span)
-
-
 def _find_layout(columns: Iterable[str]) -> ColumnLayout | None:
     found = {*columns}
-    return next((layout for layout in LAYOUTS.values() if layout.columns <= found), None)
+    return next((layout for layout in LAYOUTS.values() if found.issuperset(layout.columns)), None)
 
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
     layout = _find_layout(row.fields) or LAYOUTS["answer"]
-    fields, _ = respell({name: None if _is_nan(value) else value for name, value in row.fields.items()}, _WORDS)
+    # NaN is what pandas writes for an empty cell among numbers.
+    cells = {name: None if isinstance(cell, float) and math.isnan(cell) else cell for name, cell in row.fields.items()}
+    fields, _ = respell(cells, _WORDS)
     chooses = "A" in layout.columns
     absent = [name for name, value in fields.items() if chooses and value == ABSENT]
     for name in absent:
@@ -137,11 +128,6 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     )
 
 
-def _is_nan(value: Any) -> bool:
-    """Tell what pandas writes for an empty cell among numbers."""
-    return isinstance(value, float) and math.isnan(value)
-
-
 def _load_images(fields: dict[str, Any], context: Context) -> tuple[Image, ...]:
     images: list[Image] = []
     for name in IMAGES:
@@ -185,9 +171,8 @@ def _read_label(value: Any, name: str) -> str | None:
     try:
         return None if value is None else encode_json(value)
     except (TypeError, ValueError):
-        raise RowError(
-            "answer.type", name, f"the reference holds what JSON cannot say {show(value)}. Write it as text."
-        ) from None
+        message = f"the reference holds what JSON cannot say {show(value)}. Write it as text."
+        raise RowError("answer.type", name, message) from None
 
 
 def _choose_task(layout: ColumnLayout, label: Any, answers: tuple[str, ...]) -> str:
@@ -210,21 +195,19 @@ def _take_value(fields: dict[str, Any], name: str | None) -> str | None:
 
 
 def _find_mismatch(sample: Sample) -> str | None:
-    clash = next((name for name in OTHERS if name in sample.columns), None)
-    if clash:
-        return f"it has a column {clash!r}"
+    if clash := sample.find_clash(OTHERS):
+        return clash
     if _find_layout(sample.columns) is None:
         return "no column 'question' with an 'answer'"
     cells = [cell for row in sample.rows for name in IMAGES for cell in as_list(row.get(name))]
-    if not cells or not all(isinstance(cell, dict) and {"bytes", "path"} <= cell.keys() for cell in cells):
-        return "no column 'image' with pictures"
-    return None
+    shown = cells and all(isinstance(cell, dict) and {"bytes", "path"} <= cell.keys() for cell in cells)
+    return None if shown else "no column 'image' with pictures"
 
 
 FORMAT = Format(
     summary="Benchmarks in parquet as lmms-lab publishes them: question, answer, image",
     suffixes=(".parquet",),
-    rows=_read_rows,
+    rows=parquet.rows,
     records=_read_records,
     mismatch=_find_mismatch,
     cuttable=True,

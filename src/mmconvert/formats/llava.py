@@ -11,28 +11,13 @@ Lost: nothing.
 """
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
-from mmconvert.chat.conversations import (
-    build_conversation_record,
-    list_objects,
-    load_shown_images,
-    read_marked_turns,
-    refuse_media,
-)
+from mmconvert.chat import conversations, training
 from mmconvert.chat.export_images import write_image_path
-from mmconvert.chat.training import (
-    add_extra_fields,
-    build_message_rows,
-    build_source_id,
-    build_training_rows,
-    drop_system_turns,
-    require_alternation,
-)
 from mmconvert.core.errors import RowError, show
 from mmconvert.core.record import Record
-from mmconvert.core.rows import Rejected, Row, Span
+from mmconvert.core.rows import Row
 from mmconvert.core.text.image_markers import Markers
 from mmconvert.io import json_array
 from mmconvert.io.write_delimited import write_json_array
@@ -43,19 +28,15 @@ KEYS = ("from", "value")
 NAMES = {"user": "human", "assistant": "gpt"}
 
 
-def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
-    return json_array.rows(path, span)
-
-
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
-    refuse_media(fields)
+    conversations.refuse_media(fields)
     image = fields.pop("image", None)
     if isinstance(image, list):
         raise RowError("image.type", "image", f"LLaVA shows one picture a row {show(image)}. Try --format qwen_vl.")
-    turns, extras = read_marked_turns(fields.pop("conversations", None), "conversations", KEYS, MARKERS)
-    images = load_shown_images(image, "image", turns, context)
-    yield build_conversation_record(row, context, fields, turns, images, extras)
+    turns, extras = conversations.read_marked_turns(fields.pop("conversations", None), "conversations", KEYS, MARKERS)
+    images = conversations.load_shown_images(image, "image", turns, context)
+    yield conversations.build_conversation_record(row, context, fields, turns, images, extras)
 
 
 def _find_mismatch(sample: Sample) -> str | None:
@@ -65,7 +46,10 @@ def _find_mismatch(sample: Sample) -> str | None:
         return "image is a list"
     if not any(isinstance(row.get("image"), str) for row in sample.rows):
         return "no row has an image"
-    texts = ["".join(str(turn.get("value")) for turn in list_objects(row.get("conversations"))) for row in sample.rows]
+    texts = [
+        "".join(str(turn.get("value")) for turn in conversations.list_objects(row.get("conversations")))
+        for row in sample.rows
+    ]
     if any(text.count("<image>") > 1 for text in texts):
         return "a row has several <image>"
     return None
@@ -73,28 +57,27 @@ def _find_mismatch(sample: Sample) -> str | None:
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
-    write_json_array(
-        build_training_rows(records, losses, lambda record: _build_fields(record, target, losses)), target.path
-    )
+    rows = training.build_training_rows(records, losses, lambda record: _build_fields(record, target, losses))
+    write_json_array(rows, target.path)
     yield from dict.fromkeys(losses)
 
 
 def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
     if len(record.images) > 1:
         raise RowError("target.images", "images", f"LLaVA shows one picture a row, this one has {len(record.images)}.")
-    record = drop_system_turns(record, losses)
-    require_alternation(record.messages)
-    fields: dict[str, Any] = {**build_source_id(record)}
+    record = training.drop_system_turns(record, losses)
+    training.require_alternation(record.messages)
+    fields: dict[str, Any] = {**training.build_source_id(record)}
     if record.images:
         fields["image"] = write_image_path(record.images[0], target)
-    fields["conversations"] = build_message_rows(record, KEYS, NAMES, MARKERS)
-    return add_extra_fields(fields, record, losses, ("image",))
+    fields["conversations"] = training.build_message_rows(record, KEYS, NAMES, MARKERS)
+    return training.add_extra_fields(fields, record, losses, ("image",))
 
 
 FORMAT = Format(
     summary="LLaVA and ShareGPT4V training data",
     suffixes=(".json",),
-    rows=_read_rows,
+    rows=json_array.rows,
     records=_read_records,
     mismatch=_find_mismatch,
     write=_write,

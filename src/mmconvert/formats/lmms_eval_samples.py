@@ -14,19 +14,18 @@ Lost: pictures, which the log does not hold.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError, show
 from mmconvert.core.record import LETTERS, Part, Record, Turn, encode_json
-from mmconvert.core.rows import Rejected, Row, Span
+from mmconvert.core.rows import Row
 from mmconvert.core.text.literals import looks_like_list, parse_list
 from mmconvert.core.text.options import gather_lettered_options
 from mmconvert.io import jsonl
 from mmconvert.io.columns import keep_extra_fields
-from mmconvert.plugins.format import Context, Format, Sample
+from mmconvert.plugins.format import Context, Format
 
 REQUIRED = ("doc_id", "target", "filtered_resps")
 NAME = re.compile(r"(?:.*_)?samples_(?P<task>.+)")
@@ -41,10 +40,6 @@ TASKS = {
 
 ABSENT = "nan"
 """What the kit's MMBench tables write for an option that is not there."""
-
-
-def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
-    return jsonl.rows(path, span)
 
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
@@ -162,15 +157,10 @@ def _flatten_texts(value: Any) -> Iterator[Any]:
         yield value
 
 
-def _find_mismatch(sample: Sample) -> str | None:
-    missing = [name for name in REQUIRED if name not in sample.columns]
-    return f"no field {missing[0]!r}" if missing else None
-
-
 FORMAT = Format(
     summary="lmms-eval logged samples, {time}_samples_{task}.jsonl",
     suffixes=(".jsonl",),
-    rows=_read_rows,
+    rows=jsonl.rows,
     records=_read_records,
-    mismatch=_find_mismatch,
+    mismatch=lambda sample: sample.find_missing(REQUIRED, "field"),
 )

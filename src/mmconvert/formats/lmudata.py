@@ -119,9 +119,8 @@ def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[st
         losses.append(Loss(record.id, "attachments", "the row would show them"))
     said = ("group",) if str(extra.get(_GROUP)) == record.group else ()
     losses += list_losses(record, (*_HELD, *said, *list_index_columns(record)), target)
-    question, hint, *options = (
-        _number_placeholders(text, places) for text in (record.question, record.hint, *record.options)
-    )
+    texts = (record.question, record.hint, *record.options)
+    question, hint, *options = (_number_placeholders(text, places) for text in texts)
     fields: dict[str, Any] = {
         "index": build_index_cell(record),
         "question": question,
@@ -145,9 +144,8 @@ def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[st
     # A reader takes any spelling of a word whose column is not there.
     respelled = respell(dict.fromkeys((*filled, *extra)), lmu_table.WORDS)[1].values()
     fields = add_extra(fields, extra, {*_TAKEN, *respelled}, record, losses)
-    losses += [
-        Loss(record.id, _COLUMN.get(name, name), "an empty cell is no text") for name in fields if fields[name] == ""
-    ]
+    empty = [_COLUMN.get(name, name) for name in fields if fields[name] == ""]
+    losses += [Loss(record.id, column, "an empty cell is no text") for column in empty]
     return {headers.get(name, name): value for name, value in fields.items()}
 
 

@@ -34,30 +34,12 @@ NEEDED = {"index", "question", "hint", *LETTERS, "answer", "prediction", "catego
 SUBMISSION = ("question", "A", "B", "C", "D", "prediction", "category", "l2_category", "index")
 COLUMNS = {
     "submission": SUBMISSION,
-    "server": (
-        "index",
-        "question",
-        "A",
-        "B",
-        "C",
-        "D",
-        "prediction",
-        "category",
-        "l2-category",
-        "answer",
-        "split",
-        "hint",
-    ),
+    "server": ("index", *SUBMISSION[:7], "l2-category", "answer", "split", "hint"),
 }
 """Column sets of a written workbook: the document's, and the one the server's own checks ask for."""
 
 DATASETS = (
-    *(
-        f"MMBench_{part}_{tongue}{version}"
-        for part in ("DEV", "TEST")
-        for tongue in ("EN", "CN")
-        for version in ("", "_V11")
-    ),
+    *(f"MMBench_{part}_{tongue}" for part in ("DEV", "TEST") for tongue in ("EN", "EN_V11", "CN", "CN_V11")),
     *("MMBench", "MMBench_CN", "MMBench_V11", "MMBench_CN_V11", "CCBench"),
 )
 """A file of exactly this name is that benchmark."""

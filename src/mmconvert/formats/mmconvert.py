@@ -42,9 +42,8 @@ def _require_types(path: Path) -> None:
     for ours in SCHEMA:
         if ours.name in schema.names and not _holds(schema.field(ours.name).type, ours.type):
             found = str(schema.field(ours.name).type)[:80]
-            raise Error(
-                f"{path} {ours.name}: expected {ours.type}, the column holds {found}. Convert its source again."
-            )
+            message = f"{path} {ours.name}: expected {ours.type}, the column holds {found}. Convert its source again."
+            raise Error(message)
 
 
 def _holds(found: pa.DataType, ours: pa.DataType) -> bool:

@@ -97,15 +97,11 @@ def _find_mismatch(sample: Sample) -> str | None:
     if not files:
         return f"no folder with {_SUFFIX} files in it"
     for file in files:
-        if not _begins_right(file):
+        with file.open("rb") as lines:
+            first = lines.readline(_HEAD).removeprefix(_BOM).split(b"\t")
+        if len(first) != len(FIELDS) or first[2].strip().lower().decode(errors="replace") not in ANSWERS:
             return f"{file.name} has no lines of picture, question, yes or no, and response"
     return None
-
-
-def _begins_right(path: Path) -> bool:
-    with path.open("rb") as file:
-        first = file.readline(_HEAD).removeprefix(_BOM).split(b"\t")
-    return len(first) == len(FIELDS) and first[2].strip().lower().decode(errors="replace") in ANSWERS
 
 
 FORMAT = Format(

@@ -14,7 +14,6 @@ columns that MMMU has not.
 """
 
 from collections.abc import Iterable, Iterator, Mapping
-from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
@@ -25,7 +24,7 @@ from mmconvert.chat.export_images import drop_records_without_bytes
 from mmconvert.chat.losses import list_losses
 from mmconvert.core.errors import RowError, in_field, show
 from mmconvert.core.record import IMAGE_TYPE, Image, Part, Record, Turn, attach_features, encode_json
-from mmconvert.core.rows import Rejected, Row, Span
+from mmconvert.core.rows import Row
 from mmconvert.core.text.literals import looks_like_list, parse_list
 from mmconvert.core.text.options import build_plain_prompt, read_answer_letter, read_option_texts
 from mmconvert.core.text.placeholders import interleave, list_slots, parse_image_slot
@@ -42,10 +41,6 @@ _COLUMNS = (
 _BESIDE = ("explanation", "img_type", "topic_difficulty", "question_type", "subfield")
 _HELD = ("options", "attachments", "sample")
 _OPEN_PROMPT = "Answer the question using a single word or phrase."
-
-
-def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
-    return parquet.rows(path, span)
 
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
@@ -150,12 +145,10 @@ def _build_prompt(
 def _find_mismatch(sample: Sample) -> str | None:
     if "image_info" in sample.columns:
         return "it has a column 'image_info'"
-    for name in ("id", "options", "answer"):
-        if name not in sample.columns:
-            return f"no column {name!r}"
-    if not any(name in ("image", "images") or parse_image_slot(name) for name in sample.columns):
-        return "no column 'image_1'"
-    return None
+    if missing := sample.find_missing(("id", "options", "answer")):
+        return missing
+    shown = any(name in ("image", "images") or parse_image_slot(name) for name in sample.columns)
+    return None if shown else "no column 'image_1'"
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
@@ -259,7 +252,7 @@ def _list_losses(record: Record, row: Mapping[str, Any], target: Target) -> Iter
 FORMAT = Format(
     summary="MMMU and MMMU-Pro parquet with Image columns",
     suffixes=(".parquet",),
-    rows=_read_rows,
+    rows=parquet.rows,
     records=_read_records,
     mismatch=_find_mismatch,
     write=_write,

@@ -41,9 +41,8 @@ def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
         except RowError as error:
             raise Error(f"{file}: {error.message} Repair the file, or leave its folder out.") from None
         if not isinstance(values, list):
-            raise Error(
-                f"{file}: expected a JSON list of rows {show(values)}. Repair the file, or leave its folder out."
-            )
+            message = f"{file}: expected a JSON list of rows {show(values)}. Repair the file, or leave its folder out."
+            raise Error(message)
         for number, value in enumerate(values):
             where = Where(name, number)
             if isinstance(value, dict):
@@ -95,9 +94,8 @@ def _read_answers(answer: Any) -> tuple[str, ...]:
 
 def _read_options(letters: Any, texts: Any) -> tuple[str | None, ...]:
     if not isinstance(letters, list) or not letters or not isinstance(texts, dict):
-        raise RowError(
-            "options.type", "all_choices", f"expected the letters and, in index2ans, their texts {show(letters)}."
-        )
+        message = f"expected the letters and, in index2ans, their texts {show(letters)}."
+        raise RowError("options.type", "all_choices", message)
     if not all(letter in tuple(LETTERS) and isinstance(texts.get(letter), str) for letter in letters):
         raise RowError("options.type", "index2ans", f"expected a text for each of the letters {show(letters)}.")
     count = max(map(LETTERS.index, letters)) + 1

@@ -17,13 +17,13 @@ from mmconvert.chat.file_names import read_model_name, require_text
 from mmconvert.chat.losses import list_losses
 from mmconvert.core.errors import RowError, in_field, show
 from mmconvert.core.record import LETTERS, Record, encode_json
-from mmconvert.core.rows import Rejected, Row, Span
+from mmconvert.core.rows import Row
 from mmconvert.core.text.literals import parse_list
 from mmconvert.io import jsonl
 from mmconvert.io.columns import add_extra, keep_extra_fields, read_letter_or_label
 from mmconvert.io.write_delimited import write_jsonl
 from mmconvert.kits.mmmu.subjects import DOMAIN_OF
-from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
+from mmconvert.plugins.format import Context, Format, Loss, Target
 
 DATASET = "MMMU_Pro"
 REQUIRED = ("id", "options", "answer", "response")
@@ -33,10 +33,6 @@ NAME = re.compile(r"(?P<model>.+)_(?P<setting>standard ?(?:\(\d+ options\))?|vis
 def _build_file_name(record: Record) -> str:
     setting, mode = require_text(record.subset, "setting (subset)"), record.extra.get("mode", "direct")
     return f"{read_model_name(record)}_{setting}_{mode}.jsonl"
-
-
-def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
-    return jsonl.rows(path, span)
 
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
@@ -115,11 +111,6 @@ def _read_response(fields: dict[str, Any]) -> str | None:
     return value
 
 
-def _find_mismatch(sample: Sample) -> str | None:
-    missing = [name for name in REQUIRED if name not in sample.columns]
-    return f"no field {missing[0]!r}" if missing else None
-
-
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
     name = NAME.fullmatch(Path(target.name or target.path.name).stem)
@@ -165,9 +156,9 @@ def _build_fields(record: Record, said: dict[str, str], target: Target, losses: 
 FORMAT = Format(
     summary="MMMU-Pro model outputs, {model}_{setting}_{mode}.jsonl",
     suffixes=(".jsonl",),
-    rows=_read_rows,
+    rows=jsonl.rows,
     records=_read_records,
-    mismatch=_find_mismatch,
+    mismatch=lambda sample: sample.find_missing(REQUIRED, "field"),
     write=_write,
     file_name=_build_file_name,
 )

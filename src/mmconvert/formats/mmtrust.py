@@ -21,7 +21,7 @@ from typing import Any
 from mmconvert.chat.export_images import drop_records_without_bytes, write_image_path
 from mmconvert.chat.losses import list_losses
 from mmconvert.core.errors import RowError, in_field, show
-from mmconvert.core.record import Image, Record
+from mmconvert.core.record import Record
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.turns import find_last_user_turn, join_texts, list_last_turn_images
 from mmconvert.io import json_array, json_object
@@ -89,12 +89,10 @@ def _read_content(fields: dict[str, Any], logged: bool) -> tuple[str | None, str
 
 
 def _find_mismatch(sample: Sample) -> str | None:
-    if RESULTS in sample.columns:
+    if RESULTS in sample.columns or ("content" in sample.columns and "target" in sample.columns):
         return None
-    if "content" in sample.columns and "target" in sample.columns:
-        return None
-    missing = [name for name in ("text", "target") if name not in sample.columns]
-    return f"no field {missing[0]!r}, and no {RESULTS}" if missing else None
+    missing = sample.find_missing(("text", "target"), "field")
+    return f"{missing}, and no {RESULTS}" if missing else None
 
 
 _HELD = ("options", "attachments", "category", "sample")
@@ -124,8 +122,10 @@ def _drop_unanswered(records: Iterable[Record], losses: list[Loss]) -> Iterator[
 
 
 def _sample(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
-    image = _find_only_image(record, losses)
+    if len(record.images) > 1 or record.attachments:
+        losses.append(Loss(record.id, "images", "a sample holds one picture"))
     losses += list_losses(record, _HELD, target)
+    image = next(iter(list_last_turn_images(record)), None)
     path = {} if image is None else {IMAGE_PATH: write_image_path(image, target)}
     fields = {**path, "text": _build_question(record, losses), "target": read_letter_or_label(record)}
     return add_extra(fields, _build_extra(record), {"content", IMAGE_PATH}, record, losses)
@@ -159,13 +159,6 @@ def _build_question(record: Record, losses: list[Loss]) -> str:
     if "image" in [part.type for part in record.messages[at].content[1:]]:
         losses.append(Loss(record.id, "messages", "a sample's picture stands in front of its text"))
     return join_texts(record.messages[at])
-
-
-def _find_only_image(record: Record, losses: list[Loss]) -> Image | None:
-    shown = list_last_turn_images(record)
-    if len(record.images) > 1 or record.attachments:
-        losses.append(Loss(record.id, "images", "a sample holds one picture"))
-    return shown[0] if shown else None
 
 
 def _build_extra(record: Record) -> dict[str, Any]:

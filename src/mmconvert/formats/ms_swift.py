@@ -12,25 +12,15 @@ Lost: nothing.
 """
 
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
 
-from mmconvert.chat.conversations import (
-    as_list,
-    build_conversation_record,
-    count_image_parts,
-    list_objects,
-    load_shown_images,
-    read_marked_turns,
-    refuse_media,
-    take_system_turn,
-)
+from mmconvert.chat import conversations
 from mmconvert.chat.export_images import store_image
 from mmconvert.chat.training import add_extra_fields, build_message_rows, build_source_id, build_training_rows
 from mmconvert.core.record import Part, Record, Turn
-from mmconvert.core.rows import Rejected, Row, Span
+from mmconvert.core.rows import Row
 from mmconvert.core.text.image_markers import Markers
 from mmconvert.io import jsonl
 from mmconvert.io.write_delimited import write_jsonl
@@ -42,21 +32,19 @@ NAMES = {"system": "system", "user": "user", "assistant": "assistant"}
 _IMAGES = ("images", "image")
 
 
-def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
-    return jsonl.rows(path, span)
-
-
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
-    refuse_media(fields)
-    turns, extras = read_marked_turns(fields.pop("messages", None), "messages", KEYS, MARKERS)
-    turns, extras = take_system_turn(fields, turns, extras)
-    name = next((name for name in _IMAGES if as_list(fields.get(name))), _IMAGES[0])
+    conversations.refuse_media(fields)
+    turns, extras = conversations.read_marked_turns(fields.pop("messages", None), "messages", KEYS, MARKERS)
+    turns, extras = conversations.take_system_turn(fields, turns, extras)
+    name = next((name for name in _IMAGES if conversations.as_list(fields.get(name))), _IMAGES[0])
     value = fields.pop(name, None)
-    if not count_image_parts(turns) and as_list(value):
-        turns = _put_images_in_front(turns, len(as_list(value)))
+    if not conversations.count_image_parts(turns) and conversations.as_list(value):
+        turns = _put_images_in_front(turns, len(conversations.as_list(value)))
         context.warn("pictures without <image> in any text stand in front of the first message")
-    yield build_conversation_record(row, context, fields, turns, load_shown_images(value, name, turns, context), extras)
+    yield conversations.build_conversation_record(
+        row, context, fields, turns, conversations.load_shown_images(value, name, turns, context), extras
+    )
 
 
 def _put_images_in_front(turns: Sequence[Turn], count: int) -> tuple[Turn, ...]:
@@ -70,7 +58,7 @@ def _find_mismatch(sample: Sample) -> str | None:
         return "no field 'messages'"
     if not any(name in sample.columns for name in _IMAGES):
         return "no field 'images'"
-    turns = [turn for row in sample.rows for turn in list_objects(row.get("messages"))]
+    turns = [turn for row in sample.rows for turn in conversations.list_objects(row.get("messages"))]
     if not all(isinstance(turn.get("content"), str) for turn in turns):
         return "content is not always a text"
     if not any("<image>" in turn["content"] for turn in turns):
@@ -95,7 +83,7 @@ def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[st
 FORMAT = Format(
     summary="ms-swift training data",
     suffixes=(".jsonl",),
-    rows=_read_rows,
+    rows=jsonl.rows,
     records=_read_records,
     mismatch=_find_mismatch,
     write=_write,

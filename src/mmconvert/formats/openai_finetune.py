@@ -12,7 +12,7 @@ Lost: nothing.
 
 import io
 from collections.abc import Iterable, Iterator
-from pathlib import Path
+from functools import partial
 from typing import Any
 
 from mmconvert.chat.conversations import as_list, build_conversation_record, read_messages
@@ -20,7 +20,7 @@ from mmconvert.chat.openai import build_part, ends_with_assistant, list_part_typ
 from mmconvert.chat.training import build_source_id, build_training_rows, read_messages_extra, report_lost_extra
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import Image, Record, Turn
-from mmconvert.core.rows import Rejected, Row, Span
+from mmconvert.core.rows import Row
 from mmconvert.core.text.placeholders import parse_image_slot
 from mmconvert.io import jsonl
 from mmconvert.io.write_delimited import write_jsonl
@@ -37,10 +37,6 @@ MODES = ("RGB", "RGBA")
 _ELSEWHERE = ("images", "image")
 _HELD = ("messages_extra", "tools", "parallel_tool_calls", "functions")
 _MESSAGE_FIELDS = ("role", "name", "weight")
-
-
-def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
-    return jsonl.rows(path, span)
 
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
@@ -64,11 +60,9 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
 def _find_mismatch(sample: Sample) -> str | None:
     if "messages" not in sample.columns:
         return "no field 'messages'"
-    clash = next(
-        (n for n in sample.columns if n in (*_ELSEWHERE, *MARKS, "answer") or parse_image_slot(n) is not None), None
-    )
-    if clash:
-        return f"it has a field {clash!r}"
+    foreign = {*_ELSEWHERE, *MARKS, "answer"}
+    if clash := sample.find_clash(n for n in sample.columns if n in foreign or parse_image_slot(n) is not None):
+        return clash
     if any("image" in list_part_types(row.get("messages")) for row in sample.rows):
         return "a part is of type 'image', not 'image_url'"
     if not all(ends_with_assistant(row.get("messages")) for row in sample.rows):
@@ -79,15 +73,12 @@ def _find_mismatch(sample: Sample) -> str | None:
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
     limits = _Limits()
-    rows = build_training_rows(
-        records, losses, lambda record: _build_fields(record, target, losses, limits), addresses=True
-    )
-    write_jsonl(rows, target.path)
+    build = partial(_build_fields, target=target, losses=losses, limits=limits)
+    write_jsonl(build_training_rows(records, losses, build, addresses=True), target.path)
     yield from dict.fromkeys(losses)
     if limits.examples < MIN_EXAMPLES:
-        yield Loss(
-            "", "examples", f"the file has {limits.examples} examples, the service wants {MIN_EXAMPLES} at least"
-        )
+        message = f"the file has {limits.examples} examples, the service wants {MIN_EXAMPLES} at least"
+        yield Loss("", "examples", message)
 
 
 class _Limits:
@@ -112,9 +103,8 @@ class _Limits:
         for image in record.images:
             _check_image(image)
         if record.images and self.with_pictures >= MAX_IMAGE_EXAMPLES:
-            raise RowError(
-                "target.examples", "images", f"the file has {MAX_IMAGE_EXAMPLES:,} examples with pictures already."
-            )
+            message = f"the file has {MAX_IMAGE_EXAMPLES:,} examples with pictures already."
+            raise RowError("target.examples", "images", message)
         self.examples += 1
         self.with_pictures += bool(record.images)
 
@@ -147,9 +137,8 @@ def _build_fields(record: Record, target: Target, losses: list[Loss], limits: _L
         content: Any = [build_part(part, images, inline) for part in turn.content]
         if len(content) == 1 and content[0]["type"] == "text":
             content = content[0]["text"]
-        losses += [
-            Loss(record.id, "messages_extra", f"the service knows no {n!r}") for n in more if n not in _MESSAGE_FIELDS
-        ]
+        unknown = [name for name in more if name not in _MESSAGE_FIELDS]
+        losses += [Loss(record.id, "messages_extra", f"the service knows no {name!r}") for name in unknown]
         kept = {name: value for name, value in more.items() if name in _MESSAGE_FIELDS}
         messages.append({"role": turn.role, "content": content, **kept})
     if build_source_id(record):
@@ -162,7 +151,7 @@ def _build_fields(record: Record, target: Target, losses: list[Loss], limits: _L
 FORMAT = Format(
     summary="OpenAI fine-tuning data, its limits checked",
     suffixes=(".jsonl",),
-    rows=_read_rows,
+    rows=jsonl.rows,
     records=_read_records,
     mismatch=_find_mismatch,
     write=_write,

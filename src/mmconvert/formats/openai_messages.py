@@ -18,35 +18,18 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from mmconvert.chat import openai
 from mmconvert.chat.conversations import MESSAGES_EXTRA, list_objects, read_messages
 from mmconvert.chat.export_images import store_image
 from mmconvert.chat.losses import list_losses
-from mmconvert.chat.openai import (
-    build_part,
-    ends_with_assistant,
-    list_part_types,
-    read_content,
-    read_message,
-    read_plain_turn,
-)
 from mmconvert.chat.training import read_messages_extra
 from mmconvert.core.errors import RowError, in_field, show
 from mmconvert.core.record import Image, Record, Turn, encode_json
 from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span
 from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.placeholders import format_turn, interleave, list_slots, parse_image_slot
-from mmconvert.io import jsonl, tables
-from mmconvert.io.columns import (
-    add_extra,
-    build_own_id,
-    keep_extra_fields,
-    list_unshown_images,
-    number_records,
-    read_letter_or_label,
-    take_id,
-    take_numbered_images,
-)
-from mmconvert.io.write_delimited import TableWriter, write_jsonl
+from mmconvert.io import columns, jsonl, tables
+from mmconvert.io.write_delimited import write_rows
 from mmconvert.kits.evalscope.outputs import MARKS
 from mmconvert.plugins.format import IMAGES, Context, Format, Loss, Sample, Target
 
@@ -57,15 +40,19 @@ def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
-    messages = _read_messages(fields.pop("messages", None))
-    pictures = take_numbered_images(fields, context)
+    messages = fields.pop("messages", None)
+    if isinstance(messages, str):
+        with in_field("messages"):
+            messages = parse_json(messages)
+    messages = read_messages(messages, "messages")
+    pictures = columns.take_numbered_images(fields, context)
     turns: list[Turn] = []
     images: list[Image] = []
     extras: list[dict[str, Any]] = []
     question: str | None = None
     free = filterfalse(pictures.__contains__, count(1))
     for number, message in enumerate(messages):
-        turn = read_plain_turn(message)
+        turn = openai.read_plain_turn(message)
         shown: Sequence[Image] = ()
         extra: dict[str, Any] = {}
         if turn is None or (turn.role == "user" and list_slots(turn.content[0].text)):
@@ -75,11 +62,11 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         extras.append(extra)
         if turn.role == "user":
             question = format_turn(turn, shown)
-    hidden = list_unshown_images(pictures, images, context) if pictures else ()
+    hidden = columns.list_unshown_images(pictures, images, context) if pictures else ()
     label = fields.pop("answer", None)
     answers = _read_answers(label)
-    key = take_id(fields, row, context)
-    beside = keep_extra_fields(fields)
+    key = columns.take_id(fields, row, context)
+    beside = columns.keep_extra_fields(fields)
     if any(extras):
         beside[MESSAGES_EXTRA] = extras
     yield Record(
@@ -100,22 +87,15 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     )
 
 
-def _read_messages(value: Any) -> list[dict[str, Any]]:
-    if isinstance(value, str):
-        with in_field("messages"):
-            value = parse_json(value)
-    return read_messages(value, "messages")
-
-
 def _read_turn(
     message: Mapping[str, Any], number: int, images: Mapping[int, Image], free: Iterator[int], context: Context
 ) -> tuple[Turn, Sequence[Image], dict[str, Any]]:
     where = f"messages[{number}]"
-    role, content, extra = read_message(message, where)
+    role, content, extra = openai.read_message(message, where)
     if role == "user" and isinstance(content, str) and list_slots(content):
         parts, shown = interleave(content, images, f"{where}.content")
     else:
-        parts, shown = read_content(content, where, 0, context)
+        parts, shown = openai.read_content(content, where, 0, context)
         shown = tuple(replace(image, slot=next(free)) for image in shown)
     return Turn(role, parts), shown, extra
 
@@ -134,30 +114,25 @@ def _read_answers(label: Any) -> tuple[str, ...]:
 def _find_mismatch(sample: Sample) -> str | None:
     if "messages" not in sample.columns:
         return "no field 'messages'"
-    clash = next((name for name in ("images", "image", *MARKS) if name in sample.columns), None)
-    if clash:
-        return f"it has a field {clash!r}"
-    if any("image" in list_part_types(row.get("messages")) for row in sample.rows):
+    if clash := sample.find_clash(("images", "image", *MARKS), "field"):
+        return clash
+    if any("image" in openai.list_part_types(row.get("messages")) for row in sample.rows):
         return "a part is of type 'image', not 'image_url'"
     evaluated = any(name == "answer" or parse_image_slot(name) for name in sample.columns)
     facts = [row["messages"] for row in sample.rows if list_objects(row.get("messages"))]
-    if not evaluated and facts and all(map(ends_with_assistant, facts)):
+    if not evaluated and facts and all(map(openai.ends_with_assistant, facts)):
         return "each row ends with the assistant and none has an answer, as training data do"
     return None
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
-    if target.path.suffix.lower() in DELIMITERS:
-        with TableWriter(target) as table:
-            table.write_all(lambda: _build_rows(records, target, losses))
-    else:
-        write_jsonl(_build_rows(records, target, losses), target.path)
+    write_rows(lambda: _build_rows(records, target, losses), target)
     yield from dict.fromkeys(losses)
 
 
 def _build_rows(records: Iterable[Record], target: Target, losses: list[Loss]) -> Iterator[dict[str, Any]]:
-    for record in number_records(_drop_answered_turns(records, losses)):
+    for record in columns.number_records(_drop_answered_turns(records, losses)):
         yield _build_fields(record, target, losses)
 
 
@@ -175,14 +150,14 @@ def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[st
     images = iter(record.images)
     messages = []
     for turn, more in zip(record.messages, read_messages_extra(record), strict=True):
-        content: Any = [build_part(part, images, target) for part in turn.content]
+        content: Any = [openai.build_part(part, images, target) for part in turn.content]
         if len(content) == 1 and content[0]["type"] == "text" and not list_slots(content[0]["text"]):
             content = content[0]["text"]
         messages.append({"role": turn.role, "content": content, **more})
-    fields: dict[str, Any] = {**build_own_id(record)}
+    fields: dict[str, Any] = {**columns.build_own_id(record)}
     fields["messages"] = messages
     if record.label is not None:
-        fields["answer"] = read_letter_or_label(record)
+        fields["answer"] = columns.read_letter_or_label(record)
     fields.update({f"image_{i.slot}": store_image(i, target) for i in record.attachments})
     if record.options:
         losses.append(Loss(record.id, "options", "options have no field of their own; they stand in the prompt only"))
@@ -195,7 +170,7 @@ def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[st
             losses.append(Loss(record.id, "answer", 'an empty cell is no answer; .jsonl holds ""'))
     losses += list_losses(record, ("options", "attachments"), target)
     pictures = {name for name in extra if parse_image_slot(name) is not None}
-    return add_extra(fields, extra, {"id", "messages", "answer", *pictures}, record, losses)
+    return columns.add_extra(fields, extra, {"id", "messages", "answer", *pictures}, record, losses)
 
 
 FORMAT = Format(

@@ -19,7 +19,7 @@ from mmconvert.chat.file_names import read_model_name, require_text
 from mmconvert.chat.losses import list_losses
 from mmconvert.core.errors import RowError, show
 from mmconvert.core.record import Image, Part, Record, Turn, encode_json
-from mmconvert.core.rows import Rejected, Row, Span
+from mmconvert.core.rows import Row
 from mmconvert.core.text.json import parse_json
 from mmconvert.io import jsonl
 from mmconvert.io.columns import add_extra, build_own_id, keep_extra_fields, number_records
@@ -39,10 +39,6 @@ def _build_file_name(record: Record) -> str:
     """Name an answer file after its model and its question file, whose pictures are COCO's as a rule."""
     category = record.category if record.category in CATEGORIES else None
     return f"{read_model_name(record)}_coco_pope_{require_text(category, 'category of POPE')}.json"
-
-
-def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
-    return jsonl.rows(path, span)
 
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
@@ -105,10 +101,7 @@ def _find_mismatch(sample: Sample) -> str | None:
             return "no question 'Is there a ... in the image?' under 'question', or under 'text'"
         if "answer" not in fields and "label" not in fields:
             return "neither an answer nor a label"
-    extra = next(
-        (name for name in ("options", "messages", "conversations", "prediction") if name in sample.columns), None
-    )
-    return f"it has a field {extra!r}" if extra else None
+    return sample.find_clash(("options", "messages", "conversations", "prediction"), "field")
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
@@ -146,7 +139,7 @@ def _build_fields(record: Record, name: re.Match[str] | None, target: Target, lo
 FORMAT = Format(
     summary="POPE answers (JSON Lines), and the question files they go with",
     suffixes=(".jsonl", ".json"),
-    rows=_read_rows,
+    rows=jsonl.rows,
     records=_read_records,
     mismatch=_find_mismatch,
     write=_write,

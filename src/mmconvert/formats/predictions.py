@@ -27,7 +27,7 @@ from mmconvert.dataset.write_parquet import write_parquet
 from mmconvert.io import jsonl, parquet, tables
 from mmconvert.io.columns import keep_extra_fields
 from mmconvert.io.parquet import open_parquet
-from mmconvert.io.write_delimited import TableWriter, write_jsonl
+from mmconvert.io.write_delimited import write_rows
 from mmconvert.kits.vlmevalkit.lmu_table import is_result
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
@@ -143,9 +143,8 @@ def _read_answers(answers: Any, answer: Any) -> tuple[str, ...]:
 
 
 def _find_mismatch(sample: Sample) -> str | None:
-    missing = [name for name in REQUIRED if name not in sample.columns]
-    if missing:
-        return f"no column {missing[0]!r}"
+    if missing := sample.find_missing(REQUIRED):
+        return missing
     if is_result(sample.columns):
         return "a VLMEvalKit result table: it has 'index' and option columns"
     return "it has all columns of a dataset of ours" if "image_info" in sample.columns else None
@@ -153,13 +152,10 @@ def _find_mismatch(sample: Sample) -> str | None:
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     suffix = target.path.suffix.lower()
-    if suffix in DELIMITERS:
-        with TableWriter(target, REQUIRED) as table:
-            table.write_all(lambda: map(_build_fields, records))
-    elif suffix == ".parquet":
+    if suffix == ".parquet":
         _write_parquet(records, target.path)
     else:
-        write_jsonl(map(_build_fields, records), target.path)
+        write_rows(lambda: map(_build_fields, records), target, REQUIRED)
     for record in records:
         if record.images:
             yield Loss(record.id, "images", "a predictions table holds no pictures")

@@ -17,32 +17,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmconvert.chat.conversations import (
-    build_conversation_record,
-    list_objects,
-    load_image,
-    load_shown_images,
-    read_marked_turns,
-    read_messages,
-    read_role,
-    refuse_media,
-)
+from mmconvert.chat import conversations, training
 from mmconvert.chat.export_images import write_image_path
-from mmconvert.chat.training import (
-    add_extra_fields,
-    build_message_rows,
-    build_source_id,
-    build_training_rows,
-    drop_system_turns,
-    read_messages_extra,
-    require_alternation,
-)
 from mmconvert.core.errors import RowError, in_field, show
 from mmconvert.core.record import Image, Part, Record, Turn
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.image_markers import Markers, escape, unescape
 from mmconvert.io import json_array, jsonl
-from mmconvert.io.write_delimited import write_json_array, write_jsonl
+from mmconvert.io.write_delimited import write_rows
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
 MARKERS = Markers(("image", "video"), line_break=True)
@@ -61,14 +43,14 @@ def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
-    refuse_media(fields)
-    messages = read_messages(fields.pop("conversations", None), "conversations")
+    conversations.refuse_media(fields)
+    messages = conversations.read_messages(fields.pop("conversations", None), "conversations")
     if _is_inline(messages):
-        yield build_conversation_record(row, context, fields, *_read_inline_turns(messages, context))
+        yield conversations.build_conversation_record(row, context, fields, *_read_inline_turns(messages, context))
         return
-    turns, extras = read_marked_turns(messages, "conversations", KEYS, MARKERS, SHOWN_BY)
-    images = load_shown_images(fields.pop("image", None), "image", turns, context)
-    yield build_conversation_record(row, context, fields, turns, images, extras)
+    turns, extras = conversations.read_marked_turns(messages, "conversations", KEYS, MARKERS, SHOWN_BY)
+    images = conversations.load_shown_images(fields.pop("image", None), "image", turns, context)
+    yield conversations.build_conversation_record(row, context, fields, turns, images, extras)
 
 
 def _is_inline(messages: Iterable[dict[str, Any]]) -> bool:
@@ -83,7 +65,7 @@ def _read_inline_turns(
     extras: list[dict[str, Any]] = []
     for number, message in enumerate(messages):
         where = f"conversations[{number}]"
-        role, text = read_role(message.get("from"), f"{where}.from"), message.get("value")
+        role, text = conversations.read_role(message.get("from"), f"{where}.from"), message.get("value")
         if not isinstance(text, str):
             raise RowError("messages.content", f"{where}.value", f"expected a text {show(text)}.")
         with in_field(f"{where}.value"):
@@ -97,7 +79,7 @@ def _read_inline_parts(text: str, images: list[Image], context: Context) -> tupl
     parts: list[Part] = []
     at = 0
     for match in _IMAGE.finditer(text):
-        images.append(load_image(match[2], len(images) + 1, context))
+        images.append(conversations.load_image(match[2], len(images) + 1, context))
         numbered = match[1] == str(len(images))
         # Name and line break belong to the picture only where they are those that Qwen-VL writes.
         start, end = (match.start(), match.end()) if numbered else (text.index("<img>", match.start()), match.start(3))
@@ -115,7 +97,7 @@ def _find_mismatch(sample: Sample) -> str | None:
         return "no field 'conversations'"
     if "images" in sample.columns:
         return "it has a field 'images', not 'image'"
-    if any(_is_inline(list_objects(row.get("conversations"))) for row in sample.rows):
+    if any(_is_inline(conversations.list_objects(row.get("conversations"))) for row in sample.rows):
         return None
     if "image" not in sample.columns:
         return "no field 'image', and no turn from 'user'"
@@ -126,41 +108,41 @@ def _find_mismatch(sample: Sample) -> str | None:
 
 def _has_inline_markers(row: Any) -> bool:
     """Tell a row that LLaVA's form cannot say."""
-    text = "".join(str(turn.get("value")) for turn in list_objects(row.get("conversations")))
+    text = "".join(str(turn.get("value")) for turn in conversations.list_objects(row.get("conversations")))
     return isinstance(row.get("image"), list) or text.count("<image>") > 1
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
-    suffix = target.path.suffix.lower()
     losses: list[Loss] = []
     fields = _build_inline_fields if target.columns == INLINE else _build_fields
-    rows = build_training_rows(records, losses, lambda record: fields(record, target, losses))
-    (write_jsonl if suffix == ".jsonl" else write_json_array)(rows, target.path)
+    rows = training.build_training_rows(records, losses, lambda record: fields(record, target, losses))
+    write_rows(lambda: rows, target)
     yield from dict.fromkeys(losses)
 
 
 def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
-    record = drop_system_turns(record, losses)
-    require_alternation(record.messages)
+    record = training.drop_system_turns(record, losses)
+    training.require_alternation(record.messages)
     if any(part.type == "image" for turn in record.messages if turn.role == "assistant" for part in turn.content):
         raise RowError("target.images", "messages", "Qwen's form shows no picture in an assistant's turn.")
-    fields: dict[str, Any] = {**build_source_id(record)}
+    fields: dict[str, Any] = {**training.build_source_id(record)}
     paths = [write_image_path(image, target) for image in record.images]
     if paths:
         fields["image"] = paths[0] if len(paths) == 1 else paths
-    fields["conversations"] = build_message_rows(record, KEYS, NAMES, MARKERS, SHOWN_BY)
-    return add_extra_fields(fields, record, losses, ("image",))
+    fields["conversations"] = training.build_message_rows(record, KEYS, NAMES, MARKERS, SHOWN_BY)
+    return training.add_extra_fields(fields, record, losses, ("image",))
 
 
 def _build_inline_fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
-    record = drop_system_turns(record, losses)
-    require_alternation(record.messages)
+    record = training.drop_system_turns(record, losses)
+    training.require_alternation(record.messages)
     images = iter(enumerate((write_image_path(image, target) for image in record.images), 1))
     turns = []
-    for turn, more in zip(record.messages, read_messages_extra(record), strict=True):
+    for turn, more in zip(record.messages, training.read_messages_extra(record), strict=True):
         kept = {name: value for name, value in more.items() if name not in KEYS}
         turns.append({"from": turn.role, "value": _format_inline_turn(turn, images), **kept})
-    return add_extra_fields({**build_source_id(record), "conversations": turns}, record, losses, ("image",))
+    fields = {**training.build_source_id(record), "conversations": turns}
+    return training.add_extra_fields(fields, record, losses, ("image",))
 
 
 def _format_inline_turn(turn: Turn, images: Iterator[tuple[int, str]]) -> str:

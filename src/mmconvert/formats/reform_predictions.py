@@ -30,7 +30,7 @@ from mmconvert.io import json_array
 from mmconvert.io.columns import add_extra, keep_extra_fields
 from mmconvert.io.write_delimited import write_json_array
 from mmconvert.kits.reform_eval.conversations import HISTORY, read_earlier_rounds
-from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
+from mmconvert.plugins.format import Context, Format, Loss, Target
 
 NAME = re.compile(
     r"(?P<dataset>.+?)_(?P<formulation>SingleChoice|Generation|OCROpenEnded|KIEOpenEnded)"
@@ -242,11 +242,6 @@ def _build_turns(fields: dict[str, Any], question: str | None) -> tuple[Turn, ..
     return (*turns, Turn("user", (Part("text", question),)))
 
 
-def _find_mismatch(sample: Sample) -> str | None:
-    missing = [name for name in ("sample_id", "prediction") if name not in sample.columns]
-    return f"no field {missing[0]!r}" if missing else None
-
-
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
     write_json_array((_build_fields(record, target, losses) for record in records), target.path)
@@ -320,7 +315,7 @@ FORMAT = Format(
     suffixes=(".json",),
     rows=_read_rows,
     records=_read_records,
-    mismatch=_find_mismatch,
+    mismatch=lambda sample: sample.find_missing(("sample_id", "prediction"), "field"),
     write=_write,
     file_name=_build_file_name,
 )

@@ -17,29 +17,15 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
-from mmconvert.chat.conversations import (
-    build_conversation_record,
-    list_objects,
-    load_shown_images,
-    read_marked_turns,
-    refuse_media,
-    take_system_turn,
-)
+from mmconvert.chat import conversations, training
 from mmconvert.chat.export_images import write_image_path
-from mmconvert.chat.training import (
-    add_extra_fields,
-    build_message_rows,
-    build_source_id,
-    build_training_rows,
-    require_alternation,
-)
 from mmconvert.core.errors import Error, RowError, UsageError, show
 from mmconvert.core.record import Record
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.image_markers import Markers
 from mmconvert.core.text.json import parse_json
 from mmconvert.io import json_array, jsonl, parquet
-from mmconvert.io.write_delimited import write_json_array, write_jsonl
+from mmconvert.io.write_delimited import write_rows
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
 MARKERS = Markers(("image", "video", "audio"))
@@ -62,12 +48,12 @@ def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
-    refuse_media(fields)
+    conversations.refuse_media(fields)
     form = "messages" if "messages" in fields else "conversations"
-    turns, extras = read_marked_turns(fields.pop(form, None), form, FORMS[form], MARKERS)
-    turns, extras = take_system_turn(fields, turns, extras)
-    images = load_shown_images(fields.pop("images", None), "images", turns, context)
-    yield build_conversation_record(row, context, fields, turns, images, extras)
+    turns, extras = conversations.read_marked_turns(fields.pop(form, None), form, FORMS[form], MARKERS)
+    turns, extras = conversations.take_system_turn(fields, turns, extras)
+    images = conversations.load_shown_images(fields.pop("images", None), "images", turns, context)
+    yield conversations.build_conversation_record(row, context, fields, turns, images, extras)
 
 
 def _find_mismatch(sample: Sample) -> str | None:
@@ -77,7 +63,7 @@ def _find_mismatch(sample: Sample) -> str | None:
     if "image" in sample.columns:
         return "it has a field 'image', not 'images'"
     role_key, text_key = FORMS[form]
-    turns = [turn for row in sample.rows for turn in list_objects(row.get(form))]
+    turns = [turn for row in sample.rows for turn in conversations.list_objects(row.get(form))]
     if not all(isinstance(turn.get(text_key), str) for turn in turns):
         return f"{text_key} is not always a text"
     if form == "conversations":
@@ -92,26 +78,25 @@ def _find_mismatch(sample: Sample) -> str | None:
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
-    suffix = target.path.suffix.lower()
-    if suffix == ".parquet":
+    if target.path.suffix.lower() == ".parquet":
         raise UsageError("the format is written to .json or .jsonl; parquet is only read.")
     form = target.columns or "messages"
     losses: list[Loss] = []
-    rows = build_training_rows(records, losses, lambda record: _build_fields(record, form, target, losses))
-    (write_jsonl if suffix == ".jsonl" else write_json_array)(rows, target.path)
+    rows = training.build_training_rows(records, losses, lambda record: _build_fields(record, form, target, losses))
+    write_rows(lambda: rows, target)
     _add_to_info(target, form)
     yield from dict.fromkeys(losses)
 
 
 def _build_fields(record: Record, form: str, target: Target, losses: list[Loss]) -> dict[str, Any]:
     has_system = record.messages[0].role == "system"
-    require_alternation(record.messages[1:] if has_system else record.messages)
+    training.require_alternation(record.messages[1:] if has_system else record.messages)
     fields: dict[str, Any] = {
-        **build_source_id(record),
-        form: build_message_rows(record, FORMS[form], NAMES[form], MARKERS),
+        **training.build_source_id(record),
+        form: training.build_message_rows(record, FORMS[form], NAMES[form], MARKERS),
         "images": [write_image_path(image, target) for image in record.images],
     }
-    return add_extra_fields(fields, record, losses, (*FORMS, "images", "system"))
+    return training.add_extra_fields(fields, record, losses, (*FORMS, "images", "system"))
 
 
 def _add_to_info(target: Target, form: str) -> None:

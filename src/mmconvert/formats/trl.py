@@ -20,24 +20,9 @@ import msgspec
 import pyarrow as pa
 from msgspec.structs import replace
 
-from mmconvert.chat.conversations import (
-    build_conversation_record,
-    list_elements,
-    list_objects,
-    load_image,
-    read_messages,
-    read_role,
-    refuse_media,
-)
+from mmconvert.chat import conversations, training
 from mmconvert.chat.export_images import write_image_path
 from mmconvert.chat.openai import list_part_types
-from mmconvert.chat.training import (
-    add_extra_fields,
-    build_source_id,
-    build_training_rows,
-    read_messages_extra,
-    report_lost_extra,
-)
 from mmconvert.core.errors import RowError, in_field, show
 from mmconvert.core.record import IMAGE_TYPE, SCHEMA, Part, Record, Turn, attach_features
 from mmconvert.core.rows import Rejected, Row, Span
@@ -87,9 +72,9 @@ def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
-    refuse_media(fields)
+    conversations.refuse_media(fields)
     many, one = fields.pop("images", None), fields.pop("image", None)
-    values = list_elements(many, "images") or list_elements(one, "image")
+    values = conversations.list_elements(many, "images") or conversations.list_elements(one, "image")
     messages = [_read_message(value, where) for value, where in _read_raw_messages(fields)]
     if values and all(own is not None for message in messages for own in message.pictures):
         messages = _put_images_in_front(messages, len(values))
@@ -100,9 +85,10 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     for slot, own in enumerate(owns, 1):
         place, value = own or next(rest)
         with in_field(place):
-            images.append(load_image(value, slot, context))
+            images.append(conversations.load_image(value, slot, context))
     turns = [message.turn for message in messages]
-    yield build_conversation_record(row, context, fields, turns, images, [message.extra for message in messages])
+    extras = [message.extra for message in messages]
+    yield conversations.build_conversation_record(row, context, fields, turns, images, extras)
 
 
 def _read_raw_messages(fields: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
@@ -114,12 +100,12 @@ def _read_raw_messages(fields: dict[str, Any]) -> Iterator[tuple[dict[str, Any],
             continue
         if isinstance(value, str) and name in _SPEAKERS:
             value = [{"role": _SPEAKERS[name], "content": value}]
-        for number, message in enumerate(read_messages(value, name)):
+        for number, message in enumerate(conversations.read_messages(value, name)):
             yield message, f"{name}[{number}]"
 
 
 def _read_message(message: Mapping[str, Any], where: str) -> _RawMessage:
-    role, content = read_role(message.get("role"), f"{where}.role"), message.get("content")
+    role, content = conversations.read_role(message.get("role"), f"{where}.role"), message.get("content")
     if message.get("tool_calls"):
         raise RowError("media.unsupported", where, "tool calls are not supported yet. Leave the row out.")
     extra = {name: value for name, value in message.items() if name not in ("role", "content") and value is not None}
@@ -158,18 +144,15 @@ def _put_images_in_front(messages: Sequence[_RawMessage], count: int) -> list[_R
 
 def _find_mismatch(sample: Sample) -> str | None:
     columns = set(sample.columns)
-    clash = next((name for name in ("image_info", "prediction", "conversations", *MARKS) if name in columns), None)
-    if clash:
-        return f"it has a column {clash!r}"
     names = ("messages",) if "messages" in columns else ("prompt", "completion")
-    missing = [name for name in names if name not in columns]
-    if missing:
-        return f"no column {missing[0]!r}"
+    clash = sample.find_clash(("image_info", "prediction", "conversations", *MARKS))
+    if wrong := clash or sample.find_missing(names):
+        return wrong
     values = [row.get(name) for row in sample.rows for name in names]
     types = {kind for value in values for kind in list_part_types(value)}
     if "image_url" in types:
         return "pictures are parts of type image_url"
-    contents = [message.get("content") for value in values for message in list_objects(value)]
+    contents = [message.get("content") for value in values for message in conversations.list_objects(value)]
     if any("<image>" in content for content in contents if isinstance(content, str)):
         return "<image> stands in plain texts"
     if not ("image" in types or columns & {"images", "image"}) and sample.suffix == ".jsonl" and "messages" in columns:
@@ -180,29 +163,25 @@ def _find_mismatch(sample: Sample) -> str | None:
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
     if target.path.suffix.lower() == ".jsonl":
-        write_jsonl(
-            build_training_rows(records, losses, lambda record: _build_line(record, target, losses)), target.path
-        )
+        lines = training.build_training_rows(records, losses, lambda record: _build_line(record, target, losses))
+        write_jsonl(lines, target.path)
     else:
-        rows = build_training_rows(records, losses, lambda record: _build_cells(record, target, losses))
+        rows = training.build_training_rows(records, losses, lambda record: _build_cells(record, target, losses))
         write_parquet(rows, SCHEMAS[target.columns], target.path)
     yield from dict.fromkeys(losses)
 
 
 def _build_line(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
-    turns = _build_turns(record, target, read_messages_extra(record))
-    fields = {
-        **build_source_id(record),
-        "images": [write_image_path(image, target) for image in record.images],
-        **turns,
-    }
-    return add_extra_fields(fields, record, losses, ("images", "image", "messages", "prompt", "completion"))
+    turns = _build_turns(record, target, training.read_messages_extra(record))
+    paths = [write_image_path(image, target) for image in record.images]
+    fields = {**training.build_source_id(record), "images": paths, **turns}
+    return training.add_extra_fields(fields, record, losses, ("images", "image", "messages", "prompt", "completion"))
 
 
 def _build_cells(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
-    report_lost_extra(record, losses)
+    training.report_lost_extra(record, losses)
     turns = _build_turns(record, target, [{}] * len(record.messages))
-    return {**build_source_id(record), "images": [build_image_cell(image) for image in record.images], **turns}
+    return {**training.build_source_id(record), "images": [build_image_cell(image) for image in record.images], **turns}
 
 
 def _build_turns(record: Record, target: Target, extras: Sequence[Mapping[str, Any]]) -> dict[str, Any]:

@@ -23,17 +23,10 @@ from mmconvert.core.record import LETTERS, Record, encode_json
 from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span
 from mmconvert.io import json_array, jsonl, tables, xlsx
 from mmconvert.io.columns import add_extra, read_letter_or_label, respell, take_headers
-from mmconvert.io.write_delimited import TableWriter, write_json_array, write_jsonl
+from mmconvert.io.write_delimited import write_rows
 from mmconvert.io.write_xlsx import write_workbook
 from mmconvert.kits.vlmevalkit import lmu_table
 from mmconvert.kits.vlmevalkit.datasets import TASKS, parse_file_stem
-from mmconvert.kits.vlmevalkit.lmu_table import (
-    TableSettings,
-    build_index_cell,
-    list_index_columns,
-    mark_rotations,
-    split_rounds,
-)
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
 WORKBOOK = ".xlsx"
@@ -50,7 +43,7 @@ def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     if suffix == WORKBOOK or suffix in DELIMITERS:
         found = _list_respelled_names(xlsx.read_header(path) if suffix == WORKBOOK else tables.read_header(path))
         tables.require_columns(str(path), [(name,) for name in REQUIRED], found)
-    return mark_rotations(lambda: _read_raw_rows(path))
+    return lmu_table.mark_rotations(lambda: _read_raw_rows(path))
 
 
 def _read_raw_rows(path: Path) -> Iterator[Row | Rejected]:
@@ -79,10 +72,11 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         raise RowError("prediction.missing", "prediction", 'the row has no prediction ("" would be one).')
     model, dataset = parse_file_stem(row.where.stem)
     dataset = context.dataset or dataset
-    how = TableSettings(dataset, context.task or TASKS.get(dataset or ""), needs_picture=False, needs_question=False)
+    task = context.task or TASKS.get(dataset or "")
+    how = lmu_table.TableSettings(dataset, task, needs_picture=False, needs_question=False)
     record = lmu_table.build_record(replace(row, fields=fields), context, how)
     extra = {"model": model, **record.extra} if model else record.extra
-    yield from split_rounds(replace(record, extra=extra), illustrated=False)
+    yield from lmu_table.split_rounds(replace(record, extra=extra), illustrated=False)
 
 
 def _format_value(value: Any) -> str | None:
@@ -114,16 +108,12 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     def rows() -> Iterator[dict[str, Any]]:
         return (_build_fields(record, model, losses) for record in records)
 
-    suffix = target.path.suffix.lower()
-    if suffix == WORKBOOK:
+    if target.path.suffix.lower() == WORKBOOK:
         found = dict.fromkeys(name for row in rows() for name, value in row.items() if value is not None)
         columns = [name for name in _FIRST if name in found] + [name for name in found if name not in _FIRST]
         write_workbook(target.path, columns, map(_build_cells, rows()))
-    elif suffix in DELIMITERS:
-        with TableWriter(target, _FIRST) as table:
-            table.write_all(rows)
     else:
-        (write_jsonl if suffix == ".jsonl" else write_json_array)(rows(), target.path)
+        write_rows(rows, target, _FIRST)
     for record in records:
         losses += _list_losses(record, dataset, target)
     yield from dict.fromkeys(losses)
@@ -139,7 +129,7 @@ def _build_fields(record: Record, model: str | None, losses: list[Loss]) -> dict
         extra.pop("model", None)
     label = read_letter_or_label(record)
     fields: dict[str, Any] = {
-        "index": build_index_cell(record),
+        "index": lmu_table.build_index_cell(record),
         "question": record.question,
         "hint": record.hint,
         **dict(zip(LETTERS, record.options, strict=False)),
@@ -170,7 +160,7 @@ def _list_losses(record: Record, dataset: str | None, target: Target) -> Iterato
         yield Loss(record.id, "prediction", "there is none, and the kit counts such a row as wrong")
     elif not record.prediction and suffix not in (".json", ".jsonl"):
         yield Loss(record.id, "prediction", "it is empty, which a blank cell cannot tell from none")
-    yield from list_losses(record, (*_CELLS, *list_index_columns(record)), target)
+    yield from list_losses(record, (*_CELLS, *lmu_table.list_index_columns(record)), target)
     if record.dataset != dataset and record.dataset is not None:
         yield Loss(record.id, "dataset", "only the file's name says it: name the file {model}_{benchmark}")
 

@@ -22,18 +22,8 @@ from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span
 from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.options import build_plain_prompt, is_option, read_answer_letter, read_option_texts
 from mmconvert.core.text.placeholders import interleave, list_slots, parse_image_slot
-from mmconvert.io import jsonl, tables
-from mmconvert.io.columns import (
-    add_extra,
-    build_own_id,
-    keep_extra_fields,
-    list_unshown_images,
-    number_records,
-    read_letter_or_label,
-    take_id,
-    take_numbered_images,
-)
-from mmconvert.io.write_delimited import TableWriter, write_jsonl
+from mmconvert.io import columns, jsonl, tables
+from mmconvert.io.write_delimited import write_rows
 from mmconvert.plugins.format import IMAGES, Context, Format, Loss, Sample, Target
 
 _REQUIRED = ("question", "options")
@@ -56,12 +46,12 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         options = read_option_texts(raw_options)
     label = fields.pop("answer", None)
     answer = _read_answer(label, options, context)
-    images = take_numbered_images(fields, context)
+    images = columns.take_numbered_images(fields, context)
     prompt = build_plain_prompt(question, None, options)
     parts, shown = interleave(prompt, images, "question")
-    hidden = list_unshown_images(images, shown, context)
-    key = take_id(fields, row, context)
-    extra = keep_extra_fields(fields)
+    hidden = columns.list_unshown_images(images, shown, context)
+    key = columns.take_id(fields, row, context)
+    extra = columns.keep_extra_fields(fields)
     if not _are_plain_options(raw_options, row):
         extra["options"] = raw_options
     yield Record(
@@ -108,25 +98,17 @@ def _read_answer(label: Any, options: tuple[str, ...], context: Context) -> str 
 
 
 def _find_mismatch(sample: Sample) -> str | None:
-    missing = [name for name in _REQUIRED if name not in sample.columns]
-    if missing:
-        return f"no field {missing[0]!r}"
-    clash = next((name for name in ("prediction", "response", "A") if name in sample.columns), None)
-    return f"it has a column {clash!r}" if clash else None
+    return sample.find_missing(_REQUIRED, "field") or sample.find_clash(("prediction", "response", "A"))
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
-    if target.path.suffix.lower() in DELIMITERS:
-        with TableWriter(target, first=("id", "question", "options", "answer")) as table:
-            table.write_all(lambda: _build_rows(records, target, losses))
-    else:
-        write_jsonl(_build_rows(records, target, losses), target.path)
+    write_rows(lambda: _build_rows(records, target, losses), target, ("id", "question", "options", "answer"))
     yield from dict.fromkeys(losses)
 
 
 def _build_rows(records: Iterable[Record], target: Target, losses: list[Loss]) -> Iterator[dict[str, Any]]:
-    for record in number_records(_drop_answered_turns(records, losses)):
+    for record in columns.number_records(_drop_answered_turns(records, losses)):
         yield _build_fields(record, target, losses)
 
 
@@ -151,15 +133,15 @@ def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[st
     if len(record.messages) > 1:
         losses.append(Loss(record.id, "messages", "only the question has a place"))
     losses += list_losses(record, ("options", "attachments"), target)
-    fields: dict[str, Any] = {**build_own_id(record)}
+    fields: dict[str, Any] = {**columns.build_own_id(record)}
     fields["question"] = _build_question(record)
     fields["options"] = extra.pop("options", None) or [option or "" for option in record.options]
     if record.label is not None:
-        fields["answer"] = read_letter_or_label(record)
+        fields["answer"] = columns.read_letter_or_label(record)
     shown = {image.slot: image for image in (*record.images, *record.attachments)}
     fields.update({f"image_{slot}": store_image(image, target) for slot, image in sorted(shown.items())})
     images = {name for name in extra if parse_image_slot(name) is not None}
-    return add_extra(fields, extra, {"id", *_REQUIRED, "answer", *images}, record, losses)
+    return columns.add_extra(fields, extra, {"id", *_REQUIRED, "answer", *images}, record, losses)
 
 
 def _build_question(record: Record) -> str:

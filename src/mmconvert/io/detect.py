@@ -82,9 +82,8 @@ def guess(path: Path) -> tuple[str, str]:
         shown = ", ".join(head.columns[:_SHOWN_NAMES]) or head.suffix or "the folder's files"
         return fitting[0], f"recognised by {shown}"
     if fitting:
-        raise Error(
-            f"{path}: may be {' or '.join(fitting)}. Say which: {' or '.join(f'--format {n}' for n in fitting)}."
-        )
+        message = f"{path}: may be {' or '.join(fitting)}. Say which: {' or '.join(f'--format {n}' for n in fitting)}."
+        raise Error(message)
     if head.suffix in READERS and not head.columns:
         raise Error(f"{path}: holds no rows by which to tell its format. Give a file with rows, or --format NAME.")
     kind = f"{head.suffix} files" if head.suffix else "folders"
@@ -92,9 +91,8 @@ def guess(path: Path) -> tuple[str, str]:
         raise Error(f"{path}: no format reads {kind}. See: mmconvert list formats")
     reasons = "\n".join(f"  {name}: {reason}" for name, reason in refusals.items())
     found = f" {_describe_head(head)}" if head.columns else ""
-    raise Error(
-        f"{path}: none of the formats of {kind} fits.{found} Change the file, or decide with --format NAME:\n{reasons}"
-    )
+    advice = f"Change the file, or decide with --format NAME:\n{reasons}"
+    raise Error(f"{path}: none of the formats of {kind} fits.{found} {advice}")
 
 
 def _fit_most_rows(head: Sample, plugins: Mapping[str, Format]) -> list[str]:

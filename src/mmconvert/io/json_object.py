@@ -74,9 +74,8 @@ def _open_window(window: JsonWindow) -> JsonWindow:
     window.read_more()
     window.at = 3 if window.data.startswith(b"\xef\xbb\xbf") else 0
     if window.peek() != b"{":
-        raise Error(
-            f"{window.path}: expected a JSON object, which begins with a brace. Check that it is the right file."
-        )
+        message = f"{window.path}: expected a JSON object, which begins with a brace. Check that it is the right file."
+        raise Error(message)
     return window
 
 
@@ -105,9 +104,8 @@ def _read_names(window: JsonWindow) -> Iterator[str]:
         if window.peek() == b"}":
             break
         if window.peek() != b",":
-            window.fail(
-                f"expected a comma or the closing brace behind {name!r}" if window.peek() else "the file was cut"
-            )
+            expected = f"expected a comma or the closing brace behind {name!r}"
+            window.fail(expected if window.peek() else "the file was cut")
         window.advance(window.at + 1)
     window.advance(window.at + 1)
 

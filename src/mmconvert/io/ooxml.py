@@ -133,9 +133,8 @@ class Package:
         try:
             size = self._zip.getinfo(part).file_size
             if size > MAX_PART_BYTES:
-                raise Error(
-                    f"{self.path}: {part} inflates to {size:,} bytes; the limit is {MAX_PART_BYTES:,}. Save it as TSV."
-                )
+                limit = f"the limit is {MAX_PART_BYTES:,}. Save it as TSV."
+                raise Error(f"{self.path}: {part} inflates to {size:,} bytes; {limit}")
             return self._zip.open(part)
         except KeyError:
             raise self.build_error(f"it has no part {part}") from None

@@ -61,9 +61,8 @@ def _read_text(columns: Columns) -> pd.DataFrame:
 
 def _read_sheet(columns: Columns) -> pd.DataFrame:
     # read_excel hands over rows of cells, "" for a blank one, whole numbers as ints.
-    rows = [
-        ["" if cell is None else _read_sheet_cell(cell) for cell in row] for row in zip(*columns.values(), strict=True)
-    ]
+    lines = zip(*columns.values(), strict=True)
+    rows = [["" if cell is None else _read_sheet_cell(cell) for cell in line] for line in lines]
     frame: pd.DataFrame = TextParser([[*range(len(columns))], *rows], header=0, skip_blank_lines=False).read()
     return frame
 

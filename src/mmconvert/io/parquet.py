@@ -27,16 +27,14 @@ def open_parquet(path: Path) -> pq.ParquetFile:
         head = file.read(4)
     if head != b"PAR1":
         refuse_other_magic(head, path, "parquet")
-        raise Error(
-            f"{path}: is no parquet file; its first bytes are {head!r}. Write it again, or name it by what it is."
-        )
+        message = f"{path}: is no parquet file; its first bytes are {head!r}. Write it again, or name it by what it is."
+        raise Error(message)
     try:
         parquet = open_checked_parquet(path)
         names = parquet.schema_arrow.names
     except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:
-        raise Error(
-            f"{path}: is a damaged parquet file ({take_first_line(error)}). Get the whole file again."
-        ) from None
+        message = f"{path}: is a damaged parquet file ({take_first_line(error)}). Get the whole file again."
+        raise Error(message) from None
     twice = next((name for name in names if names.count(name) > 1), None)
     if twice is not None:
         raise Error(f"{path}: the column {twice!r} stands twice. Rename one of them.")
@@ -82,9 +80,8 @@ def rows(path: Path, span: Span | None = None, *, columns: Sequence[str] | None 
         try:
             batch = next(batches, None)
         except (pa.ArrowException, OSError, MemoryError) as error:
-            raise Error(
-                f"{path}: is damaged near row {number} ({take_first_line(error)}). Get the whole file again."
-            ) from None
+            message = f"{path}: is damaged near row {number} ({take_first_line(error)}). Get the whole file again."
+            raise Error(message) from None
         if batch is None:
             return
         yield from _read_batch_rows(batch, path, number)

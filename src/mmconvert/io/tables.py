@@ -193,9 +193,10 @@ def read_records(window: Window, name: str, delimiter: bytes, line: int = 1) -> 
     A blank line gives one empty cell.
     """
     for stop, places, first in find_records(window, name, delimiter, line):
-        cells = (
-            _split_plain_cells(window, stop, delimiter) if places is None else _split_quoted_cells(window.data, places)
-        )
+        if places is None:
+            cells = _split_plain_cells(window, stop, delimiter)
+        else:
+            cells = _split_quoted_cells(window.data, places)
         yield cells, first, window.offset + window.at
 
 
@@ -385,10 +386,7 @@ def read_row(path: Path, offset: int) -> dict[str, Any]:
 
 
 def _build_fields(
-    names: list[str],
-    cells: list[Cell],
-    may_lack: Callable[[str], bool] | None,
-    readers: Iterable[tuple[int, Reader]],
+    names: list[str], cells: list[Cell], may_lack: Callable[[str], bool] | None, readers: Iterable[tuple[int, Reader]]
 ) -> dict[str, Any]:
     missing = names[len(cells) :]
     if len(cells) > len(names) or (missing and not (may_lack and all(map(may_lack, missing)))):

@@ -1,10 +1,8 @@
 """Write rows as TSV, CSV or JSON Lines so that our own readers give back the same cells."""
 
-import contextlib
 from collections.abc import Callable, Iterable, Mapping
 from pathlib import Path
-from types import TracebackType
-from typing import IO, Any
+from typing import Any
 
 import orjson
 
@@ -55,23 +53,17 @@ class TableWriter:
             target: Path and `csv_safe`.
             first: Columns that stand first where they occur, in this order.
         """
-        self._path = target.path
-        self._safe = target.csv_safe
-        self._first = tuple(first)
+        self._target, self._first = target, tuple(first)
         self._delimiter = DELIMITERS.get(target.path.suffix.lower(), b"\t").decode()
-        self._stack = contextlib.ExitStack()
-        self._file: IO[str] | None = None
 
     def __enter__(self) -> "TableWriter":
         """Open the file."""
-        self._file = self._stack.enter_context(self._path.open("w", encoding="utf-8", newline=""))
+        self._file = self._target.path.open("w", encoding="utf-8", newline="")
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, *_: object) -> None:
         """Close the file."""
-        self._stack.close()
+        self._file.close()
 
     def write_all(self, rows: Callable[[], Iterable[Mapping[str, Any]]]) -> None:
         """Write header and rows.
@@ -86,15 +78,30 @@ class TableWriter:
             self._write_line([row.get(name) for name in columns])
 
     def _write_line(self, values: Iterable[Any]) -> None:
-        if self._file is not None:
-            self._file.write(self._delimiter.join(map(self._format_cell, values)) + "\n")
+        self._file.write(self._delimiter.join(map(self._format_cell, values)) + "\n")
 
     def _format_cell(self, value: Any) -> str:
         if value is None:
             return ""
         text = value if isinstance(value, str) else encode_json(value)
-        if self._safe:
+        if self._target.csv_safe:
             text = escape_formula(text)
         if text.startswith('"') or any(c in text for c in (self._delimiter, "\n", "\r")):
             return '"' + text.replace('"', '""') + '"'
         return text
+
+
+def write_rows(rows: Callable[[], Iterable[Mapping[str, Any]]], target: Target, first: Iterable[str] = ()) -> None:
+    """Write rows as a table, JSON Lines or one JSON array, by the target's suffix.
+
+    Args:
+        rows: Makes the rows; called twice for a table.
+        target: Path and `csv_safe`.
+        first: Columns that stand first in a table; see `TableWriter`.
+    """
+    suffix = target.path.suffix.lower()
+    if suffix in DELIMITERS:
+        with TableWriter(target, first) as table:
+            table.write_all(rows)
+    else:
+        (write_json_array if suffix == ".json" else write_jsonl)(rows(), target.path)

@@ -89,6 +89,16 @@ class Sample(PluginStruct, frozen=True):
     columns: tuple[str, ...]
     rows: tuple[Mapping[str, Any], ...]
 
+    def find_missing(self, names: Iterable[str], kind: str = "column") -> str | None:
+        """Name the first column or field of a format that the file lacks, None where it has all."""
+        missing = next((name for name in names if name not in self.columns), None)
+        return None if missing is None else f"no {kind} {missing!r}"
+
+    def find_clash(self, names: Iterable[str], kind: str = "column") -> str | None:
+        """Name the first column or field of another format that the file has, None where it has none."""
+        clash = next((name for name in names if name in self.columns), None)
+        return None if clash is None else f"it has a {kind} {clash!r}"
+
 
 class Format(PluginStruct, frozen=True):
     """One file format, reader and writer.
