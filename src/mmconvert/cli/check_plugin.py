@@ -26,12 +26,7 @@ def check_plugin(kind: str, name: str, examples: tuple[Path, ...], as_json: bool
     """
     found = find_breaches(kind, name, examples)
     if as_json:
-        shown = {
-            "kind": kind,
-            "name": name,
-            "promises": list_promises(kind),
-            "breaches": list(map(asdict, found)),
-        }
+        shown = {"kind": kind, "name": name, "promises": list_promises(kind), "breaches": list(map(asdict, found))}
         click.echo(json.dumps(shown, ensure_ascii=False))
     else:
         for promise in list_promises(kind):
@@ -40,9 +35,8 @@ def check_plugin(kind: str, name: str, examples: tuple[Path, ...], as_json: bool
                     _format_lines(promise, found, seen=not found or found[0].check != list_promises(kind)[0])
                 )
             )
-        click.echo(
-            f"{name}: {_format_verdict(len(list_promises(kind)), len({breach.check for breach in found}))}", err=True
-        )
+        broken = len({breach.check for breach in found})
+        click.echo(f"{name}: {_format_verdict(len(list_promises(kind)), broken)}", err=True)
     return EXIT_REFUSED if found else 0
 
 

@@ -50,10 +50,8 @@ class _Text(StringParamType):
     def shell_complete(self, ctx: click.Context, param: click.Parameter, incomplete: str) -> list[CompletionItem]:
         group = next((_PLUGINS[flag] for flag in param.opts if flag in _PLUGINS), None)
         if group is not None and not {"/", "."} & set(incomplete):
-            found = find_plugins(group).values()
-            return [
-                CompletionItem(one.name, help=one.read_summary()) for one in found if one.name.startswith(incomplete)
-            ]
+            found = [one for one in find_plugins(group).values() if one.name.startswith(incomplete)]
+            return [CompletionItem(one.name, help=one.read_summary()) for one in found]
         if param.name == "kind":
             package = str(ctx.find_root().info_name)
             return [CompletionItem(kind) for kind in list_kinds(package) if kind.startswith(incomplete)]

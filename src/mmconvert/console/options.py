@@ -129,11 +129,7 @@ class _NumberOrWord(click.ParamType[Any]):
 
 
 def _read(
-    kind: click.ParamType[Any],
-    field: OptionField,
-    value: Any,
-    param: click.Parameter | None,
-    ctx: click.Context | None,
+    kind: click.ParamType[Any], field: OptionField, value: Any, param: click.Parameter | None, ctx: click.Context | None
 ) -> Any:
     try:
         return read_value(field, value)

@@ -12,9 +12,8 @@ def format_published(done: Pushed) -> str:
         counts = f"{done['rows']:,} rows, {len(done['files'])} files, {done['bytes']:,} bytes{removed}"
         return "\n".join([f"{done['url']}: {counts}", *warnings])
     lines = [f"{size:>15,}  {file}" for file, size in done["files"].items()]
-    total = (
-        f"{done['bytes']:>15,}  {len(done['files'])} files, {done['rows']:,} rows for {done['repo']}; nothing was sent"
-    )
+    counts = f"{len(done['files'])} files, {done['rows']:,} rows for {done['repo']}"
+    total = f"{done['bytes']:>15,}  {counts}; nothing was sent"
     kept = [f"{limit['found']:>15,}  of {limit['most']:,} {limit['name']}" for limit in done["limits"]]
     return "\n".join([*lines, total, "The Hub's limits, for this push alone:", *kept, *warnings])
 

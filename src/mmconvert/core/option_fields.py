@@ -226,9 +226,8 @@ def read_value(field: OptionField, value: Any) -> Any:
 def _read_word(field: OptionField, value: str) -> str:
     if value in field.words:
         return value
-    raise ValueError(
-        f"{value!r} is not one of {', '.join(map(repr, field.words))}.{suggest_spelling(value, field.words)}"
-    )
+    message = f"{value!r} is not one of {', '.join(map(repr, field.words))}.{suggest_spelling(value, field.words)}"
+    raise ValueError(message)
 
 
 def _read_boolean(value: Any) -> bool:

@@ -435,9 +435,8 @@ def check_record(record: Record) -> Record:
         _check_number("round", record.round)
     _check_source(record)
     if record.messages and images != len(record.images):
-        raise RowError(
-            "messages.images", "messages", f"the prompt shows {images} pictures, the row has {len(record.images)}."
-        )
+        message = f"the prompt shows {images} pictures, the row has {len(record.images)}."
+        raise RowError("messages.images", "messages", message)
     for image in record.images:
         _check_image(image)
     for image in record.attachments:
@@ -512,9 +511,8 @@ def _check_extra(extra: Any) -> None:
         encode_json(extra).encode()
     except (TypeError, ValueError, RecursionError):
         name = next((name for name, value in extra.items() if not _is_json({name: value})), "")
-        raise RowError(
-            "extra.type", str(name), f"the value cannot be written as JSON {show(extra.get(name))}."
-        ) from None
+        message = f"the value cannot be written as JSON {show(extra.get(name))}."
+        raise RowError("extra.type", str(name), message) from None
 
 
 def _is_json(value: Any) -> bool:

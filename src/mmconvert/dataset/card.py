@@ -80,9 +80,8 @@ class Origin(msgspec.Struct, frozen=True):
             UsageError: The licence or the source cannot be written so.
         """
         if self.license is not None and not _LICENCE.fullmatch(self.license):
-            raise UsageError(
-                f"--license: expected the Hub's name of a licence, as mit or cc-by-4.0 {show(self.license)}."
-            )
+            message = f"--license: expected the Hub's name of a licence, as mit or cc-by-4.0 {show(self.license)}."
+            raise UsageError(message)
         if self.source is not None and not (_URL.fullmatch(self.source) or _HUB_ID.fullmatch(self.source)):
             raise UsageError(f"--source: expected an address, or the Hub id of a dataset {show(self.source)}.")
 

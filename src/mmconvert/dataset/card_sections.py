@@ -119,9 +119,8 @@ def list_splits(values: Values) -> list[str]:
     for info in values["dataset_info"]:
         name = escape_markdown(info["config_name"])
         for split in info["splits"]:
-            lines.append(
-                f"| {name} | {escape_markdown(split['name'])} | {split['num_examples']:,} | {split['num_bytes']:,} |"
-            )
+            counts = f"{split['num_examples']:,} | {split['num_bytes']:,}"
+            lines.append(f"| {name} | {escape_markdown(split['name'])} | {counts} |")
     return lines
 
 
@@ -193,9 +192,8 @@ def describe_columns(schema: pa.Schema) -> list[str]:
     """Explain every column."""
     lines = ["| column | type | meaning |", "| --- | --- | --- |"]
     for field in schema:
-        lines.append(
-            f"| `{field.name}` | {_format_type(describe_hf_feature(field.type))} | {MEANINGS.get(field.name, '')} |"
-        )
+        kind = _format_type(describe_hf_feature(field.type))
+        lines.append(f"| `{field.name}` | {kind} | {MEANINGS.get(field.name, '')} |")
     return lines
 
 

@@ -25,16 +25,8 @@ from mmconvert._version import __version__
 from mmconvert.core.errors import Error, UsageError, build_missing_path_error, suggest_spelling, take_first_line
 from mmconvert.core.hashing import hash_file
 from mmconvert.core.record import SCHEMA_VERSION, Record, from_arrow, list_missing_columns
+from mmconvert.dataset import manifest
 from mmconvert.dataset.card import Origin, merge, write_card
-from mmconvert.dataset.manifest import (
-    DEFAULT_CONFIG,
-    MANIFEST,
-    build_config_folder,
-    check_names,
-    find_config_folder,
-    join_runs,
-    read_manifest,
-)
 from mmconvert.dataset.shards import RecordWriter, Shard, number_shards
 from mmconvert.dataset.statistics import build_split_info
 from mmconvert.dataset.views import EVAL, VIEWS
@@ -101,16 +93,16 @@ class DatasetWriter:
             return
         if not (self._overwrite or self._append):
             raise UsageError(f"{self.path}: exists already. Give --overwrite, or --append for another split or config.")
-        if not (self.path / MANIFEST).is_file():
-            raise Error(f"{self.path}: is no dataset of ours (no {MANIFEST}). Name another folder.")
+        if not (self.path / manifest.MANIFEST).is_file():
+            raise Error(f"{self.path}: is no dataset of ours (no {manifest.MANIFEST}). Name another folder.")
         if self._append:
-            self._kept, earlier = read_manifest(self.path)
+            self._kept, earlier = manifest.read_manifest(self.path)
             if earlier.get("view", EVAL) != self._view:
                 view = earlier.get("view", EVAL)
                 raise UsageError(
                     f"{self.path}: has the view {view}, all its splits must. Give --view {view}, or another folder."
                 )
-            self.about = join_runs(earlier, self.about)
+            self.about = manifest.join_runs(earlier, self.about)
 
     def __enter__(self) -> "DatasetWriter":
         """Make the temporary folder, with hard links to what is kept.
@@ -128,9 +120,8 @@ class DatasetWriter:
                 link_or_copy(self.path / shard.file, self._new / shard.file)
         except OSError as error:
             shutil.rmtree(self._new, ignore_errors=True)
-            raise Error(
-                f"{error.filename}: cannot be kept: {error.strerror}. See mmconvert verify {self.path}."
-            ) from None
+            message = f"{error.filename}: cannot be kept: {error.strerror}. See mmconvert verify {self.path}."
+            raise Error(message) from None
         return self
 
     def __exit__(
@@ -149,7 +140,7 @@ class DatasetWriter:
         finally:
             shutil.rmtree(self._new, ignore_errors=True)
 
-    def write(self, records: Iterable[Record], split: str = "test", config: str = DEFAULT_CONFIG) -> None:
+    def write(self, records: Iterable[Record], split: str = "test", config: str = manifest.DEFAULT_CONFIG) -> None:
         """Append records to a split; complete row groups go to disk at once.
 
         Raises:
@@ -162,28 +153,28 @@ class DatasetWriter:
         for record in records:
             self._open[key].write([record])
 
-    def make_folder(self, split: str, config: str = DEFAULT_CONFIG) -> Path:
+    def make_folder(self, split: str, config: str = manifest.DEFAULT_CONFIG) -> Path:
         """Give the folder in which shards of a split are to be made, for writers of their own.
 
         Raises:
             UsageError: The split stands there already and is not to be replaced, or a name cannot be used.
         """
-        check_names(config, split)
+        manifest.check_names(config, split)
         if split in self._kept.get(config, {}):
             raise UsageError(f"{self.path}: split {split!r} of config {config!r} exists already. Name another --split.")
-        folder = self._new / build_config_folder(config)
+        folder = self._new / manifest.build_config_folder(config)
         folder.mkdir(exist_ok=True)
         return folder
 
-    def read_kept_ids(self, config: str = DEFAULT_CONFIG) -> set[str]:
+    def read_kept_ids(self, config: str = manifest.DEFAULT_CONFIG) -> set[str]:
         """Read the ids of the rows that stand in a config and are kept; none unless something is appended to it."""
         if config not in self._kept:
             return set()
         return {key for batch in open_dataset(self.path, config).batches(["id"]) for key in batch["id"].to_pylist()}
 
-    def add(self, shards: Sequence[Shard], split: str, config: str = DEFAULT_CONFIG) -> None:
+    def add(self, shards: Sequence[Shard], split: str, config: str = manifest.DEFAULT_CONFIG) -> None:
         """Append finished shards, made in `folder`, to a split; their order is the order of the rows."""
-        inside = [replace(shard, file=f"{build_config_folder(config)}/{shard.file}") for shard in shards]
+        inside = [replace(shard, file=f"{manifest.build_config_folder(config)}/{shard.file}") for shard in shards]
         self._made.setdefault(config, {}).setdefault(split, []).extend(inside)
 
     def _publish(self) -> None:
@@ -196,7 +187,7 @@ class DatasetWriter:
             for split, shards in (filled or ({} if config in configs else splits)).items():
                 configs.setdefault(config, {})[split] = number_shards(self._new, split, shards)
         infos = {
-            name: [build_split_info(self._new, *split) for split in splits.items()] for name, splits in configs.items()
+            config: [build_split_info(self._new, *one) for one in splits.items()] for config, splits in configs.items()
         }
         text = write_card(
             infos,
@@ -209,9 +200,10 @@ class DatasetWriter:
         if self._append and (self.path / "README.md").is_file():
             text = merge(text, (self.path / "README.md").read_text(encoding="utf-8", errors="replace"))
         write_synced(self._new / "README.md", text.encode())
-        (self._new / MANIFEST).parent.mkdir(exist_ok=True)
+        (self._new / manifest.MANIFEST).parent.mkdir(exist_ok=True)
         write_synced(
-            self._new / MANIFEST, json.dumps(self._build_manifest(configs), indent=1, ensure_ascii=False).encode()
+            self._new / manifest.MANIFEST,
+            json.dumps(self._build_manifest(configs), indent=1, ensure_ascii=False).encode(),
         )
         for entry in self._new.iterdir():
             if entry.is_dir():
@@ -239,7 +231,7 @@ class DatasetWriter:
         """Refuse to replace what another run has published since this one began, unless asked to overwrite."""
         if self._overwrite or not self.path.exists() or not any(self.path.iterdir()):
             return
-        if not self._append or read_manifest(self.path)[0] != self._kept:
+        if not self._append or manifest.read_manifest(self.path)[0] != self._kept:
             raise Error(f"{self.path}: was written by another run in the meantime. Nothing was changed; run again.")
 
     def _swap(self) -> None:
@@ -341,27 +333,26 @@ def open_dataset(path: str | Path, config: str | None = None) -> Dataset:
         raise build_missing_path_error(path)
     if path.is_file():
         return _open_plain(path, {path.stem: [path]})
-    inside = find_config_folder(path) if config is None else None
+    inside = manifest.find_config_folder(path) if config is None else None
     if inside is not None:
         return _open_converted(*inside)
-    if (path / MANIFEST).is_file():
+    if (path / manifest.MANIFEST).is_file():
         return _open_converted(path, config)
     found = sorted(path.rglob("*.parquet"))
     if not found:
-        raise Error(f"{path}: holds no dataset (no {MANIFEST} and no parquet file). Name its folder.")
+        raise Error(f"{path}: holds no dataset (no {manifest.MANIFEST} and no parquet file). Name its folder.")
     return _open_plain(path, {file.relative_to(path).with_suffix("").as_posix(): [file] for file in found})
 
 
 def _open_converted(path: Path, config: str | None) -> Dataset:
-    configs, _ = read_manifest(path)
+    configs, _ = manifest.read_manifest(path)
     if config is None and len(configs) > 1:
-        folders = " or ".join(str(path / build_config_folder(name)) for name in configs)
+        folders = " or ".join(str(path / manifest.build_config_folder(name)) for name in configs)
         raise UsageError(f"{path}: holds several configs: {', '.join(configs)}. Name the folder of one: {folders}.")
     config = config if config is not None else next(iter(configs))
     if config not in configs:
-        raise UsageError(
-            f"{path}: no config {config!r}.{suggest_spelling(config, configs)} Known: {', '.join(configs)}."
-        )
+        message = f"{path}: no config {config!r}.{suggest_spelling(config, configs)} Known: {', '.join(configs)}."
+        raise UsageError(message)
     splits = configs[config]
     for shard in (s for shards in splits.values() for s in shards):
         file = path / shard.file

@@ -73,9 +73,8 @@ def require_readable(text: str) -> None:
         _read(found["yaml"] if found else "")
     except yaml.YAMLError as error:
         said = take_first_line(error)
-        raise Error(
-            f"README.md of the repository: its YAML cannot be read ({said}). Mend it, and push again."
-        ) from None
+        message = f"README.md of the repository: its YAML cannot be read ({said}). Mend it, and push again."
+        raise Error(message) from None
 
 
 def replace_front_matter(text: str, values: Mapping[str, Any]) -> str:

@@ -331,9 +331,8 @@ def _download(api: "HfApi", repo_id: str, path: str, revision: str | None) -> by
 def _list_stale_shards(upload: Upload, remote: set[str]) -> tuple[str, ...]:
     """Name remote shards that our card would read along with ours, and what no longer holds."""
     kept = set(upload.files)
-    globs = [
-        PurePosixPath(build_shard_glob(config, split)) for config, splits in upload.shards.items() for split in splits
-    ]
+    names = [(config, split) for config, splits in upload.shards.items() for split in splits]
+    globs = [PurePosixPath(build_shard_glob(*name)) for name in names]
     return tuple(
         path
         for path in sorted(remote - kept)

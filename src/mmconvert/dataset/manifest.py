@@ -41,9 +41,8 @@ def read_manifest(path: Path) -> tuple[dict[str, dict[str, list[Shard]]], dict[s
             raise ValueError("it lists no split")
         version = int(manifest["schema_version"])
     except FileNotFoundError:
-        raise Error(
-            f"{path}: has no {MANIFEST}; it is no dataset of ours or was not published whole. Convert it again."
-        ) from None
+        message = f"{path}: has no {MANIFEST}; it is no dataset of ours or was not published whole. Convert it again."
+        raise Error(message) from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, UsageError, RecursionError) as error:
         raise Error(f"{path / MANIFEST}: is damaged ({error}). Convert the dataset again.") from None
     if version > SCHEMA_VERSION:

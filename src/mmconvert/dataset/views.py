@@ -147,9 +147,8 @@ def _build_split_batch(records: Sequence[Record]) -> pa.RecordBatch:
     bare = [replace(r, messages=pair[1], images=(), attachments=()) for r, pair in zip(records, pairs, strict=True)]
     columns = {name: prompts.column(name) for name in prompts.schema.names if name != "messages"}
     columns |= {"prompt": prompts.column("messages"), "completion": to_arrow(bare).column("messages")}
-    return pa.RecordBatch.from_arrays(
-        [columns[name] for name in PROMPT_COMPLETION_SCHEMA.names], schema=PROMPT_COMPLETION_SCHEMA
-    )
+    schema = PROMPT_COMPLETION_SCHEMA
+    return pa.RecordBatch.from_arrays([columns[name] for name in schema.names], schema=schema)
 
 
 class View(msgspec.Struct, frozen=True):

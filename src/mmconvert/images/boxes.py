@@ -30,9 +30,8 @@ def check_layout(name: str) -> None:
         UsageError: Unknown name.
     """
     if name not in LAYOUTS:
-        raise UsageError(
-            f"no box layout is called {name!r}.{suggest_spelling(name, LAYOUTS)} Known: {', '.join(LAYOUTS)}."
-        )
+        message = f"no box layout is called {name!r}.{suggest_spelling(name, LAYOUTS)} Known: {', '.join(LAYOUTS)}."
+        raise UsageError(message)
 
 
 def read_boxes(fields: Mapping[str, Any], field: str, layout: str, size: tuple[int, int]) -> tuple[Box, ...]:

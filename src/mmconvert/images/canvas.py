@@ -59,9 +59,8 @@ def check_pixels(width: int, height: int) -> None:
         RowError: `image.too_large`.
     """
     if width * height > MAX_PIXELS:
-        raise RowError(
-            "image.too_large", "", f"a picture of {width:,} x {height:,} has more than {MAX_PIXELS:,} pixels."
-        )
+        message = f"a picture of {width:,} x {height:,} has more than {MAX_PIXELS:,} pixels."
+        raise RowError("image.too_large", "", message)
 
 
 def find_shown_image(record: Record, slot: int) -> Image:
@@ -97,9 +96,8 @@ def replace_image(record: Record, image: Image, data: bytes, pictures: Pictures,
     original = replace(image, slot=_free_slot(record))
     images = tuple(made if other.slot == image.slot else other for other in record.images)
     note = {**note, "slot": image.slot, "original_slot": original.slot}
-    return replace(
-        record, images=images, attachments=(*record.attachments, original), extra=_add_note(record.extra, note)
-    )
+    attachments = (*record.attachments, original)
+    return replace(record, images=images, attachments=attachments, extra=_add_note(record.extra, note))
 
 
 def insert_image(record: Record, data: bytes, images: Pictures, note: Mapping[str, Any]) -> Record:

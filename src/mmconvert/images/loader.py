@@ -161,11 +161,8 @@ class Pictures(PluginStruct, frozen=True):
             raise RowError("image.empty", "", "the picture holds no bytes.")
         if len(data) > self.max_bytes:
             limit = self.max_bytes / (1 << 20)
-            raise RowError(
-                "image.too_large",
-                "",
-                f"the picture has {len(data):,} bytes, over the limit of {limit:g} MiB. See --max-image-mb.",
-            )
+            message = f"the picture has {len(data):,} bytes, over the limit of {limit:g} MiB. See --max-image-mb."
+            raise RowError("image.too_large", "", message)
         kind, width, height = probe(data)
         if self.decode:
             verify_decoded(data)
@@ -190,15 +187,11 @@ class Pictures(PluginStruct, frozen=True):
                 return Image(None, slot, detail=detail, url=text)
             if self.fetch is not None:
                 return replace(self.of_bytes(self.fetch(text), slot, detail=detail), url=text)
-            raise RowError(
-                "image.remote",
-                "",
-                f"a picture on the network is not fetched {show(text)}. See --allow-remote and --keep-urls.",
-            )
+            message = f"a picture on the network is not fetched {show(text)}. See --allow-remote and --keep-urls."
+            raise RowError("image.remote", "", message)
         if scheme:
-            raise RowError(
-                "image.path", "", f"{scheme[1].lower()}: addresses are not read {show(text)}. Give a relative path."
-            )
+            message = f"{scheme[1].lower()}: addresses are not read {show(text)}. Give a relative path."
+            raise RowError("image.path", "", message)
         data, name = self._read_file(text)
         return self.of_bytes(data, slot, name, detail)
 
@@ -235,9 +228,8 @@ class Pictures(PluginStruct, frozen=True):
             RowError: `image.path` or `image.missing`.
         """
         if not text or "\0" in text or "\\" in text or text.startswith(("~", "//")) or _DRIVE.match(text):
-            raise RowError(
-                "image.path", "", f"not a plain relative path {show(text)}. Write it so, with / between folders."
-            )
+            message = f"not a plain relative path {show(text)}. Write it so, with / between folders."
+            raise RowError("image.path", "", message)
         outside = False
         for root in self.roots:
             candidate = Path(os.path.normpath(root / text))
@@ -273,22 +265,16 @@ def _read(path: Path, text: str, limit: int) -> bytes:
         # A link put in place after the check, a pipe or a device must not be followed or waited for.
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
     except OSError as error:
-        raise RowError(
-            "image.missing",
-            "",
-            f"the file cannot be read ({error.strerror}) {show(text)}. Repair it, or its permissions.",
-        ) from None
+        message = f"the file cannot be read ({error.strerror}) {show(text)}. Repair it, or its permissions."
+        raise RowError("image.missing", "", message) from None
     try:
         if not stat.S_ISREG(os.fstat(handle).st_mode):
             raise RowError("image.path", "", f"not a regular file {show(text)}. Name the picture's own file.")
         with open(handle, "rb", closefd=False) as file:
             return file.read(limit + 1)
     except OSError as error:
-        raise RowError(
-            "image.missing",
-            "",
-            f"the file cannot be read ({error.strerror}) {show(text)}. Repair it, or its permissions.",
-        ) from None
+        message = f"the file cannot be read ({error.strerror}) {show(text)}. Repair it, or its permissions."
+        raise RowError("image.missing", "", message) from None
     finally:
         os.close(handle)
 
@@ -318,11 +304,8 @@ def probe(data: bytes) -> tuple[str, int, int]:
             if width <= 0 or height <= 0:
                 raise RowError("image.header", "", f"the {name} says it is {width} x {height} pixels.")
             if width * height > MAX_PIXELS:
-                raise RowError(
-                    "image.too_large",
-                    "",
-                    f"the {name} says it is {width} x {height} pixels; the limit is {MAX_PIXELS:,}.",
-                )
+                message = f"the {name} says it is {width} x {height} pixels; the limit is {MAX_PIXELS:,}."
+                raise RowError("image.too_large", "", message)
             return name, width, height
     raise RowError("image.format", "", f"no PNG, JPEG, GIF, WebP, BMP or TIFF {show(data[:16])}.")
 

@@ -26,19 +26,11 @@ from mmconvert.dataset.card import Origin
 from mmconvert.dataset.dataset import DatasetWriter
 from mmconvert.dataset.manifest import DEFAULT_CONFIG, MANIFEST, read_manifest
 from mmconvert.dataset.views import EVAL, VIEWS
+from mmconvert.pipeline import parts
 from mmconvert.pipeline.distributed import clear, hold_alone, join
 from mmconvert.pipeline.engines import Engine, Run
 from mmconvert.pipeline.inputs import Input, describe_input
 from mmconvert.pipeline.part_writer import Told, follow_progress
-from mmconvert.pipeline.parts import (
-    FilePart,
-    PartError,
-    PartResult,
-    convert_part,
-    count_most_parts,
-    reconvert_duplicates,
-    split_inputs,
-)
 from mmconvert.pipeline.read import ReadOptions, Records, build_too_long_error
 from mmconvert.pipeline.rejects import choose_rejects_path, write_rejects
 from mmconvert.plugins.format import Format, Loss, Target, require_honoured
@@ -90,9 +82,8 @@ def write(records: Iterable[Record], target: Target, format: str) -> list[Loss]:
     if plugin.write is None:
         raise UsageError(f"format {format!r} is only read. See `mmconvert list formats`.")
     if target.path.suffix.lower() not in plugin.suffixes:
-        raise UsageError(
-            f"{target.path}: format {format!r} is written to {' or '.join(plugin.suffixes)}. Name the file so."
-        )
+        message = f"{target.path}: format {format!r} is written to {' or '.join(plugin.suffixes)}. Name the file so."
+        raise UsageError(message)
     require_honoured(target, plugin, format)
     require_folder(target.path)
     with occupied(target.path), open_published_file(target.path) as temporary:
@@ -178,9 +169,8 @@ def convert(
     started = time.perf_counter()
     begin_run()
     if where.view not in VIEWS:
-        raise UsageError(
-            f"unknown view {where.view!r}.{suggest_spelling(where.view, VIEWS)} Known: {', '.join(VIEWS)}."
-        )
+        message = f"unknown view {where.view!r}.{suggest_spelling(where.view, VIEWS)} Known: {', '.join(VIEWS)}."
+        raise UsageError(message)
     rejects_file = choose_rejects_path(where.rejects, inputs, output)
     job = _Job(inputs, [Records(source, how) for source in inputs], output, how, where, rejects_file, facts)
     try:
@@ -189,7 +179,7 @@ def convert(
             summary = _convert_shared(job, run, common) if where.share else _convert_alone(job, run, common)
     except Error as error:
         rejects = [reject for result in job.results for reject in result.rejects]
-        rejects += error.rejects if isinstance(error, PartError) else []
+        rejects += error.rejects if isinstance(error, parts.PartError) else []
         if rejects:
             write_rejects(rejects, rejects_file, where.append)
         raise
@@ -211,7 +201,7 @@ class _Job(msgspec.Struct):
     where: WriteOptions
     rejects_file: Path
     told: Told | None
-    results: list[PartResult] = msgspec.field(default_factory=list)
+    results: list[parts.PartResult] = msgspec.field(default_factory=list)
 
     @property
     def formats(self) -> str:
@@ -233,30 +223,30 @@ class _Job(msgspec.Struct):
             origin=where.origin,
         )
 
-    def open_crew(self) -> tuple[AbstractContextManager[Run], FilePart]:
+    def open_crew(self) -> tuple[AbstractContextManager[Run], parts.FilePart]:
         """Give what runs the parts, and what all of them have in common."""
         engine, where = _load_engine(self.where.engine), self.where
-        workers = min(where.workers or engine.cores(), count_most_parts(self.inputs, self.files, self.how))
-        common = FilePart(0, self.inputs[0], None, self.output, self.how, where.fail_on_bad, view=where.view)
+        workers = min(where.workers or engine.cores(), parts.count_most_parts(self.inputs, self.files, self.how))
+        common = parts.FilePart(0, self.inputs[0], None, self.output, self.how, where.fail_on_bad, view=where.view)
         return engine.crew(workers), replace(common, two_threads=workers == 1)
 
 
-def _convert_alone(job: _Job, run: Run, common: FilePart) -> Summary:
+def _convert_alone(job: _Job, run: Run, common: parts.FilePart) -> Summary:
     with hold_alone(job.output) as held, job.open_writer() as writer:
         kept = writer.read_kept_ids(job.where.config)
         inputs = _add_id_words(job.inputs) if kept else job.inputs
         # All folders first: a split that is taken is refused before anything is converted.
         folders = [writer.make_folder(source.split, job.where.config) for source in inputs]
-        planned = split_inputs(inputs, job.files, folders, common)
+        planned = parts.split_inputs(inputs, job.files, folders, common)
         with follow_progress(inputs, job.told) as tally:
-            for found in run(convert_part, (replace(part, tally=tally) for part in planned)):
+            for found in run(parts.convert_part, (replace(part, tally=tally) for part in planned)):
                 job.results += found
         summary = _finish(job, writer, kept)
         held.check()
     return summary
 
 
-def _convert_shared(job: _Job, run: Run, common: FilePart) -> Summary:
+def _convert_shared(job: _Job, run: Run, common: parts.FilePart) -> Summary:
     """Convert the parts that no other process is at; publish the dataset, unless another one does."""
     with occupied(job.output, sharing=True):
         if (standing := _find_finished(job)) is not None:
@@ -265,15 +255,14 @@ def _convert_shared(job: _Job, run: Run, common: FilePart) -> Summary:
         job.open_writer()  # refuses a place that is taken
         share = join(job.output, _describe_plan(job))
     with share:
-        planned = list(split_inputs(job.inputs, job.files, [share.data] * len(job.inputs), common, shared=True))
+        planned = list(parts.split_inputs(job.inputs, job.files, [share.data] * len(job.inputs), common, shared=True))
         with follow_progress(job.inputs, job.told) as tally:
             share.convert_parts([replace(part, tally=tally) for part in planned], run)
         with occupied(job.output, sharing=True) as held:
             if share.stands:
                 with job.open_writer() as writer:
-                    job.results += share.read_results(
-                        planned, lambda p: writer.make_folder(p.source.split, job.where.config)
-                    )
+                    config = job.where.config
+                    job.results += share.read_results(planned, lambda p: writer.make_folder(p.source.split, config))
                     summary = _finish(job, writer)
                     held.check()
                 share.remove()
@@ -286,7 +275,7 @@ def _convert_shared(job: _Job, run: Run, common: FilePart) -> Summary:
 def _finish(job: _Job, writer: DatasetWriter, kept: Iterable[str] = ()) -> Summary:
     """Hand all parts to the writer, and write the rejects file."""
     _refuse_long(job.results)
-    reconvert_duplicates(job.results, kept)
+    parts.reconvert_duplicates(job.results, kept)
     for result in job.results:
         writer.add(result.shards, result.part.source.split, job.where.config)
     rejects = [reject for result in job.results for reject in result.rejects]
@@ -344,9 +333,8 @@ def _load_engine(name: str) -> Engine:
     try:
         engine: Engine = load("mmconvert.engines", name)
     except ModuleNotFoundError as error:
-        raise UsageError(
-            f'engine {name!r} needs the package {error.name}. Install it: pip install "mmconvert[{name}]"'
-        ) from None
+        message = f'engine {name!r} needs the package {error.name}. Install it: pip install "mmconvert[{name}]"'
+        raise UsageError(message) from None
     return engine
 
 
@@ -355,7 +343,7 @@ def _add_id_words(inputs: Sequence[Input]) -> list[Input]:
     return [replace(source, id_prefix=source.id_prefix or f"{source.split}-") for source in inputs]
 
 
-def _build_summary(results: Sequence[PartResult], formats: str, output: Path) -> Summary:
+def _build_summary(results: Sequence[parts.PartResult], formats: str, output: Path) -> Summary:
     summary = Summary(format=formats, output=str(output))
     warnings: Counter[str] = Counter()
     for result in results:
@@ -376,7 +364,7 @@ def _build_summary(results: Sequence[PartResult], formats: str, output: Path) ->
     return summary
 
 
-def _refuse_long(results: Sequence[PartResult]) -> None:
+def _refuse_long(results: Sequence[parts.PartResult]) -> None:
     """Hold the parts of one file together against `--max-rows`; a part by itself is held by its reader."""
     counts: Counter[Input] = Counter()
     for result in results:

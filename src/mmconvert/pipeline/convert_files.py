@@ -190,9 +190,8 @@ def _open_output_folder(output: str, options: ConvertOptions) -> Iterator[tuple[
         yield Path(output), options
         return
     if options.share:
-        raise UsageError(
-            "--share: the processes meet beside the output, on a disk that all of them see. Name a folder."
-        )
+        message = "--share: the processes meet beside the output, on a disk that all of them see. Name a folder."
+        raise UsageError(message)
     if options.append:
         raise UsageError("--append: a store has no dataset that could be added to in one step. Convert it whole.")
     check_free(output, overwrite=options.overwrite)

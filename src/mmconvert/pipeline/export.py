@@ -145,9 +145,8 @@ def _find_config(dataset: Path, name: str | None) -> Path:
     if name is None and len(configs) > 1:
         raise UsageError(f"{dataset}: holds several configs. Name one: --config-name {' or '.join(configs)}.")
     if name is not None and name not in configs:
-        raise UsageError(
-            f"{dataset}: no config {name!r}.{suggest_spelling(name, configs)} Known: {', '.join(configs)}."
-        )
+        message = f"{dataset}: no config {name!r}.{suggest_spelling(name, configs)} Known: {', '.join(configs)}."
+        raise UsageError(message)
     return dataset if name is None else dataset / build_config_folder(name)
 
 

@@ -104,9 +104,8 @@ def plan_inputs(
         check_names(DEFAULT_CONFIG, chosen)
         dataset = _open_dataset(path)
         if dataset is not None and own_split is not None:
-            raise UsageError(
-                f"{name}: a dataset brings its own splits, {', '.join(dataset.files)}. Leave out {own_split}=."
-            )
+            message = f"{name}: a dataset brings its own splits, {', '.join(dataset.files)}. Leave out {own_split}=."
+            raise UsageError(message)
         if dataset is not None:
             shards = [Input(files[0], own, more=(*files[1:],)) for own, files in dataset.files.items() if files]
             found += [(path, one) for split in shards for one in ([split] if whole_splits else split.list_files())]
@@ -171,9 +170,8 @@ def _locate(name: str, download: Callable[[str], Path] | None) -> tuple[str | No
         return own, place, None if place.is_dir() else address.rstrip("/").rpartition("/")[0]
     if _ADDRESS.match(address):
         if download is None:
-            raise UsageError(
-                f"{address}: nothing is fetched from the network. Convert it with --allow-remote, or give a file."
-            )
+            message = f"{address}: nothing is fetched from the network. Convert it with --allow-remote, or give a file."
+            raise UsageError(message)
         return own, download(address), None
     if re.fullmatch(r"[\w.\-]+", name):
         table = find_lmudata_root() / f"{name}.tsv"
@@ -263,9 +261,8 @@ def _choose_files(path: Path, files: Sequence[Path], subsets: Sequence[str]) -> 
     found = list(dict.fromkeys(map(_read_subset, files)))
     for subset in subsets:
         if subset not in found:
-            raise UsageError(
-                f"{path}: no subset {subset!r}.{suggest_spelling(subset, found)} Found: {', '.join(found)}."
-            )
+            message = f"{path}: no subset {subset!r}.{suggest_spelling(subset, found)} Found: {', '.join(found)}."
+            raise UsageError(message)
     return [file for file in files if not subsets or _read_subset(file) in subsets]
 
 

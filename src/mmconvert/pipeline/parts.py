@@ -230,11 +230,7 @@ def _split_pieces(part: FilePart, records: Records) -> Iterator[tuple[FilePart, 
 
 
 def _copy(
-    result: PartResult,
-    found: Iterator[Record],
-    records: Records,
-    writing: WritingThread | WritingHere,
-    tally: Tally,
+    result: PartResult, found: Iterator[Record], records: Records, writing: WritingThread | WritingHere, tally: Tally
 ) -> Future[list[Shard]]:
     part, view = result.part, VIEWS[result.part.view]
     seen = set(part.taken)

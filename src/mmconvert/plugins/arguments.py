@@ -12,9 +12,7 @@ _KEY = r"\s*[A-Za-z_][A-Za-z0-9_-]*\s*="
 _NEXT = re.compile(rf",(?={_KEY})")
 _QUOTED = re.compile(rf'((?:\A|,){_KEY})\s*("(?:[^"\\]|\\.)*")\s*(?=,{_KEY}|\Z)', re.DOTALL)
 _MARK = "\0"
-_WORDS = {
-    word: value for value, words in ((True, "true yes on 1"), (False, "false no off 0")) for word in words.split()
-}
+_WORDS = {**dict.fromkeys(("true", "yes", "on", "1"), True), **dict.fromkeys(("false", "no", "off", "0"), False)}
 
 
 def parse_spec(text: str) -> tuple[str, dict[str, str]]:

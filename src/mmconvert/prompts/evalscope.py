@@ -124,9 +124,8 @@ def build_choice_text(question: Any, options: Sequence[str], template: str = DEF
     try:
         return TEMPLATES.get(template, template).format(question=question, choices=listed, letters=",".join(labels))
     except (KeyError, IndexError, AttributeError, ValueError) as error:
-        raise UsageError(
-            f"the template cannot be filled in: {error!r}. Use {{question}}, {{choices}}, {{letters}}."
-        ) from None
+        message = f"the template cannot be filled in: {error!r}. Use {{question}}, {{choices}}, {{letters}}."
+        raise UsageError(message) from None
 
 
 def read_choice_sample(

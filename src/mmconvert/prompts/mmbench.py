@@ -128,9 +128,8 @@ def read_question(row: Mapping[str, Any]) -> MmbenchQuestion:
     """
     for name in REQUIRED:
         if name not in row:
-            raise RowError(
-                "column.missing", name, f"the table has no such column.{suggest_spelling(name, row)} Add it."
-            )
+            message = f"the table has no such column.{suggest_spelling(name, row)} Add it."
+            raise RowError("column.missing", name, message)
     return MmbenchQuestion(
         index=_read_cell(row, "index"),
         question=_read_cell(row, "question"),

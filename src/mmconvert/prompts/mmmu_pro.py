@@ -78,9 +78,8 @@ def build_mmmu_pro_text(
 
 def _check_option(option: str, name: str, table: dict[str, str]) -> str:
     if name not in table:
-        raise UsageError(
-            f"mmmu_pro has no {option} {name!r}.{suggest_spelling(name, table)} Known: {', '.join(table)}."
-        )
+        message = f"mmmu_pro has no {option} {name!r}.{suggest_spelling(name, table)} Known: {', '.join(table)}."
+        raise UsageError(message)
     return table[name]
 
 

@@ -11,26 +11,17 @@ from mmconvert.core.errors import RowError, UsageError, show, suggest_spelling
 from mmconvert.core.record import OPTION_MARK, Record
 from mmconvert.core.text.prompt_parts import Wording, put_images_first
 from mmconvert.core.text.turns import join_texts
-from mmconvert.kits.reform_eval.conversation_text import (
-    ALPHABETS,
-    FIRST_QUERIES,
-    Processor,
-    build_chat_prompt,
-    format_conversation,
-    format_mmgpt,
-    format_plain,
-    format_question_answer,
-)
+from mmconvert.kits.reform_eval import conversation_text
 
 Mark = Literal["upper", "lower", "number", "random"]
 Style = Literal["chat", "one", "two", "llama_2", "otter", "llama_adapter2", "visualglm"]
 Class = Literal["conv", "mmgpt", "single_choice", "base"]
 
-WRITERS: dict[str, Callable[[Mapping[str, Any], Processor, Random], str]] = {
-    "conv": format_conversation,
-    "mmgpt": format_mmgpt,
-    "single_choice": format_question_answer,
-    "base": lambda sample, processor, rng: format_plain(sample, processor),
+WRITERS: dict[str, Callable[[Mapping[str, Any], conversation_text.Processor, Random], str]] = {
+    "conv": conversation_text.format_conversation,
+    "mmgpt": conversation_text.format_mmgpt,
+    "single_choice": conversation_text.format_question_answer,
+    "base": lambda sample, processor, rng: conversation_text.format_plain(sample, processor),
 }
 """Processor -> what writes its text."""
 
@@ -97,16 +88,17 @@ def reform_eval(
     _require_honoured(given, "chat" if chat else processor)
     if None in record.options:
         raise RowError("options.gap", "options", "ReForm-Eval marks options without a gap. Leave the row out.")
-    if first_query_fn not in FIRST_QUERIES:
-        hint = suggest_spelling(first_query_fn, FIRST_QUERIES)
-        raise UsageError(f"no first_query_fn is called {first_query_fn!r}.{hint} Known: {', '.join(FIRST_QUERIES)}.")
+    if first_query_fn not in conversation_text.FIRST_QUERIES:
+        hint = suggest_spelling(first_query_fn, conversation_text.FIRST_QUERIES)
+        queries = ", ".join(conversation_text.FIRST_QUERIES)
+        raise UsageError(f"no first_query_fn is called {first_query_fn!r}.{hint} Known: {queries}.")
     user, _, assistant = roles.partition("|")
-    settings = Processor(
+    settings = conversation_text.Processor(
         sep=_unescape(sep),
         sep2=None if sep2 is None else _unescape(sep2),
         roles=(user, assistant),
         system=None if system_msg is None else _unescape(system_msg),
-        first_query=FIRST_QUERIES[first_query_fn],
+        first_query=conversation_text.FIRST_QUERIES[first_query_fn],
         opening=_split_turns(init_conv),
         style=sep_style,
         mark=alphabet_choice or record.extra.get(OPTION_MARK, "upper"),
@@ -115,7 +107,7 @@ def reform_eval(
     )
     rng = Random(f"{seed}:{record.id}")
     if chat:
-        return build_chat_prompt(record, settings, rng)
+        return conversation_text.build_chat_prompt(record, settings, rng)
     sample = {
         "question": record.question or "",
         "answer_options": record.options or None,
@@ -124,7 +116,7 @@ def reform_eval(
     }
     slots = tuple(dict.fromkeys(image.slot for image in record.images))
     shows_options = infer_method == "generation" and processor != "base"
-    known = ALPHABETS.get(settings.mark or "") if shows_options else ""
+    known = conversation_text.ALPHABETS.get(settings.mark or "") if shows_options else ""
     names = None if known is None else known[: len(record.options)]
     return replace(put_images_first(WRITERS[processor](sample, settings, rng), slots), names=names)
 

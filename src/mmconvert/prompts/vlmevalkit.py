@@ -142,16 +142,12 @@ def split_at_images(text: str, pictures: Sequence[Any]) -> list[Message]:
     pieces = [_build_text(first)]
     for piece in rest:
         if not (piece[:1].isascii() and piece[:1].isdigit() and piece[1:2] == ">"):
-            raise RowError(
-                "placeholder.syntax", "question", f"expected <image d> with one digit {show(NUMBERED + piece)}."
-            )
+            message = f"expected <image d> with one digit {show(NUMBERED + piece)}."
+            raise RowError("placeholder.syntax", "question", message)
         place = int(piece[0]) - 1
         if not -len(pictures) <= place < len(pictures):
-            raise RowError(
-                "image.missing",
-                "question",
-                f"the text names picture {place + 1}, of {len(pictures)}. Give it, or take its name out.",
-            )
+            message = f"the text names picture {place + 1}, of {len(pictures)}. Give it, or take its name out."
+            raise RowError("image.missing", "question", message)
         pieces += [_build_image(pictures[place]), _build_text(piece[2:])]
     return pieces
 
@@ -185,9 +181,8 @@ def build_conversation(row: Row, pictures: Sequence[Any]) -> list[Message]:
     turns: list[Message] = []
     for question, answer in zip(questions, answers, strict=True):
         if HERE in answer:
-            raise RowError(
-                "placeholder.role", "answer", f"an answer cannot show a picture {show(answer)}. Remove {HERE}."
-            )
+            message = f"an answer cannot show a picture {show(answer)}. Remove {HERE}."
+            raise RowError("placeholder.role", "answer", message)
         turns.append({"role": "user", "content": _split_here(question, left)})
         turns.append({"role": "assistant", "content": [_build_text(answer)]})
     return turns
@@ -200,9 +195,8 @@ def _split_here(question: str, images: Any) -> list[Message]:
         try:
             pieces.append(_build_image(next(images)))
         except StopIteration:
-            raise RowError(
-                "image.missing", "question", "the dialog names more pictures than it has. Give each its picture."
-            ) from None
+            message = "the dialog names more pictures than it has. Give each its picture."
+            raise RowError("image.missing", "question", message) from None
         if text:
             pieces.append(_build_text(text))
     return pieces

@@ -115,9 +115,8 @@ def explain_errors(repo_id: str) -> Iterator[None]:
         raise Error(f"{repo_id}: HF_HUB_OFFLINE is set. Unset it to publish.") from None
     except (httpx2.TransportError, ConnectionError, TimeoutError) as error:
         said = str(error) or type(error).__name__
-        raise Error(
-            f"{repo_id}: the Hub cannot be reached ({said}). Push again; what arrived is not sent again."
-        ) from None
+        message = f"{repo_id}: the Hub cannot be reached ({said}). Push again; what arrived is not sent again."
+        raise Error(message) from None
 
 
 def _build_advice(status: int, repo_id: str) -> str:

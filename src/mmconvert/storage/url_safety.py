@@ -146,9 +146,8 @@ def check_addresses(
         addresses = [ipaddress.ip_address(host)]
     except ValueError:
         try:
-            addresses = [
-                ipaddress.ip_address(address) for address in resolve(host, target.port or PORTS[target.scheme])
-            ]
+            found = resolve(host, target.port or PORTS[target.scheme])
+            addresses = [ipaddress.ip_address(address) for address in found]
         except (OSError, UnicodeError) as error:
             raise RowError("remote.failed", "", f"the host {host} cannot be looked up: {error}.") from None
     if not addresses:

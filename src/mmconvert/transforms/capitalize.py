@@ -6,13 +6,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from mmconvert.core.record import Record
-from mmconvert.kits.reform_eval.conversations import (
-    HISTORY,
-    capitalize_question,
-    capitalize_text,
-    read_earlier_rounds,
-    replace_history,
-)
+from mmconvert.kits.reform_eval import conversations
 from mmconvert.kits.reform_eval.restate import RAW_OPTIONS, restate_question
 from mmconvert.plugins.transform import Setting, Transform
 
@@ -37,20 +31,18 @@ def capitalize(record: Record, parameters: Mapping[str, Any], setting: Setting) 
     before = [
         {
             **said,
-            "question": capitalize_question(said["question"]),
-            "answer_options": [capitalize_text(option) for option in said["answer_options"]],
+            "question": conversations.capitalize_question(said["question"]),
+            "answer_options": [conversations.capitalize_text(option) for option in said["answer_options"]],
         }
-        for said in read_earlier_rounds(record)
+        for said in conversations.read_earlier_rounds(record)
     ]
-    options = tuple(option and capitalize_text(option) for option in record.options)
+    options = tuple(option and conversations.capitalize_text(option) for option in record.options)
     extra = {name: value for name, value in record.extra.items() if name not in RAW_OPTIONS}
     if before:
-        extra[HISTORY] = before
-    changed = replace(record, question=capitalize_question(record.question), options=options, extra=extra)
+        extra[conversations.HISTORY] = before
+    changed = replace(record, question=conversations.capitalize_question(record.question), options=options, extra=extra)
     said = [(one["question"], one["answer_options"][one["answer"]]) for one in before]
-    yield restate_question(replace(changed, messages=replace_history(record.messages, said)))
+    yield restate_question(replace(changed, messages=conversations.replace_history(record.messages, said)))
 
 
-TRANSFORM = Transform(
-    summary="Write questions and options with a capital (ReForm-Eval's capitalize for dialogs)", apply=capitalize
-)
+TRANSFORM = Transform("Write questions and options with a capital (ReForm-Eval's capitalize for dialogs)", capitalize)

@@ -39,6 +39,4 @@ def circular(record: Record, parameters: Mapping[str, Any], setting: Setting) ->
         yield reorder_options(copy, [(place + turn) % count for place in range(count)]) if turn else copy
 
 
-TRANSFORM = Transform(
-    summary="One copy of a question for each rotation of its options (VLMEvalKit's CIRCULAR)", apply=circular
-)
+TRANSFORM = Transform("One copy of a question for each rotation of its options (VLMEvalKit's CIRCULAR)", circular)

@@ -41,11 +41,8 @@ def draw_boxes(record: Record, parameters: Mapping[str, Any], setting: Setting) 
     boxes = read_boxes(record.extra, parameters["field"], parameters["layout"], (image.width, image.height))
     colors = parameters["colors"].split(",")
     if len(boxes) > len(colors):
-        raise RowError(
-            "box.count",
-            parameters["field"],
-            f"{len(boxes)} boxes, but {len(colors)} colours. Name more: colors=A,B,...",
-        )
+        message = f"{len(boxes)} boxes, but {len(colors)} colours. Name more: colors=A,B,..."
+        raise RowError("box.count", parameters["field"], message)
     picture = decode_rgb(image)
     for box, color in zip(boxes, colors, strict=False):
         draw_outline(picture, box, parameters["width"], PIL.ImageColor.getrgb(color.strip())[:3])

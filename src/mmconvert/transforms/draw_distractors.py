@@ -82,9 +82,8 @@ def _list_choices(record: Record, parameters: Mapping[str, Any]) -> tuple[str, .
     kind = record.extra.get(by, record.category)
     if not isinstance(kind, str) or kind not in lists:
         hint = suggest_spelling(kind, lists) if isinstance(kind, str) else ""
-        raise RowError(
-            "choices.missing", by, f"no list of choices is called so {show(kind)}.{hint} Name the field: by=NAME."
-        )
+        message = f"no list of choices is called so {show(kind)}.{hint} Name the field: by=NAME."
+        raise RowError("choices.missing", by, message)
     return read_choices(lists[kind])
 
 

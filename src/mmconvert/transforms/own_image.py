@@ -111,9 +111,8 @@ def _read_image_file(made: Any, text: str) -> bytes:
         try:
             return Path(made).read_bytes()
         except (OSError, ValueError) as error:
-            raise RowError(
-                "method.result", "", f"the function's picture cannot be read: {error} {show(made)}."
-            ) from None
+            message = f"the function's picture cannot be read: {error} {show(made)}."
+            raise RowError("method.result", "", message) from None
     if isinstance(made, bytes):
         return made
     raise RowError("method.result", "", f"expected a path, bytes or a Pillow picture from the function {show(made)}.")
@@ -132,9 +131,8 @@ def _call(function: Callable[[Any], Any], argument: Any) -> Any:
     except Error:
         raise
     except Exception as error:  # a function of the user's fails in its own way; the other rows go on
-        raise RowError(
-            "method.failed", "", f"the function failed ({type(error).__name__}: {str(error)[:200]})."
-        ) from error
+        message = f"the function failed ({type(error).__name__}: {str(error)[:200]})."
+        raise RowError("method.failed", "", message) from error
 
 
 @cache_for_run

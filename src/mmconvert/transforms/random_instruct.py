@@ -86,9 +86,8 @@ def _check(parameters: Mapping[str, Any]) -> None:
     for name, known in (("by", TURNS), ("method", METHODS)):
         if parameters[name] not in known:
             hint = suggest_spelling(parameters[name], known)
-            raise UsageError(
-                f"random_instruct: {name} cannot be {parameters[name]!r}.{hint} Known: {', '.join(known)}."
-            )
+            message = f"random_instruct: {name} cannot be {parameters[name]!r}.{hint} Known: {', '.join(known)}."
+            raise UsageError(message)
     read_pools(Path(parameters["pools"]) if parameters["pools"] else None)
 
 

@@ -66,10 +66,8 @@ def write_page(
         KeyError: An item carries a mark that is no filter.
         ValueError: Two items have one id, or a script would end the element it stands in.
     """
-    code = [(_HERE / name).read_text("utf-8") for name in _SCRIPTS] + [one.read_text("utf-8") for one in scripts]
-    style = "\n".join(
-        [(_HERE / name).read_text("utf-8") for name in _STYLES] + [one.read_text("utf-8") for one in styles]
-    )
+    code = [one.read_text("utf-8") for one in [*(_HERE / name for name in _SCRIPTS), *scripts]]
+    style = "\n".join(one.read_text("utf-8") for one in [*(_HERE / name for name in _STYLES), *styles])
     for text in code:
         if _SCRIPT_END.search(text):
             raise ValueError("a script holds </script or <!--, which would end or hide it inside a page")
@@ -103,9 +101,8 @@ def _find_kind(one: Filter) -> str:
 
 
 def _build_policy(scripts: Sequence[str]) -> str:
-    hashes = " ".join(
-        f"'sha256-{base64.b64encode(hashlib.sha256(text.encode()).digest()).decode()}'" for text in scripts
-    )
+    digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts]
+    hashes = " ".join(f"'sha256-{digest}'" for digest in digests)
     # Styles may stand anywhere: chart libraries write them into their SVG, and no style can reach out of the page.
     return (
         f"default-src 'none'; script-src {hashes}; style-src 'unsafe-inline'; img-src data:; "

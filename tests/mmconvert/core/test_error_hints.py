@@ -49,14 +49,21 @@ def shown(value: str) -> str:
     return "(got 0)" if value.startswith("got(") else "" if value.startswith(ADVICE) else "x"
 
 
+def written(node: ast.expr, nodes: list[ast.AST]) -> ast.expr:
+    """Give the value of a name as the line above it assigns it, any other expression as it stands."""
+    values = [n for n in nodes if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == ast.unparse(node)]
+    return next((n.value for n in values if n.end_lineno == node.lineno - 1), node)
+
+
 def refusals() -> Iterator[Refusal]:
     for path in sorted(SRC.rglob("*.py")):
-        for node in ast.walk(ast.parse(path.read_bytes())):
+        nodes = list(ast.walk(ast.parse(path.read_bytes())))
+        for node in nodes:
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
                 continue
             if node.func.id not in _ORDER or not node.args or ast.unparse(node.args[0]) == "error.code":
                 continue  # one that is read back, or raised again
-            given = dict(zip(_ORDER[node.func.id], node.args, strict=False))
+            given = dict(zip(_ORDER[node.func.id], (written(arg, nodes) for arg in node.args), strict=False))
             code, field, message = (spelled(given.get(name)) for name in ("code", "field", "message"))
             absent = "field" not in given
             yield Refusal(

@@ -125,8 +125,5 @@ def check_count(markers: int, images: int, field: str) -> None:
         RowError: `placeholder.count`: the numbers differ.
     """
     if markers != images:
-        raise RowError(
-            "placeholder.count",
-            field,
-            f"the turns show {markers} pictures, but the row has {images}. Give each picture one marker.",
-        )
+        message = f"the turns show {markers} pictures, but the row has {images}. Give each picture one marker."
+        raise RowError("placeholder.count", field, message)

@@ -37,14 +37,11 @@ def _parse_finite(text: str) -> float:
     return value
 
 
-_DECODER = json.JSONDecoder(
-    object_pairs_hook=_reject_duplicates, parse_constant=_reject_constant, parse_float=_parse_finite
-)
+_HOOKS: dict[str, Any] = {"object_pairs_hook": _reject_duplicates, "parse_float": _parse_finite}
+_DECODER = json.JSONDecoder(**_HOOKS, parse_constant=_reject_constant)
 
 
-_LENIENT = json.JSONDecoder(
-    object_pairs_hook=_reject_duplicates, parse_constant=lambda name: None, parse_float=_parse_finite
-)
+_LENIENT = json.JSONDecoder(**_HOOKS, parse_constant=lambda name: None)
 
 
 def parse_json(text: str, *, nan: bool = False) -> Any:
@@ -68,17 +65,13 @@ def parse_json(text: str, *, nan: bool = False) -> Any:
     try:
         value, end = (_LENIENT if nan else _DECODER).raw_decode(text, len(text) - len(text.lstrip(" \t\n\r")))
         if rest := text[end:].strip(" \t\n\r"):
-            raise RowError(
-                "json.syntax",
-                "",
-                f"something follows the JSON value {show(rest)}. Take it out, or give it its own line.",
-            )
+            message = f"something follows the JSON value {show(rest)}. Take it out, or give it its own line."
+            raise RowError("json.syntax", "", message)
         if _has_unicode_escape(text) and _SURROGATE.search(text):
             json.dumps(value, ensure_ascii=False).encode()
     except json.JSONDecodeError as error:
-        raise RowError(
-            "json.syntax", "", f"bad JSON at character {error.pos + 1}: {error.msg.removesuffix(' starting at')}."
-        ) from None
+        message = f"bad JSON at character {error.pos + 1}: {error.msg.removesuffix(' starting at')}."
+        raise RowError("json.syntax", "", message) from None
     except RecursionError:
         raise RowError("json.depth", "", "the JSON is nested too deeply to read.") from None
     except UnicodeEncodeError:

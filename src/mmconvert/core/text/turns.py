@@ -70,9 +70,8 @@ def find_begun_response(record: Record) -> str | None:
     """Give the reply that a wording began, the last turn of such a record; None where the last turn is another."""
     begun = record.extra.get(REPLY)
     last = record.messages[-1:]
-    return (
-        begun if isinstance(begun, str) and [(t.role, join_texts(t)) for t in last] == [("assistant", begun)] else None
-    )
+    said = [(turn.role, join_texts(turn)) for turn in last]
+    return begun if isinstance(begun, str) and said == [("assistant", begun)] else None
 
 
 def replace_prompt(record: Record, prompt: Wording) -> Record:
@@ -106,9 +105,8 @@ def replace_prompt(record: Record, prompt: Wording) -> Record:
     if prompt.reply is not None and messages[-1].role == "user":
         messages = (*messages, Turn("assistant", (Part("text", prompt.reply),)))
         extra[REPLY] = prompt.reply
-    hidden = {
-        image.slot: image for image in (*record.attachments, *record.images[start:end]) if image.slot not in shown
-    }
+    others = (*record.attachments, *record.images[start:end])
+    hidden = {image.slot: image for image in others if image.slot not in shown}
     return replace(record, messages=messages, images=images, attachments=tuple(hidden.values()), extra=extra)
 
 

@@ -85,9 +85,8 @@ def _read_result(reference: ray.ObjectRef) -> Any:
         # What the function raised, as on every other engine.
         raise error.cause from None
     except RayError as error:
-        raise Error(
-            f"a part was lost on the Ray cluster ({take_first_line(error)}). Run again, or with --engine local."
-        ) from None
+        message = f"a part was lost on the Ray cluster ({take_first_line(error)}). Run again, or with --engine local."
+        raise Error(message) from None
 
 
 ENGINE = Engine(open_crew, count_cores)

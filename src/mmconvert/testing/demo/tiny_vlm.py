@@ -141,9 +141,8 @@ def train(folder: str | Path, records: Sequence[Record], *, seed: int = 0, max_s
         Error: No record has an answer.
     """
     processor, model = build(seed)
-    lessons = [
-        _build_lesson(processor, record, text) for record in records if (text := _read_answer(record)) is not None
-    ]
+    answered = [(record, text) for record in records if (text := _read_answer(record)) is not None]
+    lessons = [_build_lesson(processor, record, text) for record, text in answered]
     if not lessons:
         raise Error("none of the records has an answer to learn.")
     threads = torch.get_num_threads()
