@@ -86,7 +86,7 @@ class _FieldOption(click.Option):
 
 def _find_type(field: OptionField) -> click.ParamType[Any]:
     if field.words and field.kind is not str:
-        return _NumberOrWord(field)
+        return _FieldType(field)
     if field.words:
         return click.Choice(field.words)
     if field.kind is Path:
@@ -103,20 +103,8 @@ def _find_type(field: OptionField) -> click.ParamType[Any]:
     return known[field.kind]
 
 
-class _FieldPath(click.Path):
-    """A path that is what its field says."""
-
-    def __init__(self, field: OptionField) -> None:
-        super().__init__(file_okay=not (field.place or Place()).folder)
-        self._field = field
-
-    def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
-        """Check the path."""
-        return _read(self, self._field, value, param, ctx)
-
-
-class _NumberOrWord(click.ParamType[Any]):
-    """A number, or one of a few words."""
+class _FieldType(click.ParamType[Any]):
+    """A value that its field reads."""
 
     name = "text"
 
@@ -125,13 +113,15 @@ class _NumberOrWord(click.ParamType[Any]):
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
         """Read it."""
-        return _read(self, self._field, value, param, ctx)
+        try:
+            return read_value(self._field, value)
+        except ValueError as error:
+            self.fail(str(error), param, ctx)
 
 
-def _read(
-    kind: click.ParamType[Any], field: OptionField, value: Any, param: click.Parameter | None, ctx: click.Context | None
-) -> Any:
-    try:
-        return read_value(field, value)
-    except ValueError as error:
-        kind.fail(str(error), param, ctx)
+class _FieldPath(_FieldType, click.Path):
+    """A path that is what its field says."""
+
+    def __init__(self, field: OptionField) -> None:
+        click.Path.__init__(self, file_okay=not (field.place or Place()).folder)
+        self._field = field

@@ -35,7 +35,7 @@ def build_column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     if nulls == len(values):
         return pa.nulls(len(values), kind)
     if kind in _INTEGERS and not nulls:
-        return pa.Array.from_buffers(kind, len(values), [None, _build_integers(kind, values)])
+        return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(array(_INTEGERS[kind], values))])
     if pa.types.is_list(kind):
         return build_lists(values, build_column([item for row in values for item in row], kind.value_type))
     return pa.array(values, kind)
@@ -45,19 +45,14 @@ def _build_strings(values: Sequence[str | None]) -> pa.Array:
     try:
         joined = "".join(values)  # type: ignore[arg-type]
         if joined.isascii():
-            return pa.Array.from_buffers(
-                pa.string(), len(values), [None, _build_offsets(values), pa.py_buffer(joined.encode())]
-            )
+            buffers = [None, _build_offsets(values), pa.py_buffer(joined.encode())]
+            return pa.Array.from_buffers(pa.string(), len(values), buffers)
     except TypeError:  # one is None
         if values.count(None) == len(values):
             return pa.nulls(len(values), pa.string())
     builder = pa.lib.StringBuilder()
     builder.append_values(values)
     return builder.finish()
-
-
-def _build_integers(kind: pa.DataType, values: Sequence[int]) -> pa.Buffer:
-    return pa.py_buffer(array(_INTEGERS[kind], values))
 
 
 def _build_offsets(rows: Sequence[Any]) -> pa.Buffer:

@@ -91,7 +91,11 @@ def add_hint(code: str, field: str, message: str) -> str:
         >>> add_hint("id.missing", "id", "there is none. Number the rows.")
         'there is none. Number the rows.'
     """
-    return message if says_what_to_do(message) else f"{message} {_find_hint(code, field)}"
+    if says_what_to_do(message):
+        return message
+    codes = (f"field.{code}", code) if field else (code,)
+    known = [word for word in _STEPS if any(code.startswith(word) for code in codes)]
+    return f"{message} {_STEPS[max(known, key=len)] if known else _BY_LAST_WORD.get(code.rpartition('.')[2], _REST)}"
 
 
 def says_what_to_do(message: str) -> bool:
@@ -102,11 +106,3 @@ def says_what_to_do(message: str) -> bool:
         (False, True)
     """
     return _SAID.search(_SHOWN.sub("()", message)) is not None
-
-
-def _find_hint(code: str, field: str) -> str:
-    codes = (f"field.{code}", code) if field else (code,)
-    known = [word for word in _STEPS if any(code.startswith(word) for code in codes)]
-    if known:
-        return _STEPS[max(known, key=len)]
-    return _BY_LAST_WORD.get(code.rpartition(".")[2], _REST)

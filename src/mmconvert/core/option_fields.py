@@ -209,7 +209,11 @@ def read_value(field: OptionField, value: Any) -> Any:
         ValueError: It is none that the option takes; the text says why.
     """
     if field.words and (field.kind is str or str(value) in field.words):
-        return _read_word(field, str(value))
+        word = str(value)
+        if word not in field.words:
+            hint = suggest_spelling(word, field.words)
+            raise ValueError(f"{word!r} is not one of {', '.join(map(repr, field.words))}.{hint}")
+        return word
     if field.words:
         try:
             return _read_number(field, value)
@@ -221,13 +225,6 @@ def read_value(field: OptionField, value: Any) -> Any:
     if field.kind in (int, float):
         return _read_number(field, value)
     return _read_path(field, value) if field.kind is Path else str(value)
-
-
-def _read_word(field: OptionField, value: str) -> str:
-    if value in field.words:
-        return value
-    message = f"{value!r} is not one of {', '.join(map(repr, field.words))}.{suggest_spelling(value, field.words)}"
-    raise ValueError(message)
 
 
 def _read_boolean(value: Any) -> bool:

@@ -151,8 +151,7 @@ class _Lines:
     """A line now and then, more rarely the longer a run takes."""
 
     def __init__(self, verb: str, pace: Pace) -> None:
-        self._verb = verb
-        self._pace = pace
+        self._verb, self._pace = verb, pace
         self._next = pace.start + _FIRST_LINE
 
     def __call__(self, done: Done) -> None:
@@ -169,8 +168,7 @@ class _Bar:
     """A bar that appears when a run takes long enough to look at it."""
 
     def __init__(self, verb: str, pace: Pace) -> None:
-        self._verb = verb
-        self._pace = pace
+        self._verb, self._pace = verb, pace
         self._next = pace.start + _SECONDS_BEFORE
         self._bar: Any = None
 

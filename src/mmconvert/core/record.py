@@ -10,6 +10,7 @@ here, by name, instead of ending the whole run later.
 
 import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import chain
 from operator import attrgetter
 from typing import Any, Literal
@@ -222,6 +223,10 @@ def _flatten(rows: Iterable[Sequence[Any]]) -> list[Any]:
     return list(chain.from_iterable(rows))
 
 
+def _build_nested(rows: Sequence[Sequence[Any]], build: Callable[[Sequence[Any]], pa.Array]) -> pa.Array:
+    return build_lists(rows, build(_flatten(rows)))
+
+
 def _build_images(images: Sequence[Image]) -> pa.Array:
     paths = pa.nulls(len(images), pa.string())
     columns = [build_binary([i.bytes for i in images]), paths]
@@ -230,23 +235,8 @@ def _build_images(images: Sequence[Image]) -> pa.Array:
     return pa.StructArray.from_arrays(columns, fields=list(IMAGE_TYPE), mask=absent)
 
 
-def _build_images_array(records: Sequence[Record]) -> pa.Array:
-    rows = [record.images for record in records]
-    return build_lists(rows, _build_images(_flatten(rows)))
-
-
-def _build_info_array(records: Sequence[Record]) -> pa.Array:
-    rows = [record.images for record in records]
-    return build_lists(rows, build_structs(_INFO, _flatten(rows)))
-
-
-def _build_attachments_array(records: Sequence[Record]) -> pa.Array:
-    rows = [record.attachments for record in records]
-    images = _flatten(rows)
-    return build_lists(
-        rows,
-        pa.StructArray.from_arrays([_build_images(images), build_structs(_INFO, images)], fields=list(_ATTACHMENT)),
-    )
+def _build_attachments(images: Sequence[Image]) -> pa.Array:
+    return pa.StructArray.from_arrays([_build_images(images), build_structs(_INFO, images)], fields=list(_ATTACHMENT))
 
 
 def _build_messages_array(records: Sequence[Record]) -> pa.Array:
@@ -258,17 +248,15 @@ def _build_messages_array(records: Sequence[Record]) -> pa.Array:
     return build_lists(rows, pa.StructArray.from_arrays([roles, parts], fields=list(_TURN)))
 
 
-def _build_extra_array(records: Sequence[Record]) -> pa.Array:
-    return build_column([encode_json(record.extra) if record.extra else "{}" for record in records], pa.string())
-
-
 _ARRAYS: dict[str, Callable[[Sequence[Record]], pa.Array]] = {
-    "images": _build_images_array,
-    "image_info": _build_info_array,
-    "attachments": _build_attachments_array,
+    "images": lambda records: _build_nested([one.images for one in records], _build_images),
+    "image_info": lambda records: _build_nested([one.images for one in records], partial(build_structs, _INFO)),
+    "attachments": lambda records: _build_nested([one.attachments for one in records], _build_attachments),
     "messages": _build_messages_array,
     "source": lambda records: build_structs(_SOURCE, [record.source for record in records]),
-    "extra": _build_extra_array,
+    "extra": lambda records: build_column(
+        [encode_json(one.extra) if one.extra else "{}" for one in records], pa.string()
+    ),
 }
 """Columns whose Arrow value is not the field's value. Built from flat columns: nested Python
 values would cost several times as much."""
@@ -292,12 +280,7 @@ def to_arrow(records: Sequence[Record]) -> pa.RecordBatch:
     return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
 
 
-_PLAIN = tuple(
-    name
-    for name, _ in _FIELDS
-    if name not in ("id", "sample", "images", "messages", "task", "options", "answers", "image_info", "attachments")
-    and name not in ("source", "extra")
-)
+_PLAIN = tuple(name for name, _ in _FIELDS if name not in {*_ARRAYS, "id", "sample", "task", "options", "answers"})
 """Columns whose Arrow value is the field's value."""
 
 IMAGE_COLUMNS = ("images", "image_info", "attachments")
@@ -318,33 +301,23 @@ def list_missing_columns(names: Iterable[str]) -> list[str]:
     return [name for name in SCHEMA.names if name not in known]
 
 
-def _list_turns(row: Mapping[str, Any]) -> Sequence[Mapping[str, Any]]:
-    """Give the turns of a row of any view."""
-    if "messages" not in row and "prompt" in row:
-        return [*row["prompt"], *row["completion"]]
-    turns: Sequence[Mapping[str, Any]] = row["messages"]
-    return turns
-
-
 def from_row(row: Mapping[str, Any]) -> Record:
     """Turn one row, as `RecordBatch.to_pylist` gives it, back into a record.
 
     Raises:
         KeyError: A column of `SCHEMA` is missing.
     """
-    images = tuple(
-        Image((image or {}).get("bytes"), **info) for image, info in zip(row["images"], row["image_info"], strict=True)
-    )
+    images = zip(row["images"], row["image_info"], strict=True)
+    turns = row["messages"] if "messages" in row or "prompt" not in row else [*row["prompt"], *row["completion"]]
     return Record(
         id=row["id"],
         sample=row["sample"],
         messages=tuple(
-            Turn(turn["role"], tuple(Part(part["type"], part["text"]) for part in turn["content"]))
-            for turn in _list_turns(row)
+            Turn(turn["role"], tuple(Part(part["type"], part["text"]) for part in turn["content"])) for turn in turns
         ),
         task=row["task"],
         source=Source(**row["source"]),
-        images=images,
+        images=tuple(Image((image or {}).get("bytes"), **info) for image, info in images),
         options=tuple(row["options"]),
         answers=tuple(row["answers"]),
         attachments=tuple(Image((a["image"] or {}).get("bytes"), **a["info"]) for a in row["attachments"]),

@@ -5,7 +5,7 @@ attachment under a slot that was free, its bytes untouched. `extra["transforms"]
 """
 
 import warnings
-from collections.abc import Iterable, Mapping
+from collections.abc import Mapping
 from io import BytesIO
 from typing import Any
 
@@ -121,7 +121,8 @@ def insert_image(record: Record, data: bytes, images: Pictures, note: Mapping[st
     slot = replaced[0].slot if replaced else _free_slot(record)
     made = images.of_bytes(data, slot)
     free = _free_slot(record) if replaced else slot + 1
-    originals = tuple(replace(image, slot=free + k) for k, image in enumerate(_drop_duplicates(replaced)))
+    distinct = {image.slot: image for image in replaced}.values()
+    originals = tuple(replace(image, slot=free + k) for k, image in enumerate(distinct))
     place = next((k for k, part in enumerate(turn.content) if part.type == "image"), 0)
     parts = [part for part in turn.content if part.type != "image"]
     parts.insert(place, Part("image"))
@@ -145,11 +146,6 @@ def require_user_turn(record: Record) -> int:
     if at is None:
         raise RowError("messages.no_user", "messages", "the row has no user turn to show a picture with.")
     return at
-
-
-def _drop_duplicates(images: Iterable[Image]) -> Iterable[Image]:
-    """Leave out pictures that stand there twice."""
-    return {image.slot: image for image in images}.values()
 
 
 def _free_slot(record: Record) -> int:

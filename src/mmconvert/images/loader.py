@@ -264,19 +264,16 @@ def _read(path: Path, text: str, limit: int) -> bytes:
     try:
         # A link put in place after the check, a pipe or a device must not be followed or waited for.
         handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
+        try:
+            if not stat.S_ISREG(os.fstat(handle).st_mode):
+                raise RowError("image.path", "", f"not a regular file {show(text)}. Name the picture's own file.")
+            with open(handle, "rb", closefd=False) as file:
+                return file.read(limit + 1)
+        finally:
+            os.close(handle)
     except OSError as error:
         message = f"the file cannot be read ({error.strerror}) {show(text)}. Repair it, or its permissions."
         raise RowError("image.missing", "", message) from None
-    try:
-        if not stat.S_ISREG(os.fstat(handle).st_mode):
-            raise RowError("image.path", "", f"not a regular file {show(text)}. Name the picture's own file.")
-        with open(handle, "rb", closefd=False) as file:
-            return file.read(limit + 1)
-    except OSError as error:
-        message = f"the file cannot be read ({error.strerror}) {show(text)}. Repair it, or its permissions."
-        raise RowError("image.missing", "", message) from None
-    finally:
-        os.close(handle)
 
 
 Size = tuple[int, int]

@@ -68,7 +68,7 @@ class Transform(PluginStruct, frozen=True):
     summary: str
     apply: Apply
     parameters: Mapping[str, Any] = msgspec.field(default_factory=dict)
-    check: Callable[[Mapping[str, Any]], None] | None = None
+    check: Callable[[Mapping[str, Any]], object] | None = None
 
 
 class Step(PluginStruct, frozen=True):

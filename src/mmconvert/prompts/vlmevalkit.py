@@ -233,10 +233,6 @@ def _build_text_choice(dataset: str, row: Row, images: Sequence[Any]) -> list[Me
     return [_build_text(build_choice_text(row))]
 
 
-def _build_mmmu(dataset: str, row: Row, images: Sequence[Any]) -> list[Message]:
-    return split_at_images(build_choice_text(row), images)
-
-
 def _build_mmmu_pro(dataset: str, row: Row, images: Sequence[Any]) -> list[Message]:
     steps = STEPS in dataset
     if VISION.search(dataset):
@@ -262,14 +258,6 @@ def _build_yes_no(dataset: str, row: Row, images: Sequence[Any]) -> list[Message
     return (_append_suffix(YES_OR_NO) if dataset in ASKING_YES_OR_NO else _build_plain)(dataset, row, images)
 
 
-def _build_caption(dataset: str, row: Row, images: Sequence[Any]) -> list[Message]:
-    return _put_images_first(_read_question(row) if "question" in row else CAPTION, images)
-
-
-def _build_conversation_prompt(dataset: str, row: Row, images: Sequence[Any]) -> list[Message]:
-    return build_conversation(row, images)
-
-
 ASKING_YES_OR_NO = ("AMBER",)
 OWN_CLASS = {
     "multiple_choice": "CustomMCQDataset",
@@ -282,7 +270,7 @@ CLASSES: dict[str, Callable[[str, Row, Sequence[Any]], list[Message]]] = {
     "CustomMCQDataset": _build_choice,
     "TextMCQDataset": _build_text_choice,
     "CustomTextMCQDataset": _build_text_choice,
-    "MMMUDataset": _build_mmmu,
+    "MMMUDataset": lambda dataset, row, images: split_at_images(build_choice_text(row), images),
     "MMMUProDataset": _build_mmmu_pro,
     "ImageVQADataset": _append_suffix(ONE_WORD),
     "MTVQADataset": _append_suffix(SAME_LANGUAGE),
@@ -290,8 +278,10 @@ CLASSES: dict[str, Callable[[str, Row, Sequence[Any]], list[Message]]] = {
     "ImageYORNDataset": _build_yes_no,
     "CustomVQADataset": _build_plain,
     "OCRBench": _build_plain,
-    "ImageCaptionDataset": _build_caption,
-    "ImageMTDataset": _build_conversation_prompt,
+    "ImageCaptionDataset": lambda dataset, row, images: _put_images_first(
+        _read_question(row) if "question" in row else CAPTION, images
+    ),
+    "ImageMTDataset": lambda dataset, row, images: build_conversation(row, images),
 }
 """How each of the kit's classes words a row."""
 

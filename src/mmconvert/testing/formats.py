@@ -27,17 +27,8 @@ LARGEST = 1 << 20
 CUTS, FLIPS, PIECES = 8, 12, 3
 TEXTS = (None, "", " ", "x", "-1", "1e999", "nan", "[", "[1, null]", "{}", "\0", "<image 1>", "data:image/png;base64,")
 JSON: tuple[Any, ...] = (
-    *TEXTS,
-    True,
-    17,
-    -1.5,
-    [],
-    [None],
-    [[1], "a"],
-    {},
-    {"url": None},
-    [{"type": "image"}],
-    "\ud800",
+    *(*TEXTS, "\ud800", True, 17, -1.5),
+    *([], [None], [[1], "a"], {}, {"url": None}, [{"type": "image"}]),
 )
 """What a field may hold that nobody thought of; in a table, texts only."""
 

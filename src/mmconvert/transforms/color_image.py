@@ -35,13 +35,9 @@ def color_image(record: Record, parameters: Mapping[str, Any], setting: Setting)
     yield add_text_image(record, make, parameters, setting)
 
 
-def _check(parameters: Mapping[str, Any]) -> None:
-    parse_size(parameters["size"])
-
-
 TRANSFORM = Transform(
     summary="Show a text with a picture of one random colour (MMTrustEval's unrelated-image-color)",
     apply=color_image,
     parameters={"size": str, **PARAMETERS},
-    check=_check,
+    check=lambda parameters: parse_size(parameters["size"]),
 )

@@ -40,13 +40,9 @@ def crop_box(record: Record, parameters: Mapping[str, Any], setting: Setting) ->
     yield replace_image(record, image, data, setting.pictures, {"name": setting.name, "boxes": [list(corners)]})
 
 
-def _check(parameters: Mapping[str, Any]) -> None:
-    check_layout(parameters["layout"])
-
-
 TRANSFORM = Transform(
     summary="Cut a picture down to the box of a field (TextOCR in ReForm-Eval)",
     apply=crop_box,
     parameters={"field": "bbox", "layout": "xywh", "slot": 1},
-    check=_check,
+    check=lambda parameters: check_layout(parameters["layout"]),
 )

@@ -79,7 +79,10 @@ def own_image(record: Record, parameters: Mapping[str, Any], setting: Setting) -
     text, images = sample_text(record), list_last_turn_images(record)
     image = images[0] if images else None
     if method.hash is not None:
-        stem = _check_stem(_call(method.hash, text))
+        stem = _call(method.hash, text)
+        # A file name of the user's must not leave the folder.
+        if not isinstance(stem, str) or not 0 < len(stem) <= 200 or stem.startswith(".") or set(stem) & set("/\\\0"):
+            raise RowError("method.hash", "", f"hash must give a plain file name {show(stem)}.")
     else:
         stem = hash_text(text if image is None else f"{text}\0{image.sha256}")
     seed = setting.random(stem).getrandbits(32)
@@ -118,13 +121,6 @@ def _read_image_file(made: Any, text: str) -> bytes:
     raise RowError("method.result", "", f"expected a path, bytes or a Pillow picture from the function {show(made)}.")
 
 
-def _check_stem(name: Any) -> str:
-    """Check a file name of the user's; it must not leave the folder."""
-    if not isinstance(name, str) or not 0 < len(name) <= 200 or name.startswith(".") or set(name) & set("/\\\0"):
-        raise RowError("method.hash", "", f"hash must give a plain file name {show(name)}.")
-    return name
-
-
 def _call(function: Callable[[Any], Any], argument: Any) -> Any:
     try:
         return function(argument)
@@ -151,13 +147,9 @@ def _load_method(name: str) -> Method:
     return Method(run, getattr(found, "hash", None))
 
 
-def _check(parameters: Mapping[str, Any]) -> None:
-    _load_method(parameters["function"])
-
-
 TRANSFORM = Transform(
     summary="Show a text with a picture that a function of yours makes (MMTrustEval's generated and adversarial ones)",
     apply=own_image,
     parameters={"function": str, **PARAMETERS},
-    check=_check,
+    check=lambda parameters: _load_method(parameters["function"]),
 )

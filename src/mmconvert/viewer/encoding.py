@@ -5,7 +5,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from mmconvert.viewer.items import Message, PageItem, Picture, Plain, Shown, Text, TextSpan
+from mmconvert.viewer.items import PageItem, Plain, Shown, Text, TextSpan
 
 MAX_TEXT = 10_000
 """Characters of one text that a page holds; the middle of a longer one is left out, and how much is said."""
@@ -51,8 +51,12 @@ def build_details(item: PageItem, images: Sequence[int | None]) -> list[Any]:
         images: Number of the thumbnail of each of its pictures, None where it has none.
     """
     return [
-        [_build_message(message) for message in item.messages],
-        [_build_image(image, number) for image, number in zip(item.pictures, images, strict=True)],
+        # A picture is a number, a text is anything else.
+        [
+            [one.role, [part if isinstance(part, int) else _build_text(part) for part in one.parts]]
+            for one in item.messages
+        ],
+        [[n, one.facts, one.name[:MAX_CELL], one.note, one.slot] for one, n in zip(item.pictures, images, strict=True)],
         [[label, [_build_text(shown) for shown in _list_texts(value)]] for label, value in item.fields.items()],
         [[label, value[:MAX_CELL]] for label, value in item.facts.items()],
         list(item.others),
@@ -74,15 +78,6 @@ def _join_texts(item: PageItem) -> str:
     parts += [one if isinstance(one, str) else one.text for one in shown]
     # Cut before joining: a text may be far larger than what is searched.
     return "\n".join(part[:MAX_SEARCH] for part in parts)
-
-
-def _build_message(message: Message) -> list[Any]:
-    # A picture is a number, a text is anything else.
-    return [message.role, [part if isinstance(part, int) else _build_text(part) for part in message.parts]]
-
-
-def _build_image(image: Picture, number: int | None) -> list[Any]:
-    return [number, image.facts, image.name[:MAX_CELL], image.note, image.slot]
 
 
 def _build_text(shown: Shown) -> str | dict[str, Any]:

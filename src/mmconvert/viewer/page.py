@@ -85,7 +85,9 @@ def write_page(
             "notes": list(notes),
             "columns": [asdict(replace(column, label=column.label or column.name)) for column in columns],
             "filters": [
-                {"kind": _find_kind(one), **asdict(replace(one, label=one.label or one.name))} for one in filters
+                {"kind": "mark" if isinstance(one, Mark) else "choice"}
+                | asdict(replace(one, label=one.label or one.name))
+                for one in filters
             ],
         }
         _write_script(file, "mm-page", encode_script_json(page))
@@ -94,10 +96,6 @@ def write_page(
             file.write(f"<script>{text}</script>\n")
         file.write(foot)
     return count
-
-
-def _find_kind(one: Filter) -> str:
-    return "mark" if isinstance(one, Mark) else "choice"
 
 
 def _build_policy(scripts: Sequence[str]) -> str:

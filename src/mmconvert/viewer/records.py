@@ -1,7 +1,7 @@
 """A record as an item of a page: the turns as a model sees them, and everything that stands beside them."""
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Sequence
 
 from mmconvert.core.record import LETTERS, Image, Record
 from mmconvert.core.text.placeholders import PLACEHOLDER
@@ -57,14 +57,9 @@ def link_images(text: str, images: Sequence[Image], name: str = "", tone: Tone =
         tone: How it stands.
     """
     numbers = {image.slot: number for number, image in reversed(list(enumerate(images)))}
-    spans = tuple(_find_spans(text, numbers))
+    found = [(match, numbers.get(int(match[1]))) for match in PLACEHOLDER.finditer(text)]
+    spans = tuple(TextSpan(m.start(), m.end(), "no picture of the prompt" if n is None else "", n) for m, n in found)
     return Text(text, spans, name, tone) if spans or name or tone else text
-
-
-def _find_spans(text: str, numbers: Mapping[int, int]) -> Iterator[TextSpan]:
-    for match in PLACEHOLDER.finditer(text):
-        number = numbers.get(int(match[1]))
-        yield TextSpan(match.start(), match.end(), "no picture of the prompt" if number is None else "", number)
 
 
 def list_options(record: Record) -> list[Shown]:
@@ -79,8 +74,9 @@ def list_options(record: Record) -> list[Shown]:
 def list_fields(record: Record) -> dict[str, Shown | Sequence[Shown]]:
     """Give what stands beside the turns: question, hint, options, answer, references, prediction, extra."""
     texts = {"Question": record.question, "Hint": record.hint, "Instruction": record.instruction}
+    given = {name: text for name, text in texts.items() if text}
     fields: dict[str, Shown | Sequence[Shown]] = {
-        label: link_images(text, record.images) for label, text in texts.items() if text
+        name: link_images(text, record.images) for name, text in given.items()
     }
     if record.options:
         fields["Options"] = list_options(record)

@@ -62,9 +62,8 @@ class Thumbnails:
         if len(waiting) > 1:
             share = self._compute_share()
             with ThreadPoolExecutor(count_usable_cores()) as threads:
-                for image, made in zip(
-                    waiting, threads.map(lambda one: _make_thumbnail(one, share), waiting), strict=True
-                ):
+                all_made = threads.map(lambda one: _make_thumbnail(one, share), waiting)
+                for image, made in zip(waiting, all_made, strict=True):
                     self._made[_digest(image)] = self._keep_thumbnail(made)
 
     def _compute_share(self) -> float:

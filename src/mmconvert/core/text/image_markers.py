@@ -51,11 +51,7 @@ def unescape(text: str, words: tuple[str, ...] = (IMAGE,)) -> str:
         >>> unescape(escape(r"<image> <\image>")) == r"<image> <\image>"
         True
     """
-    return _compile_pattern(words).sub(_unescape, text) if "\\" in text else text
-
-
-def _unescape(match: re.Match[str]) -> str:
-    return f"<{match[1][1:]}{match[2]}>"
+    return _compile_pattern(words).sub(lambda match: f"<{match[1][1:]}{match[2]}>", text) if "\\" in text else text
 
 
 def split_at_markers(text: str, markers: Markers) -> tuple[Part, ...]:

@@ -37,10 +37,6 @@ _CONTROLS = {"\r": r"\r", "\n": r"\n", "\0": r"\x00"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
 
 
-def _is_plain(prefix: str) -> bool:
-    return prefix.lower() in ("", "u", "r")
-
-
 def _keep_characters(string: re.Match[str]) -> str:
     """Write a string so that Python keeps each of its characters and has nothing to warn of."""
     return string[0] if string[1].lower() == "r" else string[1] + _ESCAPE.sub(_keep_character, string[2])
@@ -56,7 +52,7 @@ def _keep_character(match: re.Match[str]) -> str:
 
 
 def _read_literal(text: str) -> Any:
-    bare = _STRING.sub(lambda string: '"' if _is_plain(string[1]) else "!", text)
+    bare = _STRING.sub(lambda string: '"' if string[1].lower() in ("", "u", "r") else "!", text)
     depth = deepest = 0
     open_commas = 0
     for mark in re.findall(r"[\[\](){},]", bare):
