@@ -164,6 +164,18 @@ def build_options(struct: type[_S], given: Mapping[str, Any], where: str, comman
         raise UsageError(f"{where}: {error}") from None
 
 
+def copy_options(struct: type[_S], source: msgspec.Struct, **others: Any) -> _S:
+    """Build a struct of those fields that another has under the same name, and of others.
+
+    Args:
+        struct: What is built.
+        source: Where the common fields are taken from.
+        others: Fields of `struct` that `source` has under another name, or not at all.
+    """
+    same = {name: getattr(source, name) for name in struct.__struct_fields__ if name in source.__struct_fields__}
+    return struct(**(same | others))
+
+
 def check_plain(values: Iterable[Any], where: str, *, several: bool, boolean: bool, whole: bool) -> None:
     """Refuse what would be taken in silence: a list as one text, a word that YAML reads as true, half a number.
 

@@ -25,7 +25,7 @@ from mmconvert.dataset.card_sections import (
     write_section,
 )
 from mmconvert.dataset.front_matter import FRONT, add_front_matter, read_front_matter, require_readable
-from mmconvert.dataset.manifest import DATA_FOLDER, DEFAULT_CONFIG
+from mmconvert.dataset.manifest import DEFAULT_CONFIG, build_config_folder
 
 _TASKS = {
     "multiple_choice": "visual-question-answering",
@@ -127,12 +127,8 @@ def write_card(
     title = " ".join(title.split())
     tags = ["mmconvert", "vision-language", *([source_format] if source_format else []), *([TRAINING] * training)]
     values = {**(origin or Origin()).values, **build_yaml_values(configs, schema, title, tags), **_list_tasks(configs)}
-    counted = join_blocks(
-        count_categories(config, split.name, split.counts)
-        for config, splits in configs.items()
-        for split in splits
-        if split.counts
-    )
+    named = [(config, split) for config, splits in configs.items() for split in splits if split.counts]
+    counted = join_blocks(count_categories(config, split.name, split.counts) for config, split in named)
     parts = [
         ("Licence and source", PARTS["Licence and source"](values)),
         ("Splits", PARTS["Splits"](values)),
@@ -140,7 +136,9 @@ def write_card(
         ("Columns", describe_columns(schema)),
         ("Use", PARTS["Use"](values)),
     ]
-    return add_front_matter(values, write_section(title, _find_summary(source_format), parts) + "\n")
+    files = f" from `{source_format}` files" if source_format else ""
+    summary = f"Converted{files} with mmconvert. Pictures are the source's own bytes, never re-encoded."
+    return add_front_matter(values, write_section(title, summary, parts) + "\n")
 
 
 def merge(ours: str, theirs: str) -> str:
@@ -163,8 +161,8 @@ def merge(ours: str, theirs: str) -> str:
     new, old = read_front_matter(ours), read_front_matter(theirs)
     infos = _merge_infos(_group_by_config(new.get("dataset_info")), _group_by_config(old.get("dataset_info")))
     files = _merge_files(_group_by_config(new.get("configs")), _group_by_config(old.get("configs")))
-    lists = {name: _join_lists(old.get(name), new.get(name)) for name in ("tags", "task_categories")}
-    lists = {name: values for name, values in lists.items() if values}
+    both = {name: [*_list(old.get(name)), *_list(new.get(name))] for name in ("tags", "task_categories")}
+    lists = {name: list(dict.fromkeys(values)) for name, values in both.items() if values}
     values = {**old, **new, **lists, **_find_size_class(infos), "dataset_info": infos, "configs": files}
     before, text, after = _split_body(ours)
     if text and not (before + after).strip():
@@ -217,13 +215,8 @@ def build_yaml_values(
         infos.append({**info, "download_size": size, "dataset_size": size})
         paths = [{"split": split.name, "path": build_shard_glob(config, split.name)} for split in splits]
         files.append({"config_name": config, "data_files": paths, **({"default": True} if config == default else {})})
-    return {
-        "pretty_name": title,
-        "tags": list(tags),
-        **_find_size_class(infos),
-        "dataset_info": infos,
-        "configs": files,
-    }
+    size_class = _find_size_class(infos)
+    return {"pretty_name": title, "tags": list(tags), **size_class, "dataset_info": infos, "configs": files}
 
 
 def _find_size_class(infos: Sequence[Mapping[str, Any]]) -> dict[str, list[str]]:
@@ -255,16 +248,11 @@ def build_shard_glob(config: str, split: str) -> str:
         >>> build_shard_glob("default", "test"), build_shard_glob("zh", "dev")
         ('data/test-*.parquet', 'zh/dev-*.parquet')
     """
-    folder = DATA_FOLDER if config == DEFAULT_CONFIG else config
-    return f"{folder}/{split}-*.parquet"
+    return f"{build_config_folder(config)}/{split}-*.parquet"
 
 
 def _list(value: object) -> list[Any]:
     return value if isinstance(value, list) else []
-
-
-def _join_lists(old: object, new: object) -> list[Any]:
-    return list(dict.fromkeys([*_list(old), *_list(new)]))
 
 
 def _read_count(value: object) -> int:
@@ -332,8 +320,3 @@ def _describe_feature(feature: dict[str, Any]) -> dict[str, Any]:
         # A list of plain values or of structs is written without the word in between.
         return {"list": item.get("dtype", item.get("struct", item))}
     return {"struct": [{"name": name, **_describe_feature(inner)} for name, inner in feature.items()]}
-
-
-def _find_summary(source_format: str | None) -> str:
-    origin = f" from `{source_format}` files" if source_format else ""
-    return f"Converted{origin} with mmconvert. Pictures are the source's own bytes, never re-encoded."

@@ -160,11 +160,8 @@ def count_categories(config: str, split: str, counts: Mapping[str, Mapping[str, 
 def join_categories(ours: str, theirs: str, values: Values) -> list[str]:
     """Put the counts of two sections together: ours where both have a split, theirs while the split is there."""
     found = {**_group_by_split(theirs), **_group_by_split(ours)}
-    there = [
-        _build_category_heading(info["config_name"], split["name"])
-        for info in values["dataset_info"]
-        for split in info["splits"]
-    ]
+    names = [(info["config_name"], split["name"]) for info in values["dataset_info"] for split in info["splits"]]
+    there = [_build_category_heading(*name) for name in names]
     return join_blocks(found[heading] for heading in there if heading in found)
 
 

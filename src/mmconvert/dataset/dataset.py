@@ -14,7 +14,6 @@ import os
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
-from types import TracebackType
 from typing import Any
 
 import msgspec
@@ -99,9 +98,8 @@ class DatasetWriter:
             self._kept, earlier = manifest.read_manifest(self.path)
             if earlier.get("view", EVAL) != self._view:
                 view = earlier.get("view", EVAL)
-                raise UsageError(
-                    f"{self.path}: has the view {view}, all its splits must. Give --view {view}, or another folder."
-                )
+                advice = f"Give --view {view}, or another folder."
+                raise UsageError(f"{self.path}: has the view {view}, all its splits must. {advice}")
             self.about = manifest.join_runs(earlier, self.about)
 
     def __enter__(self) -> "DatasetWriter":
@@ -124,9 +122,7 @@ class DatasetWriter:
             raise Error(message) from None
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Publish, or remove everything that was written.
 
         Raises:
@@ -186,9 +182,7 @@ class DatasetWriter:
             filled = {split: shards for split, shards in splits.items() if shards}
             for split, shards in (filled or ({} if config in configs else splits)).items():
                 configs.setdefault(config, {})[split] = number_shards(self._new, split, shards)
-        infos = {
-            config: [build_split_info(self._new, *one) for one in splits.items()] for config, splits in configs.items()
-        }
+        infos = {name: [build_split_info(self._new, *s) for s in splits.items()] for name, splits in configs.items()}
         text = write_card(
             infos,
             schema=VIEWS[self._view].schema,
@@ -201,10 +195,8 @@ class DatasetWriter:
             text = merge(text, (self.path / "README.md").read_text(encoding="utf-8", errors="replace"))
         write_synced(self._new / "README.md", text.encode())
         (self._new / manifest.MANIFEST).parent.mkdir(exist_ok=True)
-        write_synced(
-            self._new / manifest.MANIFEST,
-            json.dumps(self._build_manifest(configs), indent=1, ensure_ascii=False).encode(),
-        )
+        data = json.dumps(self._build_manifest(configs), indent=1, ensure_ascii=False).encode()
+        write_synced(self._new / manifest.MANIFEST, data)
         for entry in self._new.iterdir():
             if entry.is_dir():
                 sync_folder(entry)
@@ -280,9 +272,8 @@ class Dataset(msgspec.Struct, frozen=True):
             Error: A file is damaged.
         """
         if split is not None and split not in self.files:
-            raise UsageError(
-                f"{self.path}: no split {split!r}.{suggest_spelling(split, self.files)} Known: {', '.join(self.files)}."
-            )
+            hint = suggest_spelling(split, self.files)
+            raise UsageError(f"{self.path}: no split {split!r}.{hint} Known: {', '.join(self.files)}.")
         for name in [split] if split is not None else self.files:
             for file in self.files[name]:
                 yield from read_shard_batches(file, columns)
@@ -359,12 +350,9 @@ def _open_converted(path: Path, config: str | None) -> Dataset:
         if not file.is_file() or file.stat().st_size != shard.bytes:
             raise Error(f"{file}: is missing or has another size than the manifest says. Run mmconvert verify {path}.")
     digest = hashlib.sha256("".join(s.sha256 for shards in splits.values() for s in shards).encode())
-    return Dataset(
-        path,
-        {split: [path / s.file for s in shards] for split, shards in splits.items()},
-        {split: sum(s.rows for s in shards) for split, shards in splits.items()},
-        digest.hexdigest(),
-    )
+    files = {split: [path / s.file for s in shards] for split, shards in splits.items()}
+    rows = {split: sum(s.rows for s in shards) for split, shards in splits.items()}
+    return Dataset(path, files, rows, digest.hexdigest())
 
 
 def _open_plain(path: Path, files: dict[str, list[Path]]) -> Dataset:

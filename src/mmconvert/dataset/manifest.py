@@ -54,9 +54,8 @@ def _read_shard(fields: Mapping[str, Any], config: str, split: str) -> Shard:
     """Check one shard's entry: a dataset may come from anywhere, and its manifest must not lead out of it."""
     check_names(config, split)
     shard = Shard(**fields)
-    if not re.fullmatch(
-        rf"{re.escape(build_config_folder(config))}/{re.escape(split)}-\d+-of-\d+\.parquet", shard.file
-    ):
+    folder = re.escape(build_config_folder(config))
+    if not re.fullmatch(rf"{folder}/{re.escape(split)}-\d+-of-\d+\.parquet", shard.file):
         raise ValueError(f"split {split!r} of config {config!r} has no shard of this name {show(shard.file)}")
     if not (isinstance(fields["rows"], int) and isinstance(fields["bytes"], int) and isinstance(fields["sha256"], str)):
         raise TypeError(f"{shard.file}: rows and bytes must be numbers, sha256 a text")

@@ -120,10 +120,6 @@ def split_prompt_completion(record: Record) -> tuple[tuple[Turn, ...], tuple[Tur
     return turns[:cut], turns[cut:]
 
 
-def _convert_to_sft(record: Record) -> Record:
-    return replace(record, messages=list_sft_turns(record))
-
-
 def _convert_to_prompt_completion(record: Record) -> Record:
     prompt, completion = split_prompt_completion(record)
     return replace(record, messages=(*prompt, *completion))
@@ -167,7 +163,7 @@ class View(msgspec.Struct, frozen=True):
 
 VIEWS = {
     EVAL: View(SCHEMA, None, to_arrow),
-    "sft": View(SCHEMA, _convert_to_sft, to_arrow),
+    "sft": View(SCHEMA, lambda record: replace(record, messages=list_sft_turns(record)), to_arrow),
     "prompt-completion": View(PROMPT_COMPLETION_SCHEMA, _convert_to_prompt_completion, _build_split_batch),
 }
 """Layouts by the names of `ViewName`."""

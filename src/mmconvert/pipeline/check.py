@@ -128,9 +128,6 @@ def watch_records(records: Records, source: Input, advance: Advance) -> Iterator
 
 
 def _duplicate(key: str, where: Where, seen: Mapping[str, Where]) -> Rejected:
-    message = f"the id stands in {_format_place(seen[key])} too {show(key)}."
-    return Rejected(where, "id.duplicate", message, "id", key)
-
-
-def _format_place(where: Where) -> str:
-    return f"line {where.line}" if where.line is not None else f"row {where.row}"
+    first = seen[key]
+    place = f"line {first.line}" if first.line is not None else f"row {first.row}"
+    return Rejected(where, "id.duplicate", f"the id stands in {place} too {show(key)}.", "id", key)

@@ -11,6 +11,7 @@ from typing import Annotated, Literal
 import msgspec
 
 from mmconvert.core.errors import UsageError, show
+from mmconvert.core.option_fields import copy_options
 from mmconvert.core.progress import Done, show_progress
 from mmconvert.core.record import Task
 from mmconvert.dataset.card import Origin
@@ -107,39 +108,20 @@ class ConvertOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     def reading(self) -> ReadOptions:
         """Say how each file is read."""
-        return ReadOptions(
-            format=self.format,
+        return copy_options(
+            ReadOptions,
+            self,
             image_roots=self.image_root,
-            dataset=self.dataset,
-            task=self.task,
+            transforms=self.transform,
             decode=self.verify == "decode",
             max_image_bytes=int(self.max_image_mb * (1 << 20)),
-            max_rows=self.max_rows,
-            keep_urls=self.keep_urls,
-            allow_remote=self.allow_remote,
-            limit=self.limit,
-            transforms=self.transform,
-            seed=self.seed,
-            prompt=self.prompt,
-            prompt_suffix=self.prompt_suffix,
-            read_as=self.read_as,
         )
 
     def writing(self) -> WriteOptions:
         """Say how the dataset is written."""
-        return WriteOptions(
-            config=self.config_name,
-            overwrite=self.overwrite,
-            append=self.append,
-            fail_on_bad=self.on_bad == "fail",
-            rejects=self.rejects,
-            allow_empty=self.allow_empty,
-            view=self.view,
-            engine=self.engine,
-            workers=self.workers,
-            share=self.share,
-            origin=Origin(self.license, self.source),
-        )
+        origin = Origin(self.license, self.source)
+        fails = self.on_bad == "fail"
+        return copy_options(WriteOptions, self, config=self.config_name, fail_on_bad=fails, origin=origin)
 
 
 def convert_files(

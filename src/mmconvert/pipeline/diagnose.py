@@ -54,9 +54,8 @@ class _Repairs:
     options: bool = False
 
     def may_have_caused(self, problem: Rejected) -> bool:
-        return (self.pictures and problem.code.startswith(_OF_IMAGES)) or (
-            self.options and problem.code.startswith(_OF_OPTIONS)
-        )
+        by_images = self.pictures and problem.code.startswith(_OF_IMAGES)
+        return by_images or (self.options and problem.code.startswith(_OF_OPTIONS))
 
 
 def find_further_problems(
@@ -132,7 +131,7 @@ def _try_values(
                 break
             trial = Row(fields, row.where)
             after = read(trial)
-            if after is None or not _lies_in(after.field, place):
+            if after is None or not (after.field == place or after.field.startswith((f"{place}.", f"{place}["))):
                 same = shows and problem.code not in _OF_IMAGES and inwards == way
                 images = not same and not problem.code.startswith(_APART)
                 yield _Attempt(trial, after, images, not inwards and _OPTIONS.fullmatch(column) is not None)
@@ -151,7 +150,3 @@ def _list_replacements(value: Any, good: Any, way: Way, shows: bool) -> Iterator
     with contextlib.suppress(LookupError):
         yield find_value(good, way)
     yield from _STAND_INS
-
-
-def _lies_in(place: str, outer: str) -> bool:
-    return place == outer or place.startswith((f"{outer}.", f"{outer}["))

@@ -16,7 +16,7 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, UsageError, build_missing_path_error, suggest_spelling
 from mmconvert.core.rows import READERS
-from mmconvert.dataset.dataset import Dataset, open_dataset
+from mmconvert.dataset.dataset import open_dataset
 from mmconvert.dataset.manifest import DEFAULT_CONFIG, MANIFEST, check_names, find_config_folder
 from mmconvert.io.detect import is_one_input
 from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root
@@ -102,7 +102,8 @@ def plan_inputs(
         own_split, path, folder = _locate(name, download)
         chosen = own_split or split or DEFAULT_SPLIT
         check_names(DEFAULT_CONFIG, chosen)
-        dataset = _open_dataset(path)
+        ours = (path / MANIFEST).is_file() or find_config_folder(path) is not None
+        dataset = open_dataset(path) if ours else None
         if dataset is not None and own_split is not None:
             message = f"{name}: a dataset brings its own splits, {', '.join(dataset.files)}. Leave out {own_split}=."
             raise UsageError(message)
@@ -143,11 +144,6 @@ def _build_prefixes(origins: Sequence[tuple[Path, str]]) -> dict[tuple[Path, str
     else:
         words = [f"{number}-{path.stem}" for number, (path, _) in enumerate(origins)]
     return {origin: f"{word}-" for origin, word in zip(origins, words, strict=True)}
-
-
-def _open_dataset(path: Path) -> Dataset | None:
-    """Open a dataset of ours, or the folder of one of its configs; None for anything else."""
-    return open_dataset(path) if (path / MANIFEST).is_file() or find_config_folder(path) is not None else None
 
 
 def _locate(name: str, download: Callable[[str], Path] | None) -> tuple[str | None, Path, str | None]:

@@ -6,7 +6,7 @@ from typing import Any
 
 import msgspec
 
-from mmconvert.core.record import Image, Record, join_prompt_text
+from mmconvert.core.record import Record, join_prompt_text
 from mmconvert.io.detect import sample
 from mmconvert.pipeline.inputs import Input, plan_inputs
 from mmconvert.pipeline.read import FileOptions, ReadOptions, Records
@@ -113,9 +113,5 @@ def _inspect(source: Input, how: ReadOptions, name: str) -> Inspected:
 
 
 def _build_inspected(record: Record) -> InspectedRecord:
-    images = [_format_image(image) for image in record.images]
+    images = [str(i.url) if i.bytes is None else f"{i.format} {i.width}x{i.height}" for i in record.images]
     return InspectedRecord(record.id, record.answer, record.prediction, images, join_prompt_text(record))
-
-
-def _format_image(image: Image) -> str:
-    return str(image.url) if image.bytes is None else f"{image.format} {image.width}x{image.height}"

@@ -9,7 +9,7 @@ from mmconvert.core.errors import UsageError, suggest_spelling
 from mmconvert.core.record import Record
 from mmconvert.core.text.prompt_parts import Wording
 from mmconvert.core.text.turns import append_suffix, remove_begun_response, replace_prompt
-from mmconvert.plugins.arguments import convert_arguments, parse_spec
+from mmconvert.plugins.arguments import convert_arguments, parse_spec, refuse_unknown_arguments
 from mmconvert.plugins.registry import load
 
 Prompt = Callable[[Record], Wording]
@@ -34,10 +34,7 @@ def load_prompt(spec: str) -> Prompt:
         raise UsageError(f"{name}: is no prompt. Name a function from a record to a Wording.")
     parameters = list(inspect.signature(prompt).parameters.values())[1:]
     defaults = {parameter.name: parameter.default for parameter in parameters}
-    for key in values:
-        if key not in defaults:
-            known = f"Known: {', '.join(defaults)}." if defaults else "It has none."
-            raise UsageError(f"{name}: unknown parameter {key!r}.{suggest_spelling(key, defaults)} {known}")
+    refuse_unknown_arguments(name, values, defaults)
     # None stands for "not given" in parameters that are texts.
     given = convert_arguments(name, values, {key: str if defaults[key] is None else defaults[key] for key in values})
     hints = get_type_hints(prompt)

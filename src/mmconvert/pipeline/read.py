@@ -185,28 +185,17 @@ class Records:
 
     def _read(self, rows: Iterator[Row | Rejected]) -> Iterator[Record]:
         self.rejects, self.mended, self.rows_read, self.warnings = [], [], 0, Counter()
-        options = self._options
-        roots = options.image_roots or (self._input.beside,)
-        images = Pictures.within(
-            roots,
-            max_bytes=options.max_image_bytes,
-            keep_urls=options.keep_urls,
-            fetch=_build_fetcher(options.max_image_bytes) if options.allow_remote else None,
-        )
-        context = Context(
-            images,
-            self.format.rpartition("@")[2],
-            options.dataset,
-            self._input.subset,
-            options.task,
-            self._input.id_prefix,
-            self.warnings,
-        )
+        options, source, name = self._options, self._input, self.format.rpartition("@")[2]
+        roots, most = options.image_roots or (source.beside,), options.max_image_bytes
+        fetcher = partial(fetch, limits=Limits(most)) if options.allow_remote else None
+        images = Pictures.within(roots, max_bytes=most, keep_urls=options.keep_urls, fetch=fetcher)
+        context = Context(images, name, options.dataset, source.subset, options.task, source.id_prefix, self.warnings)
         through = self._build_steps(images)
         made: Iterator[_Made] = (self._convert_row(item, context, through) for item in islice(rows, options.first_rows))
         strict = replace(context, pictures=replace(images, decode=options.decode), warnings=Counter())
+        read_strictly = partial(self._convert_row, context=strict, through=through)
         if options.decode:
-            made = decode_ahead(made, _list_images, lambda one: self._convert_row(one.row, strict, through))
+            made = decode_ahead(made, _list_images, lambda one: read_strictly(one.row))
         self.counted = 0
         for one in made:
             row, rejected = one.row, one.rejected
@@ -219,9 +208,7 @@ class Records:
             if rejected is not None:
                 self.rejects.append(_add_row(rejected, row) if options.keep_refused else _drop_row(rejected))
                 if options.every_problem:
-                    self.rejects += self._find_further(
-                        row, rejected, lambda one: self._convert_row(one, strict, through)
-                    )
+                    self.rejects += self._find_further(row, rejected, read_strictly)
             elif options.every_problem and not self._good and isinstance(row, Row):
                 self._good = format_row(row).fields
             for record in one.records:
@@ -258,11 +245,8 @@ class Records:
     def _build_steps(self, pictures: Pictures) -> "_Steps":
         options = self._options
         transforms = load_steps(options.transforms, options.seed, pictures)
-        reword = (
-            build_prompt_step(options.prompt, options.prompt_suffix)
-            if options.prompt or options.prompt_suffix
-            else None
-        )
+        worded = options.prompt or options.prompt_suffix
+        reword = build_prompt_step(options.prompt, options.prompt_suffix) if worded else None
         if self.format != OURS:
             return _Steps(remove_option_names, transforms, reword)
         return _Steps(remove_response if transforms or reword is not None else None, transforms, reword)
@@ -326,10 +310,6 @@ def _list_images(made: _Made) -> Iterator[Image]:
     for record in made.records:
         yield from record.images
         yield from record.attachments
-
-
-def _build_fetcher(max_bytes: int) -> Callable[[str], bytes]:
-    return partial(fetch, limits=Limits(max_bytes))
 
 
 def build_too_long_error(source: Input, max_rows: int) -> Error:

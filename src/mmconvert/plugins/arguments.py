@@ -3,7 +3,7 @@
 import json
 import math
 import re
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from typing import Any
 
 from mmconvert.core.errors import UsageError, show, suggest_spelling
@@ -65,6 +65,18 @@ def _quote_value(name: str, key: str, quoted: str) -> str:
     return text
 
 
+def refuse_unknown_arguments(name: str, values: Iterable[str], declared: Mapping[str, Any]) -> None:
+    """Refuse a parameter that a plug-in does not have.
+
+    Raises:
+        UsageError: A parameter is unknown.
+    """
+    for key in values:
+        if key not in declared:
+            known = f"Known: {', '.join(declared)}." if declared else "It has none."
+            raise UsageError(f"{name}: unknown parameter {key!r}.{suggest_spelling(key, declared)} {known}")
+
+
 def convert_arguments(name: str, values: Mapping[str, str], declared: Mapping[str, Any]) -> dict[str, Any]:
     """Give every declared parameter its value.
 
@@ -83,10 +95,7 @@ def convert_arguments(name: str, values: Mapping[str, str], declared: Mapping[st
         >>> convert_arguments("draw_boxes", {"width": "2"}, {"color": "red", "width": 3, "label": False})
         {'color': 'red', 'width': 2, 'label': False}
     """
-    for key in values:
-        if key not in declared:
-            known = f"Known: {', '.join(declared)}." if declared else "It has none."
-            raise UsageError(f"{name}: unknown parameter {key!r}.{suggest_spelling(key, declared)} {known}")
+    refuse_unknown_arguments(name, values, declared)
     result = {}
     for key, default in declared.items():
         kind = default if isinstance(default, type) else type(default)

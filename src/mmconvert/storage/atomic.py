@@ -44,16 +44,12 @@ def clear_leftovers(place: Path) -> None:
         if found is None or _runs(int(found[1])):
             continue
         leftover = place.parent / entry
-        if found[2] == "old" and _is_vacant(place):
+        if found[2] == "old" and (not place.exists() or (place.is_dir() and not os.listdir(place))):
             leftover.rename(place)
         elif leftover.is_dir():
             shutil.rmtree(leftover, ignore_errors=True)
         else:
             leftover.unlink(missing_ok=True)
-
-
-def _is_vacant(place: Path) -> bool:
-    return not place.exists() or (place.is_dir() and not os.listdir(place))
 
 
 def _runs(pid: int) -> bool:

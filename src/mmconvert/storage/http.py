@@ -19,16 +19,7 @@ import msgspec
 
 from mmconvert._version import __version__
 from mmconvert.core.errors import RowError, show
-from mmconvert.storage.url_safety import (
-    PORTS,
-    Address,
-    Resolve,
-    build_refusal,
-    check_addresses,
-    check_url,
-    is_public,
-    resolve,
-)
+from mmconvert.storage import url_safety
 
 if TYPE_CHECKING:  # they take time to load, and most runs fetch nothing
     import http.client
@@ -63,8 +54,8 @@ def fetch(
     url: str,
     limits: Limits = _LIMITS,
     *,
-    resolve: Resolve = resolve,
-    allowed: Callable[[Address], bool] = is_public,
+    resolve: url_safety.Resolve = url_safety.resolve,
+    allowed: Callable[[url_safety.Address], bool] = url_safety.is_public,
     trust: "ssl.SSLContext | None" = None,
 ) -> bytes:
     """Fetch what stands at an address.
@@ -92,8 +83,8 @@ def open_url(
     url: str,
     limits: Limits,
     *,
-    resolve: Resolve = resolve,
-    allowed: Callable[[Address], bool] = is_public,
+    resolve: url_safety.Resolve = url_safety.resolve,
+    allowed: Callable[[url_safety.Address], bool] = url_safety.is_public,
     trust: "ssl.SSLContext | None" = None,
 ) -> Iterator[Iterator[bytes]]:
     """Open an address and give the pieces of its body; arguments and errors are those of `fetch`."""
@@ -103,8 +94,8 @@ def open_url(
             at = url
             for _ in range(limits.redirects + 1):
                 stack.close()
-                target = check_url(at)
-                addresses = check_addresses(target, resolve, allowed)
+                target = url_safety.check_url(at)
+                addresses = url_safety.check_addresses(target, resolve, allowed)
                 answer = stack.enter_context(_open_response(target, addresses, clock, trust))
                 if answer.status not in _REDIRECTS:
                     break
@@ -130,11 +121,11 @@ def _explain_network_errors(url: str, limits: Limits) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _open_response(
-    target: SplitResult, addresses: Sequence[Address], clock: "_Clock", trust: "ssl.SSLContext | None"
+    target: SplitResult, addresses: Sequence[url_safety.Address], clock: "_Clock", trust: "ssl.SSLContext | None"
 ) -> "Iterator[http.client.HTTPResponse]":
     from http.client import HTTPConnection
 
-    host, port = target.hostname or "", target.port or PORTS[target.scheme]
+    host, port = target.hostname or "", target.port or url_safety.PORTS[target.scheme]
     with contextlib.ExitStack() as stack:
         channel = stack.enter_context(_connect(addresses, port, clock))
         if target.scheme == "https":
@@ -170,7 +161,7 @@ class _Clock:
         return min(left, self._silence)
 
 
-def _connect(addresses: Sequence[Address], port: int, clock: _Clock) -> socket.socket:
+def _connect(addresses: Sequence[url_safety.Address], port: int, clock: _Clock) -> socket.socket:
     for address in addresses[:-1]:
         with contextlib.suppress(OSError):
             # A host of several addresses may be dead at one of them.
@@ -188,7 +179,7 @@ def _read_location(url: str, answer: "http.client.HTTPResponse") -> str:
     try:
         return urljoin(url, location)
     except ValueError as error:
-        raise build_refusal(location, str(error)) from None
+        raise url_safety.build_refusal(location, str(error)) from None
 
 
 def _read_body(answer: "http.client.HTTPResponse", url: str, limits: Limits) -> Iterator[bytes]:

@@ -12,6 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, UsageError
+from mmconvert.core.option_fields import copy_options
 from mmconvert.core.progress import Advance, Done, show_progress
 from mmconvert.core.record import Record
 from mmconvert.core.rows import Rejected
@@ -55,18 +56,8 @@ class PreviewOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     def reading(self) -> ReadOptions:
         """Say how each file is read."""
-        return ReadOptions(
-            format=self.format,
-            image_roots=self.image_root,
-            transforms=self.transform,
-            prompt=self.prompt,
-            prompt_suffix=self.prompt_suffix,
-            seed=self.seed,
-            keep_urls=self.keep_urls,
-            decode=True,
-            every_problem=True,
-            keep_refused=True,
-        )
+        all_of_it = {"decode": True, "every_problem": True, "keep_refused": True}
+        return copy_options(ReadOptions, self, image_roots=self.image_root, transforms=self.transform, **all_of_it)
 
 
 @dataclass(slots=True)
