@@ -1,4 +1,4 @@
-"""What writers of training data share: the assistant's turn, what is left out, and why."""
+"""What training data share: the assistant's turn, pairs of `{user, assistant}`, what is left out, and why."""
 
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from typing import Any
@@ -7,9 +7,9 @@ from msgspec.structs import replace
 
 from mmconvert.chat.conversations import MEDIA, MESSAGES_EXTRA, ROLES, as_list, count_image_parts
 from mmconvert.core.error_hints import add_hint
-from mmconvert.core.errors import RowError
-from mmconvert.core.record import Record, Turn
-from mmconvert.core.text.image_markers import Markers, check_count, join_with_markers
+from mmconvert.core.errors import RowError, show
+from mmconvert.core.record import Part, Record, Turn
+from mmconvert.core.text.image_markers import Markers, check_count, escape, join_with_markers, unescape
 from mmconvert.dataset.views import asks_for_letters, list_sft_turns
 from mmconvert.io.columns import HEADERS, add_extra, build_own_id
 from mmconvert.plugins.format import Loss
@@ -50,14 +50,8 @@ def build_training_rows(
             source = replace(record.source, row=written)  # what rows without an id are numbered by
             made = row(replace(record, messages=list_sft_turns(record), source=source))
         except RowError as error:
-            losses.append(
-                Loss(
-                    record.id,
-                    error.field or "messages",
-                    f"the row is left out: {add_hint(error.code, error.field, error.message)}",
-                    left_out=True,
-                )
-            )
+            message = f"the row is left out: {add_hint(error.code, error.field, error.message)}"
+            losses.append(Loss(record.id, error.field or "messages", message, left_out=True))
             continue
         losses += _list_losses(record, held)
         written += 1
@@ -172,3 +166,65 @@ def require_alternation(turns: Sequence[Turn]) -> None:
     roles = [turn.role for turn in turns]
     if not roles or roles != ["user", "assistant"] * (len(roles) // 2):
         raise RowError("target.order", "messages", f"turns must alternate user, assistant, but are {', '.join(roles)}.")
+
+
+SIDES = ("user", "assistant")
+"""Keys of a pair in the_cauldron and its kin, whose pictures all stand in front of the first question."""
+
+
+def read_turns(texts: Any, images: int) -> tuple[tuple[Turn, ...], list[dict[str, Any]]]:
+    """Read pairs as turns, all pictures in front of the first question.
+
+    Args:
+        texts: The field `texts` as the source has it.
+        images: How many pictures the row has.
+
+    Returns:
+        The turns, and the further fields of each pair with its user's turn.
+
+    Raises:
+        RowError: `messages.missing`, `messages.content`.
+    """
+    if not isinstance(texts, list) or not texts:
+        raise RowError("messages.missing", "texts", f"expected a list of questions and answers {show(texts)}.")
+    turns: list[Turn] = []
+    extras: list[dict[str, Any]] = []
+    for number, pair in enumerate(texts):
+        for side in SIDES:
+            text = pair.get(side) if isinstance(pair, dict) else None
+            if not isinstance(text, str):
+                raise RowError("messages.content", f"texts[{number}].{side}", f"expected a text {show(pair)}.")
+            shown = [Part("image")] * images if not turns else []
+            words = [Part("text", unescape(text))] if text or not shown else []
+            turns.append(Turn(side, (*shown, *words)))
+        extras += [{name: value for name, value in pair.items() if name not in SIDES and value is not None}, {}]
+    return tuple(turns), extras
+
+
+def build_pairs(record: Record, losses: list[Loss], kept: Sequence[str] = ()) -> list[dict[str, Any]]:
+    """Write turns as pairs; see `read_turns`.
+
+    A literal `<image>` is escaped: processors whose token it is would read it as a picture.
+
+    Args:
+        record: A record that ends with the assistant's turn.
+        losses: Collects what pairs cannot hold.
+        kept: Fields of a pair beside the two texts.
+
+    Raises:
+        RowError: `target.order`: the turns are no questions with answers.
+    """
+    record = drop_system_turns(record, losses)
+    require_alternation(record.messages)
+    count = len(record.images)
+    if any(part.type != "image" for part in record.messages[0].content[:count]) or (
+        count_image_parts(record.messages[:1]) != count
+    ):
+        losses.append(Loss(record.id, "images", "their places are lost: all stand in front of the first question"))
+    extras = read_messages_extra(record)
+    for more in extras:
+        losses += [Loss(record.id, name, "the format has no such field in a text") for name in more if name not in kept]
+    texts = ["".join(part.text for part in turn.content) for turn in record.messages]
+    held = [{name: more.get(name) for name in kept} for more in extras]
+    places = range(0, len(texts), 2)
+    return [{"user": escape(texts[at]), "assistant": escape(texts[at + 1]), **held[at]} for at in places]

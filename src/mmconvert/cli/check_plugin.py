@@ -30,11 +30,8 @@ def check_plugin(kind: str, name: str, examples: tuple[Path, ...], as_json: bool
         click.echo(json.dumps(shown, ensure_ascii=False))
     else:
         for promise in list_promises(kind):
-            click.echo(
-                escape_control(
-                    _format_lines(promise, found, seen=not found or found[0].check != list_promises(kind)[0])
-                )
-            )
+            seen = not found or found[0].check != list_promises(kind)[0]
+            click.echo(escape_control(_format_lines(promise, found, seen=seen)))
         broken = len({breach.check for breach in found})
         click.echo(f"{name}: {_format_verdict(len(list_promises(kind)), broken)}", err=True)
     return EXIT_REFUSED if found else 0

@@ -14,8 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from mmconvert.chat import conversations
-from mmconvert.chat.pairs import build_pairs, read_turns
-from mmconvert.chat.training import build_source_id, build_training_rows, report_lost_extra
+from mmconvert.chat.training import build_pairs, build_source_id, build_training_rows, read_turns, report_lost_extra
 from mmconvert.core.record import IMAGE_TYPE, Record, attach_features
 from mmconvert.core.rows import Row
 from mmconvert.dataset.write_parquet import build_image_cell, write_parquet

@@ -15,8 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from mmconvert.chat.conversations import MESSAGES_EXTRA, as_list, build_conversation_record, load_shown_images
-from mmconvert.chat.pairs import build_pairs, read_turns
-from mmconvert.chat.training import build_source_id, build_training_rows, report_lost_extra
+from mmconvert.chat.training import build_pairs, build_source_id, build_training_rows, read_turns, report_lost_extra
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import IMAGE_TYPE, Record, attach_features
 from mmconvert.core.rows import Row
@@ -29,17 +28,9 @@ RATINGS = tuple(f"{kind}_ratings" for kind in KINDS)
 SMALLEST = tuple(f"{kind}_min" for kind in KINDS)
 
 _TEXT = pa.struct([("user", pa.string()), ("assistant", pa.string())])
-SCHEMA: pa.Schema = attach_features(
-    pa.schema(
-        [
-            ("images", pa.list_(IMAGE_TYPE)),
-            ("texts", pa.list_(_TEXT)),
-            ("source", pa.string()),
-            *((name, pa.list_(pa.int64())) for name in RATINGS),
-            *((name, pa.int64()) for name in SMALLEST),
-        ]
-    )
-)
+_SHOWN = [("images", pa.list_(IMAGE_TYPE)), ("texts", pa.list_(_TEXT)), ("source", pa.string())]
+_RATED = [*((name, pa.list_(pa.int64())) for name in RATINGS), *((name, pa.int64()) for name in SMALLEST)]
+SCHEMA: pa.Schema = attach_features(pa.schema([*_SHOWN, *_RATED]))
 
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:

@@ -46,13 +46,9 @@ def _find_mismatch(sample: Sample) -> str | None:
         return "image is a list"
     if not any(isinstance(row.get("image"), str) for row in sample.rows):
         return "no row has an image"
-    texts = [
-        "".join(str(turn.get("value")) for turn in conversations.list_objects(row.get("conversations")))
-        for row in sample.rows
-    ]
-    if any(text.count("<image>") > 1 for text in texts):
-        return "a row has several <image>"
-    return None
+    talks = [conversations.list_objects(row.get("conversations")) for row in sample.rows]
+    texts = ["".join(str(turn.get("value")) for turn in turns) for turns in talks]
+    return "a row has several <image>" if any(text.count("<image>") > 1 for text in texts) else None
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:

@@ -12,14 +12,13 @@ fields under a name of the format's own.
 
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
-from pathlib import Path
 from typing import Any
 
 from mmconvert.chat.export_images import as_files, drop_records_without_bytes, encode_base64, write_image_file
 from mmconvert.chat.file_names import require_text
 from mmconvert.chat.losses import list_losses
 from mmconvert.core.record import LETTERS, Image, Record, encode_json
-from mmconvert.core.rows import Rejected, Row, Span
+from mmconvert.core.rows import Row
 from mmconvert.core.text.options import build_plain_prompt, is_option
 from mmconvert.core.text.placeholders import PLACEHOLDER, list_slots
 from mmconvert.core.text.turns import are_placeholders, shows_what_is_named
@@ -42,14 +41,9 @@ CAPTION_PROMPT = (
 """Prompt of COCO_VAL, whose table has no question. Source: VLMEvalKit@e8e78f0 vlmeval/dataset/image_caption.py."""
 
 
-def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
-    return lmu_table.read_rows(path, span, [("index",), ("image", "image_path")])
-
-
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
-    yield from split_rounds(
-        lmu_table.build_record(row, context, _build_table_settings(row.where.stem, context.dataset, context.task))
-    )
+    how = _build_table_settings(row.where.stem, context.dataset, context.task)
+    yield from split_rounds(lmu_table.build_record(row, context, how))
 
 
 @lru_cache
@@ -171,7 +165,7 @@ def _collapse_list(values: list[str]) -> str | list[str] | None:
 FORMAT = Format(
     summary="LMUData TSV with base64 pictures (VLMEvalKit)",
     suffixes=(".tsv", ".csv"),
-    rows=_read_rows,
+    rows=lambda path, span: lmu_table.read_rows(path, span, [("index",), ("image", "image_path")]),
     records=_read_records,
     mismatch=_find_mismatch,
     write=_write,

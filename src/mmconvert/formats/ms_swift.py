@@ -42,9 +42,8 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     if not conversations.count_image_parts(turns) and conversations.as_list(value):
         turns = _put_images_in_front(turns, len(conversations.as_list(value)))
         context.warn("pictures without <image> in any text stand in front of the first message")
-    yield conversations.build_conversation_record(
-        row, context, fields, turns, conversations.load_shown_images(value, name, turns, context), extras
-    )
+    images = conversations.load_shown_images(value, name, turns, context)
+    yield conversations.build_conversation_record(row, context, fields, turns, images, extras)
 
 
 def _put_images_in_front(turns: Sequence[Turn], count: int) -> tuple[Turn, ...]:

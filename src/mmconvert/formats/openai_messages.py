@@ -13,7 +13,6 @@ Lost: nothing.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count, filterfalse
-from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
@@ -25,17 +24,13 @@ from mmconvert.chat.losses import list_losses
 from mmconvert.chat.training import read_messages_extra
 from mmconvert.core.errors import RowError, in_field, show
 from mmconvert.core.record import Image, Record, Turn, encode_json
-from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span
+from mmconvert.core.rows import DELIMITERS, Row
 from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.placeholders import format_turn, interleave, list_slots, parse_image_slot
 from mmconvert.io import columns, jsonl, tables
 from mmconvert.io.write_delimited import write_rows
 from mmconvert.kits.evalscope.outputs import MARKS
 from mmconvert.plugins.format import IMAGES, Context, Format, Loss, Sample, Target
-
-
-def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
-    return tables.rows(path, span) if path.suffix.lower() in DELIMITERS else jsonl.rows(path, span)
 
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
@@ -176,7 +171,7 @@ def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[st
 FORMAT = Format(
     summary="OpenAI chat messages with an answer (EvalScope General-VQA)",
     suffixes=(".jsonl", ".tsv", ".csv"),
-    rows=_read_rows,
+    rows=lambda path, span: (tables if path.suffix.lower() in DELIMITERS else jsonl).rows(path, span),
     records=_read_records,
     mismatch=_find_mismatch,
     write=_write,

@@ -14,14 +14,13 @@ Lost: which of the two forms a row had.
 
 import re
 from collections.abc import Iterable, Iterator, Sequence
-from pathlib import Path
 from typing import Any
 
 from mmconvert.chat import conversations, training
 from mmconvert.chat.export_images import write_image_path
 from mmconvert.core.errors import RowError, in_field, show
 from mmconvert.core.record import Image, Part, Record, Turn
-from mmconvert.core.rows import Rejected, Row, Span
+from mmconvert.core.rows import Row
 from mmconvert.core.text.image_markers import Markers, escape, unescape
 from mmconvert.io import json_array, jsonl
 from mmconvert.io.write_delimited import write_rows
@@ -35,10 +34,6 @@ INLINE = "v1"
 INLINE_WORDS = ("img", "/img")
 
 _IMAGE = re.compile(r"(?:Picture (\d+): )?<img>([^<>\n]*)</img>(\n?)")
-
-
-def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
-    return jsonl.rows(path, span) if path.suffix.lower() == ".jsonl" else json_array.rows(path, span)
 
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
@@ -163,7 +158,7 @@ def _format_inline_turn(turn: Turn, images: Iterator[tuple[int, str]]) -> str:
 FORMAT = Format(
     summary="Qwen-VL, Qwen2.5-VL and Qwen3-VL training data",
     suffixes=(".json", ".jsonl"),
-    rows=_read_rows,
+    rows=lambda path, span: (jsonl if path.suffix.lower() == ".jsonl" else json_array).rows(path, span),
     records=_read_records,
     mismatch=_find_mismatch,
     write=_write,

@@ -103,11 +103,8 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         return _read_conversation(fields, facts, row, context)
     name = NAMED.get(context.dataset or "") or find_family(fields, facts)
     item = FAMILIES[name].item(fields)
-    return [
-        _build_record(
-            name, item, _load_image(item.image, _find_shape(name).image, context), fields, facts, row, context
-        )
-    ]
+    image = _load_image(item.image, _find_shape(name).image, context)
+    return [_build_record(name, item, image, fields, facts, row, context)]
 
 
 def _find_shape(name: str) -> Shape:
@@ -139,11 +136,8 @@ def _read_conversation(fields: Mapping[str, Any], facts: Mapping[str, Any], row:
         records.append(replace(record, messages=messages, group=str(group), round=number))
         shown = () if said else (Part("image"),)
         answer = record.options[item.answer] or ""
-        said = (
-            *said,
-            Turn("user", (*shown, Part("text", item.questions[0]))),
-            Turn("assistant", (Part("text", answer),)),
-        )
+        question = Turn("user", (*shown, Part("text", item.questions[0])))
+        said = (*said, question, Turn("assistant", (Part("text", answer),)))
     return records
 
 

@@ -99,22 +99,12 @@ def _check_row(row: Row, sample: str, before: int, survey: _Survey) -> Rejected 
     """Refuse a row that does not go with the rest of the file."""
     found, times = survey.copies[sample], survey.times
     if sample and (found < times or before >= times):
-        return Rejected(
-            row.where,
-            "sample.copies",
-            f"the sample stands {found} times in the file, others {times} times. Leave it out, or complete it.",
-            "sample_id",
-            sample,
-        )
+        message = f"the sample stands {found} times in the file, others {times} times. Leave it out, or complete it."
+        return Rejected(row.where, "sample.copies", message, "sample_id", sample)
     method = _read_method(row.fields.get("prediction"))
     if method is not None and method != survey.method:
-        return Rejected(
-            row.where,
-            "prediction.mixed",
-            f"a {method} prediction in a file of {survey.method} predictions. Give each its own file.",
-            "prediction",
-            sample or None,
-        )
+        message = f"a {method} prediction in a file of {survey.method} predictions. Give each its own file."
+        return Rejected(row.where, "prediction.mixed", message, "prediction", sample or None)
     return None
 
 

@@ -13,7 +13,6 @@ Lost: whether content was one text or parts.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -25,7 +24,7 @@ from mmconvert.chat.export_images import write_image_path
 from mmconvert.chat.openai import list_part_types
 from mmconvert.core.errors import RowError, in_field, show
 from mmconvert.core.record import IMAGE_TYPE, SCHEMA, Part, Record, Turn, attach_features
-from mmconvert.core.rows import Rejected, Row, Span
+from mmconvert.core.rows import Row
 from mmconvert.core.text.image_markers import check_count, escape, unescape
 from mmconvert.dataset.views import split_prompt_completion
 from mmconvert.dataset.write_parquet import build_image_cell, write_parquet
@@ -64,10 +63,6 @@ class _RawMessage(msgspec.Struct, frozen=True):
     pictures: tuple[tuple[str, Any] | None, ...]
     plain: bool
     extra: dict[str, Any]
-
-
-def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
-    return jsonl.rows(path, span) if path.suffix.lower() == ".jsonl" else parquet.rows(path, span)
 
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
@@ -202,7 +197,7 @@ def _build_turn(turn: Turn, more: Mapping[str, Any]) -> dict[str, Any]:
 FORMAT = Format(
     summary="TRL vision data: images with messages, or with prompt and completion",
     suffixes=(".parquet", ".jsonl"),
-    rows=_read_rows,
+    rows=lambda path, span: (jsonl if path.suffix.lower() == ".jsonl" else parquet).rows(path, span),
     records=_read_records,
     mismatch=_find_mismatch,
     write=_write,

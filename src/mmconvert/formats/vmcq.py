@@ -24,7 +24,7 @@ from mmconvert.core.text.options import build_plain_prompt, is_option, read_answ
 from mmconvert.core.text.placeholders import interleave, list_slots, parse_image_slot
 from mmconvert.io import columns, jsonl, tables
 from mmconvert.io.write_delimited import write_rows
-from mmconvert.plugins.format import IMAGES, Context, Format, Loss, Sample, Target
+from mmconvert.plugins.format import IMAGES, Context, Format, Loss, Target
 
 _REQUIRED = ("question", "options")
 
@@ -97,10 +97,6 @@ def _read_answer(label: Any, options: tuple[str, ...], context: Context) -> str 
     return answer
 
 
-def _find_mismatch(sample: Sample) -> str | None:
-    return sample.find_missing(_REQUIRED, "field") or sample.find_clash(("prediction", "response", "A"))
-
-
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
     write_rows(lambda: _build_rows(records, target, losses), target, ("id", "question", "options", "answer"))
@@ -157,7 +153,7 @@ FORMAT = Format(
     suffixes=(".jsonl", ".tsv", ".csv"),
     rows=_read_rows,
     records=_read_records,
-    mismatch=_find_mismatch,
+    mismatch=lambda it: it.find_missing(_REQUIRED, "field") or it.find_clash(("prediction", "response", "A")),
     write=_write,
     cuttable=True,
     images=IMAGES,

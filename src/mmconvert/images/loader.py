@@ -246,14 +246,9 @@ class Pictures(PluginStruct, frozen=True):
             outside = True
         if outside:
             raise _build_outside_error(text)
-        raise RowError(
-            "image.missing",
-            "",
-            f"no such file under the image root {self._format_roots()} {show(text)}. Give its folder: --image-root .",
-        )
-
-    def _format_roots(self) -> str:
-        return ", ".join([*map(str, self.roots), *(store.url for store in self.stores)]) or "(none given)"
+        roots = ", ".join([*map(str, self.roots), *(store.url for store in self.stores)]) or "(none given)"
+        message = f"no such file under the image root {roots} {show(text)}. Give its folder: --image-root ."
+        raise RowError("image.missing", "", message)
 
 
 def _build_outside_error(text: str) -> RowError:

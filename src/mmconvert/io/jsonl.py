@@ -102,35 +102,27 @@ def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:
     """
     ends = list_span_ends(sizes)
     at = number = line = end = 0
-    for block in _read_whole_lines(path):
-        if at + len(block) <= end and _has_no_blanks(block):
-            lines = block.count(b"\n")
-            at, number, line = at + len(block), number + lines, line + lines
-            continue
-        for raw in BytesIO(block):
-            line += 1
-            start, at = at, at + len(raw)
-            if _is_blank(raw.removeprefix(_BOM) if line == 1 else raw):
-                continue
-            if start >= end:
-                end = next(after for after in ends if after > start)
-                yield Span(start, end, number, line)
-                if end >= path.stat().st_size:
-                    return
-            number += 1
-
-
-def _read_whole_lines(path: Path) -> Iterator[bytes]:
     with path.open("rb") as file:
         refuse_other_magic(file.read(4), path, "JSON Lines")
         file.seek(0)
         while block := file.read(_BUFFER) + file.readline():
-            yield block
-
-
-def _has_no_blanks(block: bytes) -> bool:
-    """Tell of whole lines whether none of them can be blank, without looking at each."""
-    return block.endswith(b"\n") and not block[:1].isspace() and not _INDENTED.search(block)
+            # Whole lines of which none can be blank are counted without a look at each.
+            whole = block.endswith(b"\n") and not block[:1].isspace()
+            if at + len(block) <= end and whole and not _INDENTED.search(block):
+                lines = block.count(b"\n")
+                at, number, line = at + len(block), number + lines, line + lines
+                continue
+            for raw in BytesIO(block):
+                line += 1
+                start, at = at, at + len(raw)
+                if _is_blank(raw.removeprefix(_BOM) if line == 1 else raw):
+                    continue
+                if start >= end:
+                    end = next(after for after in ends if after > start)
+                    yield Span(start, end, number, line)
+                    if end >= path.stat().st_size:
+                        return
+                number += 1
 
 
 def parse_object(raw: bytes, *, nan: bool = False) -> dict[str, Any]:

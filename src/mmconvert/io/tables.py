@@ -181,9 +181,8 @@ def find_records(window: Window, name: str, delimiter: bytes, line: int) -> Iter
         except _IncompleteError as incomplete:
             if window.last:
                 opened = line + window.data.count(b"\n", window.at, max(incomplete.quote, window.at))
-                raise Error(
-                    f"{name}:{opened}: a quote opens here and never closes. Close it, or double the quotes of the cell."
-                ) from None
+                advice = "Close it, or double the quotes of the cell."
+                raise Error(f"{name}:{opened}: a quote opens here and never closes. {advice}") from None
             window.refill()
 
 
@@ -390,11 +389,8 @@ def _build_fields(
 ) -> dict[str, Any]:
     missing = names[len(cells) :]
     if len(cells) > len(names) or (missing and not (may_lack and all(map(may_lack, missing)))):
-        raise RowError(
-            "table.cells",
-            "",
-            f"expected {len(names)} cells, found {len(cells)}. Check for a stray tab or newline, or quote the cell.",
-        )
+        counts = f"expected {len(names)} cells, found {len(cells)}"
+        raise RowError("table.cells", "", f"{counts}. Check for a stray tab or newline, or quote the cell.")
     given = {}
     for place, read in readers:
         if place < len(cells) and (value := read(cells[place])) is not None:

@@ -111,10 +111,8 @@ def find_problems(records: Records, read: Iterable[Record] | None = None) -> Ite
 
 def list_remarks(records: Records, source: Input) -> list[str]:
     """Word the remarks of the last reading of a file, with their counts."""
-    return [
-        f"{source.path.name}: {text}" + (f" ({count:,} times)" if count > 1 else "")
-        for text, count in records.warnings.items()
-    ]
+    name, found = source.path.name, records.warnings.items()
+    return [f"{name}: {text}" + (f" ({count:,} times)" if count > 1 else "") for text, count in found]
 
 
 def watch_records(records: Records, source: Input, advance: Advance) -> Iterator[Record]:

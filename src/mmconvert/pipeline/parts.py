@@ -165,18 +165,12 @@ def _choose_cutter(
     if size <= SMALL_FILE:
         return None, ()
     reader = importlib.import_module(f"mmconvert.io.{READERS[suffix]}")
-    return getattr(reader, "cut", None), _list_sizes(size)
-
-
-def _list_sizes(size: int) -> tuple[int, ...]:
-    """Give the bytes of each part of a file: a multiple of four, so that as many cores have work to the end.
-
-    Every part is a little smaller than the one before: it begins later, when the file is looked over up to there.
-    """
+    # A multiple of four, so that as many cores have work to the end. Every part is a little smaller than the one
+    # before: it begins later, when the file is looked over up to there.
     count = 4 * math.ceil(size / (PART_BYTES * (1 + _LAST) / 2) / 4)
     less = min(_LESS, (1 - _LAST) / (count - 1))
     first = size / (count - less * count * (count - 1) / 2)
-    return tuple(math.ceil(first * (1 - less * number)) for number in range(count))
+    return getattr(reader, "cut", None), tuple(math.ceil(first * (1 - less * number)) for number in range(count))
 
 
 class PartError(Error):

@@ -18,7 +18,7 @@ FORMER = {
     "mmconvert.openai_chat": "mmconvert.chat.openai",
     "mmconvert.options": "mmconvert.core.text.options",
     "mmconvert.placeholders": "mmconvert.core.text.placeholders",
-    "mmconvert.question_pairs": "mmconvert.chat.pairs",
+    "mmconvert.question_pairs": "mmconvert.chat.training",
     "mmconvert.record": "mmconvert.core.record",
     "mmconvert.restating": "mmconvert.kits.reform_eval.restate",
     "mmconvert.rewording": "mmconvert.core.text.turns",

@@ -61,17 +61,19 @@ def find_on_hub(name: str | Path) -> Path | None:
     if Path(name).exists():
         return None
     wish = _URL.fullmatch(str(name)) or _ID.fullmatch(str(name))
-    if wish is None or (wish.re is _ID and not _may_be_id(Path(name))):
+    if wish is None or (wish.re is _ID and (Path(name).parent.is_dir() or Path(name).suffix.lower() in READERS)):
         return None
     revision = unquote(wish["revision"]) if wish["revision"] else None
     inside = (wish.groupdict().get("path") or "").strip("/")
     with _explain_hub_errors(str(name), revision):
+        from huggingface_hub import snapshot_download
         from huggingface_hub.errors import OfflineModeIsEnabled
 
         try:
             root: Path = HubPath(f"hf://datasets/{wish['repo']}@{_commit(wish['repo'], revision)}")
         except OfflineModeIsEnabled:
-            root = _find_cached(wish["repo"], revision)
+            cached = snapshot_download(wish["repo"], repo_type="dataset", revision=revision, local_files_only=True)
+            root = Path(cached)
     place = root / inside if inside else root
     if not place.exists():
         neighbours = [file.name for file in place.parent.iterdir()] if place.parent.is_dir() else []
@@ -114,10 +116,6 @@ def parse_file_in_repo(url: str) -> tuple[str, str, str | None] | None:
     found = _URL.fullmatch(url)
     path = (found["path"] or "").strip("/") if found else ""
     return (found["repo"], path, unquote(found["revision"]) if found["revision"] else None) if found and path else None
-
-
-def _may_be_id(path: Path) -> bool:
-    return not path.parent.is_dir() and path.suffix.lower() not in READERS
 
 
 class HubPath(type(Path())):  # type: ignore[misc]  # the class of this system's paths, which is a variable to mypy
@@ -300,12 +298,6 @@ def _open_api() -> Any:
     from huggingface_hub import HfApi
 
     return HfApi(library_name="mmconvert", library_version=__version__)
-
-
-def _find_cached(repo: str, revision: str | None) -> Path:
-    from huggingface_hub import snapshot_download
-
-    return Path(snapshot_download(repo, repo_type="dataset", revision=revision, local_files_only=True))
 
 
 class _Pieces(io.RawIOBase):

@@ -15,7 +15,6 @@ import os
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
-from types import TracebackType
 from typing import Any
 
 import pyarrow as pa
@@ -45,9 +44,7 @@ class OutputFile:
         """Give the file."""
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, *_: object) -> None:
         """Close the file, and raise what a write has met."""
         self.close()
         if kind is None:

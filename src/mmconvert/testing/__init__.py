@@ -95,9 +95,8 @@ def run_check(checks: Checks, check: str, subject: Any) -> Iterator[Breach]:
     except Error as error:
         yield Breach(check, str(error))
     except Exception as error:
-        yield Breach(
-            check, f"{describe_error(error)}. Nothing but mmconvert.core.errors.Error and RowError may leave a plug-in."
-        )
+        allowed = "Nothing but mmconvert.core.errors.Error and RowError may leave a plug-in."
+        yield Breach(check, f"{describe_error(error)}. {allowed}")
 
 
 breaches = find_breaches  # the name that plug-ins know from before the first release

@@ -55,9 +55,8 @@ def _check_declaration(it: Subject) -> Iterator[str]:
     # A single text, too, has letters to go through.
     suffixes: Any = plugin.suffixes
     if not isinstance(suffixes, tuple) or not suffixes or not all(map(_is_suffix, suffixes)):
-        yield (
-            f"suffixes is no tuple of endings {show(plugin.suffixes)}. Write them in lower case with a dot: ('.tsv',)."
-        )
+        shown = show(plugin.suffixes)
+        yield f"suffixes is no tuple of endings {shown}. Write them in lower case with a dot: ('.tsv',)."
     for field in ("rows", "records", "mismatch", *(["write"] if plugin.write is not None else [])):
         if not callable(getattr(plugin, field)):
             yield f"{field} is no function {show(getattr(plugin, field))}."
@@ -118,9 +117,8 @@ def _check_others_refused(it: Subject) -> Iterator[str]:
         reason = it.plugin.mismatch(head)
         if not isinstance(reason, str) or not reason:
             shown = ", ".join(head.columns[:8]) or path.name
-            yield (
-                f"mismatch takes a file of {name!r} ({shown}) {show(reason)}. Return a text that says what is missing."
-            )
+            taken = f"mismatch takes a file of {name!r} ({shown}) {show(reason)}"
+            yield f"{taken}. Return a text that says what is missing."
 
 
 def _empty_refused(it: Subject) -> Iterator[str]:

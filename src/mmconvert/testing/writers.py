@@ -73,9 +73,8 @@ def _check_columns_come_back(it: Subject) -> Iterator[str]:
                 for column, value in VALUES.items():
                     lost, back = write_and_read_back(replace(base, **{column: value}), path, it.name)
                     if back is None and not lost & LEFT_OUT:
-                        yield (
-                            f"{path.suffix} with {column} {_shorten(value)}: the row does not come back. Name its loss."
-                        )
+                        what = f"{path.suffix} with {column} {_shorten(value)}"
+                        yield f"{what}: the row does not come back. Name its loss."
                     elif (
                         back is not None
                         and not lost & NAMED.get(column, {column})

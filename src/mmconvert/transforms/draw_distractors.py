@@ -55,11 +55,8 @@ def draw_distractors(record: Record, parameters: Mapping[str, Any], setting: Set
     else:
         others = [choice for choice in _list_choices(record, parameters) if choice != answer]
         if len(others) < parameters["count"]:
-            raise RowError(
-                "options.count",
-                "",
-                f"the list holds {len(others)} others, {parameters['count']} are to be drawn. Draw fewer: count=N.",
-            )
+            counts = f"the list holds {len(others)} others, {parameters['count']} are to be drawn"
+            raise RowError("options.count", "", f"{counts}. Draw fewer: count=N.")
         options = [*chance.sample(others, parameters["count"]), answer]
     if parameters["shuffle"]:
         chance.shuffle(options)

@@ -31,16 +31,10 @@ def options_in_history(record: Record, parameters: Mapping[str, Any], setting: S
     rounds = read_earlier_rounds(record)
     if rounds:
         writer = Processor("", mark=parameters["mark"], response_prefix=parameters["prefix"] or None)
-        said = [
-            build_round(
-                one["question"],
-                one["answer_options"],
-                one["answer"],
-                writer,
-                setting.random(record.group or record.sample, str(number), str(record.variant)),
-            )
-            for number, one in enumerate(rounds)
-        ]
+        said = []
+        for number, one in enumerate(rounds):
+            chance = setting.random(record.group or record.sample, str(number), str(record.variant))
+            said.append(build_round(one["question"], one["answer_options"], one["answer"], writer, chance))
         record = replace(record, messages=replace_history(record.messages, said))
     yield record
 

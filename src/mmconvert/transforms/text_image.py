@@ -137,11 +137,8 @@ def _load_font(file: str, size: int) -> PIL.ImageFont.FreeTypeFont:
 def _check_characters(text: str, font: PIL.ImageFont.FreeTypeFont) -> None:
     for character in sorted(set(text) - set(_INVISIBLE)):
         if not _has(font, character):
-            raise RowError(
-                "font.character",
-                "",
-                f"the font {font.getname()[0]} has no {character!r} (U+{ord(character):04X}). Give another: font=FILE.",
-            )
+            lack = f"the font {font.getname()[0]} has no {character!r} (U+{ord(character):04X})"
+            raise RowError("font.character", "", f"{lack}. Give another: font=FILE.")
 
 
 @cache

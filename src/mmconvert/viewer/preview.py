@@ -123,12 +123,7 @@ def preview_files(inputs: Sequence[str], output: Path, options: PreviewOptions, 
             output,
             ", ".join(Path(name).name or name for name in inputs),
             items=_with_names(_items(sources, options.reading(), options.rows, done, facts, advance)),
-            columns=[
-                *COLUMNS[:2],
-                Column(_PROBLEM, kind="long"),
-                *COLUMNS[2:],
-                *([Column(_SPLIT)] if by_split else []),
-            ],
+            columns=[*COLUMNS[:2], Column(_PROBLEM, kind="long"), *COLUMNS[2:], *[Column(_SPLIT)] * len(by_split)],
             filters=[*FILTERS, *by_split],
             facts=facts,
             notes=done.warnings,
@@ -169,13 +164,9 @@ def _shared_out(inputs: Sequence[Input], rows: int, done: Previewed) -> Iterator
 
 
 def _refused_file(source: Input, error: Error) -> PageItem:
-    name = source.path.name
-    return PageItem(
-        id=name,
-        cells={"id": name, _PROBLEM: str(error), _SPLIT: source.split},
-        marks=[REFUSED],
-        fields={"Problems": [Text(str(error), tone="bad")]},
-    )
+    name, problems = source.path.name, [Text(str(error), tone="bad")]
+    cells = {"id": name, _PROBLEM: str(error), _SPLIT: source.split}
+    return PageItem(id=name, cells=cells, marks=[REFUSED], fields={"Problems": problems})
 
 
 def _items_of(source: Input, how: ReadOptions, thumbnails: Thumbnails, done: Previewed) -> Iterator[PageItem]:
@@ -245,19 +236,10 @@ def refused_item(problems: Sequence[Rejected], source: Input) -> PageItem:
     if first.row is not None:
         given = {name: _short(value) for name, value in first.row.fields.items() if value is not None}
         fields["As it stands"] = Text(json.dumps(given, ensure_ascii=False, indent=1, default=repr), tone="code")
-    return PageItem(
-        id=id or place,
-        cells={
-            "id": id or place,
-            _PROBLEM: first.message,
-            "subset": source.subset,
-            "row": first.where.row,
-            _SPLIT: source.split,
-        },
-        marks=[REFUSED],
-        fields=fields,
-        facts={"problem": ", ".join(dict.fromkeys(problem.code for problem in problems)), "source": place},
-    )
+    name, row = id or place, first.where.row
+    cells = {"id": name, _PROBLEM: first.message, "subset": source.subset, "row": row, _SPLIT: source.split}
+    facts = {"problem": ", ".join(dict.fromkeys(problem.code for problem in problems)), "source": place}
+    return PageItem(id=name, cells=cells, marks=[REFUSED], fields=fields, facts=facts)
 
 
 def _short(value: Any) -> Any:

@@ -11,14 +11,8 @@ from mmconvert.viewer.thumbnails import Thumbnails
 REFUSED = "refused"
 
 COLUMNS = (
-    Column("id"),
-    Column("question", kind="long"),
-    Column("answer"),
-    Column("task"),
-    Column("category"),
-    Column("subset"),
-    Column("pictures", kind="number"),
-    Column("row", kind="number"),
+    *(Column("id"), Column("question", kind="long"), Column("answer"), Column("task"), Column("category")),
+    *(Column("subset"), Column("pictures", kind="number"), Column("row", kind="number")),
 )
 
 FILTERS: tuple[Filter, ...] = (
@@ -74,10 +68,8 @@ def list_options(record: Record) -> list[Shown]:
 def list_fields(record: Record) -> dict[str, Shown | Sequence[Shown]]:
     """Give what stands beside the turns: question, hint, options, answer, references, prediction, extra."""
     texts = {"Question": record.question, "Hint": record.hint, "Instruction": record.instruction}
-    given = {name: text for name, text in texts.items() if text}
-    fields: dict[str, Shown | Sequence[Shown]] = {
-        name: link_images(text, record.images) for name, text in given.items()
-    }
+    given, images = {name: text for name, text in texts.items() if text}, record.images
+    fields: dict[str, Shown | Sequence[Shown]] = {name: link_images(text, images) for name, text in given.items()}
     if record.options:
         fields["Options"] = list_options(record)
     if _has_open_question(record):
