@@ -217,9 +217,8 @@ def build_pairs(record: Record, losses: list[Loss], kept: Sequence[str] = ()) ->
     record = drop_system_turns(record, losses)
     require_alternation(record.messages)
     count = len(record.images)
-    if any(part.type != "image" for part in record.messages[0].content[:count]) or (
-        count_image_parts(record.messages[:1]) != count
-    ):
+    in_front = all(part.type == "image" for part in record.messages[0].content[:count])
+    if not in_front or count_image_parts(record.messages[:1]) != count:
         losses.append(Loss(record.id, "images", "their places are lost: all stand in front of the first question"))
     extras = read_messages_extra(record)
     for more in extras:

@@ -13,7 +13,7 @@ from typing import Any, ParamSpec, TypeVar
 import msgspec
 
 from mmconvert.core.errors import Error, UsageError, show, suggest_spelling
-from mmconvert.core.option_fields import OptionField, list_option_fields, read_option_docs
+from mmconvert.core.option_fields import list_option_fields, read_option_docs
 
 _P = ParamSpec("_P")
 _R = TypeVar("_R")
@@ -83,25 +83,19 @@ def _describe(call: Any, signature: inspect.Signature, known: Mapping[str, Any],
     own = [one for one in signature.parameters.values() if one.kind is not one.VAR_KEYWORD]
     fields, texts = list_option_fields(options), read_option_docs(options)
     names = [name for name in fields if name in known and name not in signature.parameters]
-    defaults = {name: _default(fields[name]) for name in names}
-    more = [
-        inspect.Parameter(name, inspect.Parameter.KEYWORD_ONLY, default=defaults[name], annotation=known[name])
-        for name in names
-    ]
+    none, kind = inspect.Parameter.empty, inspect.Parameter.KEYWORD_ONLY
+    defaults = {n: none if fields[n].default is msgspec.NODEFAULT else fields[n].default for n in names}
+    more = [inspect.Parameter(n, kind, default=defaults[n], annotation=known[n]) for n in names]
     call.__signature__ = signature.replace(parameters=[*own, *more])
     entries = []
     for name in names:
-        known_elsewhere = defaults[name] is inspect.Parameter.empty or "[default:" in texts[name]
+        known_elsewhere = defaults[name] is none or "[default:" in texts[name]
         default = "" if known_elsewhere else f" [default: {defaults[name]!r}]"
         entries.append(
             textwrap.fill(f"{name}: {use_keyword_names(texts[name], known)}{default}", 108, subsequent_indent="    ")
         )
     listed = textwrap.indent("\n".join(entries), " " * 8)
     call.__doc__ = re.sub(r"^ +\*\*\w+:.*\n(?: {9,}.*\n)*", lambda _: f"{listed}\n", call.__doc__, flags=re.MULTILINE)
-
-
-def _default(field: OptionField) -> Any:
-    return inspect.Parameter.empty if field.default is msgspec.NODEFAULT else field.default
 
 
 def _require_paths(function: Callable[..., Any], arguments: Mapping[str, Any]) -> None:

@@ -68,13 +68,9 @@ def _find_mismatch(sample: Sample) -> str | None:
         return f"{text_key} is not always a text"
     if form == "conversations":
         return "turns are from 'user', not 'human'" if any(turn.get(role_key) == "user" for turn in turns) else None
-    if sample.suffix == ".json" or (
-        sample.suffix == ".parquet"
-        and "images" in sample.columns
-        and any("<image>" in turn[text_key] for turn in turns)
-    ):
-        return None
-    return "messages stand in JSON Lines or parquet without <image>"
+    marked = "images" in sample.columns and any("<image>" in turn[text_key] for turn in turns)
+    fits = sample.suffix == ".json" or (sample.suffix == ".parquet" and marked)
+    return None if fits else "messages stand in JSON Lines or parquet without <image>"
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:

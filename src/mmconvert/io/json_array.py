@@ -37,6 +37,21 @@ class JsonWindow:
         self.data, self.at, self.ended = b"", 0, False
         self.line, self.number = 1, 0
 
+    def begin(self, expected: str) -> bytes:
+        """Refuse other kinds of file, pass over a byte order mark and give the first byte, as `peek` does.
+
+        Args:
+            expected: What the file should be, for the message.
+
+        Raises:
+            Error: The file is of another kind, or empty.
+        """
+        refuse_other_magic(self.file.read(4), self.path, expected)
+        self.file.seek(0)
+        self.read_more()
+        self.at = 3 if self.data.startswith(b"\xef\xbb\xbf") else 0
+        return self.peek()
+
     def read_more(self) -> bool:
         """Drop what was read and read on, at least as much as is kept; tell whether there was more."""
         kept = self.data[self.at :]
@@ -100,12 +115,8 @@ def rows(path: Path, span: Span | None = None) -> Iterator[Row | Rejected]:
         Error: The file is empty, not one JSON array, or not whole.
     """
     with path.open("rb") as file:
-        refuse_other_magic(file.read(4), path, "a JSON array")
-        file.seek(0)
         window = JsonWindow(file, path)
-        window.read_more()
-        window.at = 3 if window.data.startswith(b"\xef\xbb\xbf") else 0
-        first = window.peek()
+        first = window.begin("a JSON array")
         if first != b"[":
             raise Error(f"{path}: {_describe_no_array(first, window.data[window.at :])}")
         window.advance(window.at + 1)

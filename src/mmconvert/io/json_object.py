@@ -7,13 +7,12 @@ go on; the rest of the object must be without fault.
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any
 
 from mmconvert.core.errors import Error, RowError, suggest_spelling
 from mmconvert.core.rows import Rejected, Row
 from mmconvert.core.text.json import parse_json
 from mmconvert.io.json_array import JsonWindow, read_elements
-from mmconvert.io.jsonl import refuse_other_magic
 
 _HEAD_ITEMS = 8
 
@@ -69,11 +68,7 @@ def head(path: Path) -> dict[str, Any]:
 
 
 def _open_window(window: JsonWindow) -> JsonWindow:
-    refuse_other_magic(window.file.read(4), window.path, "a JSON object")
-    window.file.seek(0)
-    window.read_more()
-    window.at = 3 if window.data.startswith(b"\xef\xbb\xbf") else 0
-    if window.peek() != b"{":
+    if window.begin("a JSON object") != b"{":
         message = f"{window.path}: expected a JSON object, which begins with a brace. Check that it is the right file."
         raise Error(message)
     return window
@@ -84,17 +79,17 @@ def _expect_end(window: JsonWindow) -> None:
         window.fail("something follows the closing brace of the object", "Keep one object in the file.")
 
 
-def _read_names(window: JsonWindow) -> Iterator[str]:
-    """Yield the members' names; whoever iterates moves the window behind each value."""
+def _read_names(window: JsonWindow, wanted: str | None = None) -> Iterator[str]:
+    """Yield the members' names, `wanted` among them; whoever iterates moves the window behind each value."""
     window.advance(window.at + 1)
-    seen: set[str] = set()
+    seen: dict[str, None] = {}
     while not (window.peek() == b"}" and not seen):
         if window.peek() != b'"':
             window.fail("expected the name of a member in quotes")
         name = _read_value(window)
         if name in seen:
             window.fail(f"the name {name!r} stands twice in one object", "Keep one of them.")
-        seen.add(name)
+        seen[name] = None
         if window.peek() != b":":
             window.fail(f"expected a colon behind the name {name!r}")
         window.advance(window.at + 1)
@@ -108,6 +103,9 @@ def _read_names(window: JsonWindow) -> Iterator[str]:
             window.fail(expected if window.peek() else "the file was cut")
         window.advance(window.at + 1)
     window.advance(window.at + 1)
+    if wanted is not None and wanted not in seen:
+        found = ", ".join([*seen][:20]) or "none"
+        raise Error(f"{window.path}: there is no member {wanted!r}.{suggest_spelling(wanted, seen)} Found: {found}.")
 
 
 def _read_value(window: JsonWindow, *, nan: bool = False) -> Any:
@@ -126,9 +124,7 @@ def _list(window: JsonWindow, way: Sequence[str]) -> None:
 
 
 def _read_rows(window: JsonWindow, way: Sequence[str], nan: bool) -> Iterator[Row | Rejected]:
-    names = []
-    for name in _read_names(window):
-        names.append(name)
+    for name in _read_names(window, way[0]):
         if name != way[0]:
             window.read_element()
         elif len(way) > 1:
@@ -138,15 +134,11 @@ def _read_rows(window: JsonWindow, way: Sequence[str], nan: bool) -> Iterator[Ro
             if window.peek() != b"]":
                 yield from read_elements(window, window.path.name, nan=nan)
             window.advance(window.at + 1)
-    if way[0] not in names:
-        _fail_lacking(window, way[0], names)
 
 
 def _read_members(window: JsonWindow, way: Sequence[str]) -> dict[str, Any]:
     found: dict[str, Any] = {}
-    names = []
-    for name in _read_names(window):
-        names.append(name)
+    for name in _read_names(window, way[0]):
         if name != way[0]:
             found[name] = _read_value(window)
         elif len(way) > 1:
@@ -154,8 +146,6 @@ def _read_members(window: JsonWindow, way: Sequence[str]) -> dict[str, Any]:
         else:
             _list(window, way)
             _pass_over(window)
-    if way[0] not in names:
-        _fail_lacking(window, way[0], names)
     return found
 
 
@@ -163,11 +153,6 @@ def _read_object(window: JsonWindow, name: str) -> JsonWindow:
     if window.peek() != b"{":
         window.fail(f"expected an object under {name!r}")
     return window
-
-
-def _fail_lacking(window: JsonWindow, name: str, names: Sequence[str]) -> NoReturn:
-    found = ", ".join(names[:20]) or "none"
-    raise Error(f"{window.path}: there is no member {name!r}.{suggest_spelling(name, names)} Found: {found}.")
 
 
 def _pass_over(

@@ -217,10 +217,8 @@ class Records:
             if options.limit is not None and self.counted >= options.limit:
                 return
 
-    def _find_further(
-        self, item: Row | Rejected, first: Rejected, read: Callable[[Row], "_Made"]
-    ) -> Iterator[Rejected]:
-        row, unread = (item.row, (first, *first.others)) if isinstance(item, Rejected) else (item, ())
+    def _find_further(self, one: Row | Rejected, first: Rejected, read: Callable[[Row], "_Made"]) -> Iterator[Rejected]:
+        row, unread = (one.row, (first, *first.others)) if isinstance(one, Rejected) else (one, ())
         if row is None:
             return
         row = format_row(row)

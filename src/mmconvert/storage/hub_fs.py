@@ -362,7 +362,6 @@ def _explain_hub_errors(name: str, revision: str | None = None) -> Iterator[None
         raise Error(f"{name}: the Hub answered {error.response.status_code}: {said}. Try again later.") from None
     except (httpx2.TransportError, ConnectionError, TimeoutError) as error:
         raise Error(
-            f"{name}: no such file or folder, and the Hub cannot be asked "
-            f"({take_first_line(error)}). Check the path, or "
-            "the network; HF_HUB_OFFLINE=1 takes what the client's cache has."
+            f"{name}: no such file or folder, and the Hub cannot be asked ({take_first_line(error)}). "
+            "Check the path, or the network; HF_HUB_OFFLINE=1 takes what the client's cache has."
         ) from None

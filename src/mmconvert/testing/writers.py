@@ -71,15 +71,12 @@ def _check_columns_come_back(it: Subject) -> Iterator[str]:
         for path in list_targets(it.name, Path(folder)):
             for base in (ANSWERED, CHOICE):
                 for column, value in VALUES.items():
+                    names = NAMED.get(column, {column})
                     lost, back = write_and_read_back(replace(base, **{column: value}), path, it.name)
                     if back is None and not lost & LEFT_OUT:
                         what = f"{path.suffix} with {column} {_shorten(value)}"
                         yield f"{what}: the row does not come back. Name its loss."
-                    elif (
-                        back is not None
-                        and not lost & NAMED.get(column, {column})
-                        and not holds_value(back, column, value)
-                    ):
+                    elif back is not None and not (lost & names or holds_value(back, column, value)):
                         yield (
                             f"{path.suffix}: {column} {_shorten(value)} comes back as "
                             f"{_shorten(getattr(back, column))}. "

@@ -76,13 +76,9 @@ def prepend_turns(messages: Sequence[Turn], said: Sequence[tuple[str, str]]) -> 
     return (*messages[:at], *turns, Turn("user", rest), *messages[at + 1 :])
 
 
-def _check(parameters: Mapping[str, Any]) -> None:
-    read_pools(Path(parameters["pools"]) if parameters["pools"] else None)
-
-
 TRANSFORM = Transform(
     summary="Put a finished round before multiple-choice questions (ReForm-Eval's in_context_sample)",
     apply=in_context_sample,
     parameters={"prefix": "", "pools": ""},
-    check=_check,
+    check=lambda parameters: read_pools(Path(parameters["pools"]) if parameters["pools"] else None),
 )
