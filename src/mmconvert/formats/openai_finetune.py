@@ -61,7 +61,8 @@ def _find_mismatch(sample: Sample) -> str | None:
     if "messages" not in sample.columns:
         return "no field 'messages'"
     foreign = {*_ELSEWHERE, *MARKS, "answer"}
-    if clash := sample.find_clash(n for n in sample.columns if n in foreign or parse_image_slot(n) is not None):
+    others = (name for name in sample.columns if name in foreign or parse_image_slot(name) is not None)
+    if clash := sample.find_clash(others, "field"):
         return clash
     if any("image" in list_part_types(row.get("messages")) for row in sample.rows):
         return "a part is of type 'image', not 'image_url'"
