@@ -23,11 +23,7 @@ _OPTION = re.compile(r"--([a-z][a-z0-9-]*)(?: (\.$|[A-Z][A-Z_]*\b))?")
 
 _PATH = str | Path
 _PATHS = _PATH | Sequence[_PATH]
-_EXPECTED: Mapping[Any, str] = {
-    _PATH: "a path",
-    _PATH | None: "a path or None",
-    _PATHS: "a path or a list of paths",
-}
+_EXPECTED: Mapping[Any, str] = {_PATH: "a path", _PATH | None: "a path or None", _PATHS: "a path or a list of paths"}
 
 
 @typing.overload

@@ -32,10 +32,7 @@ REQUIRED = ("index", "question", "A", "prediction")
 
 NEEDED = {"index", "question", "hint", *LETTERS, "answer", "prediction", "category", "l2-category", "split"}
 SUBMISSION = ("question", "A", "B", "C", "D", "prediction", "category", "l2_category", "index")
-COLUMNS = {
-    "submission": SUBMISSION,
-    "server": ("index", *SUBMISSION[:7], "l2-category", "answer", "split", "hint"),
-}
+COLUMNS = {"submission": SUBMISSION, "server": ("index", *SUBMISSION[:7], "l2-category", "answer", "split", "hint")}
 """Column sets of a written workbook: the document's, and the one the server's own checks ask for."""
 
 DATASETS = (
