@@ -20,11 +20,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
     signal.signal(signal.SIGINT, signal.default_int_handler)
 
 # The same examples in every run: a failure is of the change at hand. HYPOTHESIS_PROFILE=search looks for new ones.
-settings.register_profile("steady", derandomize=True)
-settings.register_profile("search", max_examples=500)
-settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", "steady"))
+# No test has a deadline, for a busy machine would miss it.
+settings.register_profile("steady", derandomize=True, deadline=None)
+settings.register_profile("fast", derandomize=True, deadline=None, max_examples=20)
+settings.register_profile("search", max_examples=500, deadline=None)
 
 REPOSITORY = Path(__file__).resolve().parents[1]
+SLOW_FILE = "\npytestmark = pytest.mark.slow\n"
+SLOW_FIXTURES = {"browser", "session_browser", "hub", "hub_process", "hub_server"}
 
 
 @pytest.fixture(scope="session")
@@ -49,5 +52,28 @@ def _own_cache(tmp_path_factory: pytest.TempPathFactory) -> None:
 
 
 def pytest_addoption(parser: pytest.Parser) -> None:
-    """Let the contract tests write down what the examples give now."""
+    """Let the contract tests write down what the examples give now, and a run leave out slow tests."""
     parser.addoption("--write-expected", action="store_true", help="rewrite tests/data/*/expected.jsonl")
+    parser.addoption("--fast", action="store_true", help="leave out slow tests, and do not import files of them")
+
+
+def pytest_configure(config: pytest.Config) -> None:
+    """Choose how many examples property tests try."""
+    profile = "fast" if config.getoption("--fast") else "steady"
+    settings.load_profile(os.environ.get("HYPOTHESIS_PROFILE", profile))
+
+
+def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
+    """Leave out files of slow tests before they import torch, a browser or Ray."""
+    if config.getoption("--fast") and collection_path.suffix == ".py":
+        return SLOW_FILE in collection_path.read_text(encoding="utf-8") or None
+    return None
+
+
+def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
+    """Leave out single slow tests, and all that want a browser or a Hub."""
+    if not config.getoption("--fast"):
+        return
+    slow = [item for item in items if item.get_closest_marker("slow") or SLOW_FIXTURES & {*item.fixturenames}]
+    config.hook.pytest_deselected(items=slow)
+    items[:] = [item for item in items if item not in {*slow}]

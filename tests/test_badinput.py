@@ -16,6 +16,8 @@ import pytest
 from mmconvert.core.error_hints import says_what_to_do
 from support.forking import BROKE_OUT, Ended, forks
 
+pytestmark = pytest.mark.slow
+
 SET = Path(__file__).resolve().parents[2] / "shared/badinput/visible"
 FORMATS = {
     "openai_jsonl": "openai_messages",

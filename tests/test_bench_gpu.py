@@ -5,6 +5,10 @@ import subprocess
 import sys
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[1]
 ABSENT = ("orjson", "datasets", "jieba", "nltk", "rapidfuzz", "xlsxwriter", "pybase64")
 PROGRAM = f"""
@@ -21,6 +25,7 @@ runpy.run_path("scripts/bench_gpu.py", run_name="__main__")
 """
 
 
+@pytest.mark.release
 def test_it_runs_with_few_packages():
     done = subprocess.run([sys.executable, "-c", PROGRAM], cwd=ROOT, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr

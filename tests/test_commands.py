@@ -85,6 +85,7 @@ def installed(folder: Path) -> dict[str, str]:
     return {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "TERM": "dumb", "PS1": "$ "}
 
 
+@pytest.mark.slow
 def test_bash_completes_commands_options_names_and_files(tmp_path: Path) -> None:
     script = [
         'eval "$(mmconvert completion bash)" "$(mmscore completion bash)"',
@@ -109,6 +110,7 @@ def test_bash_completes_commands_options_names_and_files(tmp_path: Path) -> None
         assert words <= set(found.split()) if words else not found, f"{line}: {found}"
 
 
+@pytest.mark.slow
 def test_a_real_bash_completes_on_the_tab_key(tmp_path: Path) -> None:
     environment = installed(tmp_path)
     child, terminal = pty.fork()

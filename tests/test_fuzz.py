@@ -9,8 +9,12 @@ from fuzzing.minimise import PICTURES, keep, minimised
 from fuzzing.oracle import Case
 from fuzzing.seeds import targets
 
+pytestmark = pytest.mark.slow
+
 COUNT = 10
 SEED = 1
+BROAD = ("lmudata", "mmbench", "openai_messages", "vmcq", "reform_predictions", "mmconvert", "pictures")
+"""A target for each way in which files are read; the others wait for the release."""
 REGRESSIONS = Path(__file__).parent / "data/regressions"
 
 
@@ -18,7 +22,9 @@ def told(faults: list) -> str:
     return "\n".join(f"{fault.which}: {fault.kind}\n  {fault.detail}" for fault in faults)
 
 
-@pytest.mark.parametrize("target", targets())
+@pytest.mark.parametrize(
+    "target", [name if name in BROAD else pytest.param(name, marks=pytest.mark.release) for name in targets()]
+)
 def test_damaged_files_are_read_honestly(target: str) -> None:
     findings = fuzz(target, COUNT, SEED, shared=None)
     assert not findings.faults, f"{told(findings.distinct)}\nsee: scripts/fuzz {target} --keep"

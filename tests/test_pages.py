@@ -9,6 +9,8 @@ from support import how_tos
 from support.documents import follow, matches, reaching, steps
 from support.tiny_models import save_llava
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 

@@ -29,10 +29,12 @@ def source() -> Source:
     return Source(ROOT / "src", PAGES, {**CALLED_BY_OTHERS, **PARTS_OF_KITS})
 
 
+@pytest.mark.slow
 def test_every_name_of_src_is_reached(source: Source) -> None:
     assert source.unreached() == [], "only tests call these: let a command call them, or remove them"
 
 
+@pytest.mark.slow
 def test_every_exception_is_one() -> None:
     plain = Source(ROOT / "src", PAGES)
     assert all(plain.defines(*name) for name in (*CALLED_BY_OTHERS, *PARTS_OF_KITS)), "there is no such name any more"

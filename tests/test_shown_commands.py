@@ -8,6 +8,8 @@ import pytest
 
 from support.cli_page import PROGRAMS, commands
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [ROOT / name for name in ("README.md", "CONTRIBUTING.md")] + sorted((ROOT / "docs").rglob("*.md"))
 KNOWN = {words: command for program in PROGRAMS for words, command in commands(program).items()}

@@ -10,7 +10,6 @@ from mmconvert.core.record import Record
 from mmconvert.pipeline.prompting import load_prompt
 from mmconvert.plugins.registry import find_plugins
 from mmconvert.testing import run_check
-from mmconvert.testing.elsewhere import collect_digests
 from mmconvert.testing.prompts import CHECKS, find_faults, load_subject
 from support.records import records
 
@@ -29,10 +28,6 @@ def test_it_keeps_the_promise(name: str, promise: str) -> None:
 @given(record=records())
 def test_any_record_is_worded_or_refused(name: str, record: Record) -> None:
     assert not list(find_faults(record, load_prompt(name)))
-
-
-def test_wordings_are_the_same_in_every_process() -> None:
-    assert len(collect_digests("prompts", PROMPTS)) == 1
 
 
 @pytest.mark.parametrize("name", PROMPTS)

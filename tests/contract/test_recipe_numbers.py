@@ -22,6 +22,8 @@ from mmscore.scoring.evaluate import score
 from mmscore.scoring.judging.request import JudgeRequest
 from support.items import score_items
 
+pytestmark = pytest.mark.slow
+
 RECIPES = list(find_plugins("mmscore.recipes"))
 BY_RULES = [name for name in RECIPES if not load("mmscore.recipes", name).needs_judge]
 
@@ -185,7 +187,7 @@ def test_the_counts_of_a_report_add_up(name: str, tmp_path: Path) -> None:
         judge = JudgeRequest(f"{tmp_path / 'judge.py'}@JUDGE", model="none", base_url="http://127.0.0.1:9/v1")
     kinds = _kinds(name) or [CHOICE]
 
-    @settings(deadline=None, max_examples=8, suppress_health_check=[HealthCheck.too_slow])
+    @settings(deadline=None, max_examples=5, suppress_health_check=[HealthCheck.too_slow])
     @given(
         replies=st.lists(st.sampled_from(REPLIES), min_size=8, max_size=8),
         fates=st.lists(FATES, min_size=8, max_size=8),

@@ -2,6 +2,7 @@
 
 import hashlib
 import json
+import os
 import re
 from collections.abc import Callable
 from pathlib import Path
@@ -17,7 +18,7 @@ from mmconvert.pipeline.inputs import Input
 from mmconvert.plugins.registry import find_plugins, load
 from mmconvert.plugins.transform import Transform, load_steps
 from mmconvert.testing import run_check
-from mmconvert.testing.elsewhere import collect_digests
+from mmconvert.testing.elsewhere import collect_digests, digest
 from mmconvert.testing.transforms import CHECKS, find_faults, load_subject
 from support.records import picture_bytes, records
 
@@ -120,8 +121,12 @@ def questions(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [open_, chosen]
 
 
-def test_results_are_the_same_in_every_process(files: Path, questions: list[Path]) -> None:
-    assert len(collect_digests("transforms", [spec(name, files) for name in TRANSFORMS], questions, seed=3)) == 1
+@pytest.mark.slow
+def test_results_of_transforms_and_prompts_are_the_same_in_every_process(files: Path, questions: list[Path]) -> None:
+    plugins = [("transforms", spec(name, files)) for name in TRANSFORMS]
+    plugins += [("prompts", name) for name in find_plugins("mmconvert.prompts")]
+    other = "2" if os.environ.get("PYTHONHASHSEED") == "1" else "1"
+    assert collect_digests(plugins, questions, 3, [other]) == {digest(plugins, questions, 3)}
 
 
 def test_workers_do_not_change_a_byte(questions: list[Path], tmp_path: Path) -> None:

@@ -11,6 +11,7 @@ from mmconvert.core.errors import RowError
 
 
 @pytest.mark.parametrize("family", sorted({family for family, _ in RULES}))
+@pytest.mark.slow
 def test_every_case_of_a_family_with_a_rule_holds(family, shared):
     file = shared / "golden" / f"{family}.visible.jsonl"
     if not file.is_file():

@@ -20,6 +20,8 @@ from mmscore.compat.evalscope import EvalType, JudgeStrategy, TaskConfig, run_ta
 from support.chat_server import ChatServer, Said, chat_server, said
 from support.questions import COLOURS, picture
 
+pytestmark = pytest.mark.slow
+
 MODEL = "qwen-vl-plus"
 PICTURES = ("dog.jpg", "AMNH.jpg", "tesla.jpg", "tokyo.jpg", "running.jpg")
 ANSWERS = ("Dog", "Museum", "Tokyo", "Tesla", "Running")

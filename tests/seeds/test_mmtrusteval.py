@@ -31,6 +31,8 @@ from support.chat_server import chat_server, said
 from support.questions import COLOURS, colour_records, picture
 from support.web_server import reply, web_server
 
+pytestmark = pytest.mark.slow
+
 CLASSES = """
 import hashlib
 import json

@@ -30,6 +30,8 @@ from support.hub_server import HubServer
 from support.questions import picture, record
 from support.reform_files import VQA, written
 
+pytestmark = pytest.mark.slow
+
 INTERFACE = '''
 """An interface as the guide builds it, without the gigabytes: it says the option that its rule picks."""
 import json, os, re

@@ -28,6 +28,8 @@ from mmscore.compat.vlmevalkit.__main__ import spread
 from support.questions import COLOURS, picture
 from support.web_server import reply, web_server
 
+pytestmark = pytest.mark.slow
+
 PICTURES = [base64.b64encode(picture(colour)).decode() for colour in COLOURS]
 OPTIONS = dict(zip("ABCD", COLOURS, strict=True))
 

@@ -1,10 +1,11 @@
 """The same work in other processes, whose sets and dictionaries are in another order."""
 
 import hashlib
+import json
 import os
 import subprocess
 import sys
-from collections.abc import Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from mmconvert.core.errors import Error, RowError
@@ -14,27 +15,29 @@ from mmconvert.plugins.transform import apply_steps, load_steps
 from mmconvert.testing.examples import load_example_records, load_records
 
 HASH_SEEDS = ("0", "1", "2")
-_CODE = (
-    "import sys; from mmconvert.testing.elsewhere import digest; kind, seed, specs, *paths = sys.argv[1:]; "
-    "sys.stdout.write(digest(kind, specs.split('|'), paths, int(seed)))"
-)
+_CODE = """
+import json, sys
+from mmconvert.testing.elsewhere import digest
+plugins, paths, seed = json.load(sys.stdin)
+sys.stdout.write(digest(plugins, paths, seed))
+"""
 SECONDS = 600
 
 
-def digest(kind: str, specs: Sequence[str], paths: Sequence[str], seed: int = 0) -> str:
+def digest(plugins: Iterable[tuple[str, str]], paths: Sequence[str | Path] = (), seed: int = 0) -> str:
     """Give the SHA-256 of what plug-ins make of the example records and of a user's own.
 
     Args:
-        kind: `prompts` or `transforms`.
-        specs: What a user writes, parameters behind a colon.
+        plugins: For each its kind, `prompts` or `transforms`, and what a user writes, parameters behind a colon.
         paths: Files whose records are taken beside the examples'.
         seed: The run's seed.
     """
     total = hashlib.sha256()
-    for spec in specs:
+    samples = [*load_example_records(), *load_records([Path(path) for path in paths])]
+    for kind, spec in plugins:
         word = build_prompt_step(spec) if kind == "prompts" else None
         chain = load_steps([spec], seed) if word is None else ()
-        for record in (*load_example_records(), *load_records([Path(path) for path in paths])):
+        for record in samples:
             try:
                 made = apply_steps(record, chain) if word is None else (word(record),)
                 total.update(repr([to_arrow([one]).to_pylist() for one in made]).encode(errors="surrogatepass"))
@@ -43,16 +46,23 @@ def digest(kind: str, specs: Sequence[str], paths: Sequence[str], seed: int = 0)
     return total.hexdigest()
 
 
-def collect_digests(kind: str, specs: Sequence[str], paths: Sequence[Path] = (), seed: int = 0) -> set[str]:
-    """Run `digest` in processes of different hash seeds; one digest comes back where results do not hang on them.
+def collect_digests(
+    plugins: Iterable[tuple[str, str]],
+    paths: Sequence[Path] = (),
+    seed: int = 0,
+    hash_seeds: Iterable[str] = HASH_SEEDS,
+) -> set[str]:
+    """Run `digest` in a process for each hash seed; one digest comes back where results do not hang on them.
 
     Raises:
         Error: A process ended with an error.
     """
+    job = json.dumps([[*plugins], [str(path) for path in paths], seed])
     found = set()
-    for hash_seed in HASH_SEEDS:
+    for hash_seed in hash_seeds:
         ended = subprocess.run(
-            [sys.executable, "-c", _CODE, kind, str(seed), "|".join(specs), *map(str, paths)],
+            [sys.executable, "-c", _CODE],
+            input=job,
             env={**os.environ, "PYTHONHASHSEED": hash_seed},
             capture_output=True,
             text=True,

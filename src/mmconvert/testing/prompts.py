@@ -122,7 +122,7 @@ def find_faults(record: Record, prompt: Prompt) -> Iterator[str]:
 
 
 def _check_same_in_other_process(it: Subject) -> Iterator[str]:
-    if len(collect_digests("prompts", [it.name], it.examples)) > 1:
+    if len(collect_digests([("prompts", it.name)], it.examples)) > 1:
         yield "processes word records differently. Sort sets before going through them."
 
 

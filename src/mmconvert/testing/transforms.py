@@ -136,7 +136,7 @@ def _compute_outcome(record: Record, chain: Sequence[Step]) -> Any:
 
 
 def _check_same_in_other_process(it: Subject) -> Iterator[str]:
-    if len(collect_digests("transforms", [it.name], it.examples)) > 1:
+    if len(collect_digests([("transforms", it.name)], it.examples)) > 1:
         yield "processes give different results. Sort sets before going through them, and draw from Setting.random."
 
 

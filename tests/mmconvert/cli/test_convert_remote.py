@@ -53,6 +53,7 @@ def convert(*arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, timeout=60)
 
 
+@pytest.mark.slow
 def test_nothing_is_fetched_by_default(tmp_path: Path) -> None:
     with web_server({}) as server:
         file = rows(tmp_path, f"http://127.0.0.1:{server.port}/x.png", "https://localhost/x.png", "//localhost/x.png")

@@ -53,6 +53,7 @@ def test_transforms_run_in_order_and_refuse_rows_by_name(source, tmp_path):
     assert "draw_boxes:width=1" in json.dumps(options)
 
 
+@pytest.mark.slow
 def test_a_dataset_of_ours_is_transformed_like_any_file(source, tmp_path):
     assert mmconvert("convert", source, "-o", tmp_path / "plain", "--quiet").returncode == 0
     for name in ("one", "two"):

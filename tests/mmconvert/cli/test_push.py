@@ -6,6 +6,8 @@ import pytest
 
 from support.datasets_on_disk import record, write_dataset
 
+pytestmark = pytest.mark.slow
+
 RUN = "from mmconvert.cli import main; main()"
 
 

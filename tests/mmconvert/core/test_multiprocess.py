@@ -16,6 +16,7 @@ print(mmconvert.convert(files, "out", workers=2).rows_written)
 
 
 @pytest.mark.parametrize("typed", [False, True])
+@pytest.mark.slow
 def test_a_script_without_a_guard_converts_in_several_processes(typed: bool, tmp_path: Path, repository: Path) -> None:
     demo = repository / "src/mmconvert/testing/demo/files"
     text = SCRIPT.format(files=[str(demo / "vmcq/colours.tsv"), str(demo / "lmudata/Colours.tsv")])
@@ -45,6 +46,7 @@ main()
 """
 
 
+@pytest.mark.slow
 def test_what_plug_ins_print_in_a_child_stands_beside_the_result(tmp_path: Path) -> None:
     (tmp_path / "loud.py").write_text(LOUD_FORMAT)
     (tmp_path / "in.tsv").write_text("id\tprediction\n" + "".join(f"{number}\ta\n" for number in range(40)))

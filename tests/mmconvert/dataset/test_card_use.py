@@ -10,6 +10,8 @@ import pytest
 from support.documents import reaching
 from support.tiny_models import save_llava
 
+pytestmark = pytest.mark.slow
+
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 
 
@@ -46,6 +48,7 @@ def test_rows_are_loaded_asked_about_scored_and_laid_out_for_training(published,
     assert (tmp_path / "train/README.md").exists()
 
 
+@pytest.mark.release
 def test_a_model_is_trained(published, tmp_path):
     blocks = published("user/learnt", "--view", "sft", "--split", "train")
     assert "'train_loss'" in done(sys.executable, "-c", blocks["python"])

@@ -19,6 +19,8 @@ from support.hub_client import hub_client
 from support.hub_repo import Blob
 from support.hub_server import HANG_UP, STALL, TOKEN
 
+pytestmark = pytest.mark.slow
+
 REPO_NUMBERS = itertools.count()
 
 

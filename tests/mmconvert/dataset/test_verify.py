@@ -19,6 +19,7 @@ def _faults(folder: Path) -> list[str]:
         return [str(error)]
 
 
+@pytest.mark.slow
 def test_a_single_changed_bit_is_found_wherever_it_is(tmp_path):
     folder = write_dataset(tmp_path / "d", {"train": map(record, range(40)), "test": map(record, range(5))})
     shards = sorted(folder.rglob("*.parquet"))

@@ -21,6 +21,8 @@ from mmconvert.dataset.verify import verify
 from mmconvert.pipeline.convert import ReadOptions, WriteOptions, convert
 from mmconvert.pipeline.inputs import plan_inputs
 
+pytestmark = pytest.mark.slow
+
 CRASHES = Path(__file__).parents[2] / "support/crashes.py"
 PREDICTIONS = ReadOptions(format="predictions")
 
@@ -47,7 +49,7 @@ OLD, NEW = {"test": ["old"]}, {"test": ["new"]}
     [
         (None, ["--quiet"], NEW),
         (None, ["--share"], NEW),
-        (OLD, ["--overwrite"], NEW),
+        pytest.param(OLD, ["--overwrite"], NEW, marks=pytest.mark.release),
         (OLD, ["--append", "--split", "dev"], {"test": ["old"], "dev": ["new"]}),
     ],
     ids=["nothing", "share", "overwrite", "append"],

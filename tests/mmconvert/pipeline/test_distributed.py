@@ -20,6 +20,8 @@ from mmconvert.pipeline.inputs import Input, plan_inputs
 from mmconvert.storage.leases import Presence
 from support import slow_parts
 
+pytestmark = pytest.mark.slow
+
 PARTS = 52
 SHARED = WriteOptions(share=True)
 
@@ -108,7 +110,7 @@ def test_each_part_is_converted_once(source, tmp_path, monkeypatch):
     assert len(set(own)) == len(own)
 
 
-@pytest.mark.parametrize("seed", range(4))
+@pytest.mark.parametrize("seed", range(2))
 def test_one_that_is_killed_at_any_moment_is_followed(seed, source, alone, tmp_path):
     chance, output = random.Random(seed), tmp_path / "killed/d"
     first, second = started(source, output), started(source, output, "--workers", "2")

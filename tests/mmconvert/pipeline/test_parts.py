@@ -18,6 +18,8 @@ from mmconvert.pipeline.engines.local import open_crew
 from mmconvert.pipeline.inputs import Input
 from support.datasets_on_disk import picture
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -17,6 +17,8 @@ from support.hub_client import hub_client
 from support.hub_repo import Blob, Repo
 from support.predictions import choices, write_predictions
 
+pytestmark = pytest.mark.slow
+
 MEGABYTE = 1 << 20
 
 

@@ -24,6 +24,8 @@ from support.hub_client import hub_client
 from support.hub_repo import Blob, Repo
 from support.predictions import choices, write_predictions
 
+pytestmark = pytest.mark.slow
+
 pytest.importorskip("s3fs", reason="needs s3fs and moto, of the development extra")
 BUCKET = "s3://bucket"
 

@@ -11,6 +11,8 @@ from mmconvert.testing import Breach, find_breaches, list_promises
 from support.records import picture_bytes
 from support.terminal import mmconvert, one_message
 
+pytestmark = pytest.mark.slow
+
 DOCS = Path(__file__).parents[3] / "docs"
 
 

@@ -12,6 +12,8 @@ from mmscore.cli import program
 from support.chat_server import chat_server, refused, said
 from support.predictions import write_predictions
 
+pytestmark = pytest.mark.slow
+
 ROWS = [
     {"id": "same", "question": "What?", "prediction": "a cat", "answer": "cat"},
     {"id": "other_words", "question": "What?", "prediction": "a kitten", "answer": "cat"},

@@ -20,6 +20,8 @@ from mmscore.llm.cache_lock import hold
 from mmscore.llm.response_cache import store_path
 from support.questions import picture, record
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = [sys.executable, "-c", "from mmscore.cli import main; main()", "predict"]
 
 

@@ -15,6 +15,8 @@ from mmscore.llm.response_cache import store_path
 from support.asking import written
 from support.questions import record
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = [sys.executable, "-c", "from mmscore.cli import main; main()", "predict"]
 ROWS = 60
 REPLY = 20_000

@@ -20,6 +20,8 @@ from support.chat_server import ChatServer, Said, chat_server, said
 from support.faults import FAULTS, HARMLESS, PASSING, ROW, RUN, SILENCE, SILENT
 from support.questions import picture, record
 
+pytestmark = pytest.mark.slow
+
 CONCURRENCY = 6
 TRIES = 6
 KEY = "sk-loopback-0123456789"

@@ -20,6 +20,8 @@ from mmscore.llm.response_cache import store_path
 from support.chat_server import Said, chat_server, said
 from support.questions import record
 
+pytestmark = pytest.mark.slow
+
 ROWS = 60
 PROGRAM = [sys.executable, "-c", "from mmscore.cli import main; main()", "predict"]
 
@@ -107,6 +109,7 @@ def test_processes_share_the_rows_and_the_cores(predict, tmp_path, output, askin
     assert json.loads(predict(*asking("slow"), "--restart")[1])["asked"] == ROWS
 
 
+@pytest.mark.release
 def test_rows_that_fail_again_are_not_taken_from_those_that_are_reused(predict, asking):
     counts = []
     for _ in range(2):
@@ -127,6 +130,7 @@ def test_rows_that_fail_are_asked_once_though_a_process_is_done_before_the_other
     assert (summary["rows"], summary["asked"], summary["failed"]) == (ROWS, ROWS, 5)
 
 
+@pytest.mark.release
 def test_what_a_resumed_run_finds_is_said_once(predict, asking):
     words = [word for word in asking("picky") if word != "--quiet"]
     assert "answers stand" not in predict(*words)[2]
@@ -151,6 +155,7 @@ def test_when_all_fail_the_first_reason_ends_the_run(predict, output, asking):
     assert not output.exists()
 
 
+@pytest.mark.release
 def test_restart_with_a_mistyped_model_forgets_nothing(predict, dataset, output):
     words = (dataset, "-o", output, "--backend", "echo", "--processes", "2", "--json", "--quiet", "--model")
     predict(*words, "answer")
@@ -168,7 +173,7 @@ def test_an_output_in_use_is_refused_before_models_are_loaded(predict, tmp_path,
     assert "in use by process" in err
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.release)])
 def test_told_to_stop_it_stops_them_all_and_goes_on_later(predict, tmp_path, output, asking, how):
     with subprocess.Popen([*PROGRAM, *asking("slow")], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         end = time.monotonic() + 60

@@ -15,6 +15,8 @@ from mmconvert.dataset.dataset import DatasetWriter
 from support.questions import picture, record
 from support.ray_cluster import two_nodes
 
+pytestmark = pytest.mark.slow
+
 ROWS = 60
 BACKEND = """
 import os, signal, time

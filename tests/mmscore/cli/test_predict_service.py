@@ -21,6 +21,8 @@ from mmscore.llm.response_cache import store_path
 from support.chat_server import ChatServer, Said, chat_server, refused, said
 from support.questions import picture, record
 
+pytestmark = pytest.mark.slow
+
 PROGRAM = [sys.executable, "-c", "from mmscore.cli import main; main()", "predict"]
 CONCURRENCY = 6
 KEY = "sk-loopback-0123456789"

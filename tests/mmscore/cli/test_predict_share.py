@@ -10,6 +10,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pyarrow.parquet as pq
+import pytest
 from msgspec.structs import replace
 
 from mmconvert.core.record import Part, Record, Turn
@@ -19,6 +20,8 @@ from mmscore.llm.cache_lock import hold
 from mmscore.llm.response_cache import store_path
 from support.chat_server import Said, chat_server, said
 from support.questions import picture, record
+
+pytestmark = pytest.mark.slow
 
 PROGRAM = [sys.executable, "-c", "from mmscore.cli import main; main()", "predict"]
 
@@ -45,6 +48,7 @@ def until(true: Callable[[], bool]) -> None:
         time.sleep(0.005)
 
 
+@pytest.mark.release
 def test_eight_resumes_of_which_one_is_killed_ask_no_row_twice_and_lose_none(predict, tmp_path, output):
     rows, batch = 240, 3
     dataset, logs = write(tmp_path / "d", rows), [tmp_path / f"log{number}" for number in range(9)]

@@ -23,6 +23,8 @@ from support.asking import written
 from support.chat_server import Said, chat_server, said
 from support.questions import record
 
+pytestmark = pytest.mark.slow
+
 REPOSITORY = Path(__file__).resolve().parents[3]
 FILES = ["log.txt", "predictions.parquet", "predictions.parquet.answers.sqlite", "report.csv", "report.json"]
 

@@ -24,6 +24,8 @@ from mmscore.workflow.task_file import build_plan
 from support.chat_server import Said, chat_server, refused, said
 from support.questions import COLOURS, picture
 
+pytestmark = pytest.mark.slow
+
 PROMPT = 'Be kind, style="plain", n=1:\n"so."\\'
 """Text that a parameter of a transform would end at, were it not quoted."""
 

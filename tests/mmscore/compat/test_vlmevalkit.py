@@ -18,6 +18,8 @@ from mmscore.compat import vlmevalkit as kit
 from mmscore.compat.vlmevalkit.recipes import as_recipe, numbers_of, rows_of
 from support.questions import picture
 
+pytestmark = pytest.mark.slow
+
 RED, BLUE = picture("red"), picture("blue")
 RED_TEXT, BLUE_TEXT = (pybase64.b64encode(data).decode() for data in (RED, BLUE))
 

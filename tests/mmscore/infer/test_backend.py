@@ -10,6 +10,8 @@ from mmconvert.core.errors import UsageError
 from mmscore.infer.backend import Generation, ModelOptions, identify_file, refuse
 from mmscore.infer.open import open_backend
 
+pytestmark = pytest.mark.slow
+
 
 @pytest.mark.parametrize(
     ("options", "message"),

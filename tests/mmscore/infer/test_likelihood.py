@@ -12,6 +12,8 @@ from mmscore.infer.backend import Generation, ModelOptions
 from mmscore.infer.backends.transformers import BACKEND
 from support.questions import COLOURS, colour_records, picture, record
 
+pytestmark = pytest.mark.slow
+
 EXACT = 4e-6
 
 ROWS = [
@@ -56,7 +58,13 @@ def separately(backend, row):
 
 @pytest.mark.parametrize(
     ("model", "template"),
-    [("random_llava", "chat"), ("idefics3", "chat"), ("blip2_opt", "raw"), ("blip2_t5", "raw"), ("qwen2_5_vl", "chat")],
+    [
+        ("random_llava", "chat"),
+        ("idefics3", "chat"),
+        pytest.param("blip2_opt", "raw", marks=pytest.mark.release),
+        ("blip2_t5", "raw"),
+        ("qwen2_5_vl", "chat"),
+    ],
 )
 def test_sums_are_those_of_one_full_pass_an_option(request, model, template):
     backend = opened(request.getfixturevalue(model), template=template)

@@ -45,6 +45,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.parametrize("reduction", ["sum", "mean", "token"])
+@pytest.mark.slow
 def test_a_likelihood_run_has_the_kits_numbers(trained_llava, dataset, tmp_path, reduction):
     predictions, listed = tmp_path / "p.parquet", tmp_path / "list.json"
     asked = ("--method", "likelihood", "--likelihood-reduction", reduction, "--quiet")

@@ -16,6 +16,8 @@ from support.datasets_on_disk import record, write_dataset
 from support.hub_repo import Blob, Repo
 from support.predictions import choices, write_predictions
 
+pytestmark = pytest.mark.slow
+
 NUMBERS = itertools.count()
 RECIPE = ("--recipe", "own_choice")
 

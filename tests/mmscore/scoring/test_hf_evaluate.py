@@ -10,6 +10,8 @@ import pytest
 from mmconvert.core.errors import RowError, UsageError
 from mmconvert.plugins.registry import find_plugins, load
 
+pytestmark = pytest.mark.slow
+
 evaluate = pytest.importorskip("evaluate")
 from mmscore.scoring import hf_evaluate  # noqa: E402  (needs the package above)
 

@@ -1,4 +1,5 @@
 import pyarrow as pa
+import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
@@ -44,6 +45,7 @@ def test_neither_the_order_of_rows_nor_the_batches_they_come_in_make_a_differenc
     assert _digests(first) == _digests(second[:cut], second[cut:]) == _digests(whole.slice(0, cut), whole.slice(cut))
 
 
+@pytest.mark.slow
 @given(st.lists(rows, min_size=1, max_size=3), st.sampled_from(["id", "answer", "options", "variant"]))
 def test_every_cell_that_the_recipe_reads_counts(given_rows, name):
     other = {"id": "other", "answer": "other", "options": ["other"], "variant": 99}[name]

@@ -17,6 +17,8 @@ from mmconvert.pipeline.convert import ReadOptions, WriteOptions, convert
 from mmconvert.pipeline.inputs import Input
 from support.ray_cluster import ray, two_nodes
 
+pytestmark = pytest.mark.slow
+
 PARTS = 40
 
 

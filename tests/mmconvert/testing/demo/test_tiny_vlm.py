@@ -8,6 +8,8 @@ from mmconvert.core.errors import Error
 from mmconvert.testing.demo.tiny_vlm import train
 from support.questions import picture, record
 
+pytestmark = pytest.mark.slow
+
 
 def test_it_learns_text_and_several_pictures(tmp_path):
     records = [

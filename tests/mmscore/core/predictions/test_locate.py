@@ -16,6 +16,8 @@ from support.hub_repo import Blob, Repo
 from support.predictions import choices, write_predictions
 from support.terminal import mmscore, one_message
 
+pytestmark = pytest.mark.slow
+
 ROWS = choices(("A", "A"), ("B", "A"), ("C", "C"), ("hm", "B"))
 LINES = "".join(json.dumps(row) + "\n" for row in ROWS).encode()
 

@@ -3,11 +3,14 @@
 from pathlib import Path
 
 import pandas as pd
+import pytest
 from click.testing import CliRunner
 
 from mmscore.cli import program
 from support.asking import written
 from support.questions import colour_records
+
+pytestmark = pytest.mark.slow
 
 MODEL = """
 import torch

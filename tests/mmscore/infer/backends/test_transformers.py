@@ -16,6 +16,8 @@ from mmscore.infer.backends.transformers import BACKEND
 from mmscore.infer.sampling import RowDraws
 from support.questions import COLOURS, LETTER_PROMPT, colour_records, picture, record
 
+pytestmark = pytest.mark.slow
+
 SHORT = Generation(max_new_tokens=12)
 
 
@@ -198,6 +200,7 @@ def test_a_reasoning_block_that_the_prompt_opens_is_cut_too(trained_llava, monke
 # Drawing
 
 
+@pytest.mark.release
 def test_draws_follow_the_seed(random_llava):
     def drawn(seed):
         return texts(opened(random_llava, Generation(max_new_tokens=12, do_sample=True, seed=seed)).answer(MIXED))

@@ -11,6 +11,8 @@ from mmscore.kits.mmtrusteval.evaluators import EVALUATORS, EvaluatorContext
 from mmscore.kits.mmtrusteval.measures import compute_measure
 from mmscore.parsers.mmtrust_refusal import V0_2_1
 
+pytestmark = pytest.mark.slow
+
 CHAT = {"model_id": "judge", "prompt_template": "Is {pred} right? {k}", "generation_kwargs": {}, "metrics_cfg": {}}
 MEAN = {"metrics_cfg": {"pred_mean": {}}}
 values = st.none() | st.booleans() | st.integers(-5, 200) | st.floats() | st.text(max_size=12)

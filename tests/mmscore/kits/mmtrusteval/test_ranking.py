@@ -197,6 +197,7 @@ def _outside(task):
         yield from ((link.key, link) for link in chain.links if link.evaluator.outside)
 
 
+@pytest.mark.slow
 def test_a_whole_benchmark_comes_out_of_its_logs(tmp_path):
     logs = [tmp_path / f"{dataset}.json" for dataset in TASKS]
     for log, (dataset, task) in zip(logs, TASKS.items(), strict=True):

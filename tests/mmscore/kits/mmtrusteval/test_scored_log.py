@@ -10,6 +10,8 @@ from support.chat_server import chat_server, said
 from support.predictions import write_predictions
 from support.terminal import mmscore, one_message
 
+pytestmark = pytest.mark.slow
+
 
 def _written(path, *samples):
     path.write_text(json.dumps({"total_results": {}, "per_sample_results": samples}))

@@ -20,6 +20,8 @@ from mmscore.scoring.judging.jury import DryJury, JudgeSetting, ModelJury
 from support.chat_server import Said, chat_server, refused, said, script
 from support.predictions import write_predictions
 
+pytestmark = pytest.mark.slow
+
 TRIES = 3
 
 
