@@ -22,10 +22,14 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 # The same examples in every run: a failure is of the change at hand. HYPOTHESIS_PROFILE=search looks for new ones.
 # No test has a deadline, for a busy machine would miss it.
 settings.register_profile("steady", derandomize=True, deadline=None)
-settings.register_profile("fast", derandomize=True, deadline=None, max_examples=20)
+settings.register_profile("fast", derandomize=True, deadline=None, max_examples=10)
 settings.register_profile("search", max_examples=500, deadline=None)
 
-REPOSITORY = Path(__file__).resolve().parents[1]
+TESTS = Path(__file__).resolve().parent
+REPOSITORY = TESTS.parent
+SLOW_FOLDERS = {"contract", "goldens", "seeds", "cli", "compat"}
+"""Tests of whole commands, and of every plug-in there is."""
+
 SLOW_FILE = "\npytestmark = pytest.mark.slow\n"
 SLOW_FIXTURES = {"browser", "session_browser", "hub", "hub_process", "hub_server"}
 
@@ -65,9 +69,11 @@ def pytest_configure(config: pytest.Config) -> None:
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
     """Leave out files of slow tests before they import torch, a browser or Ray."""
-    if config.getoption("--fast") and collection_path.suffix == ".py":
-        return SLOW_FILE in collection_path.read_text(encoding="utf-8") or None
-    return None
+    if not config.getoption("--fast"):
+        return None
+    if collection_path.is_dir():
+        return (TESTS in collection_path.parents and collection_path.name in SLOW_FOLDERS) or None
+    return (collection_path.suffix == ".py" and SLOW_FILE in collection_path.read_text(encoding="utf-8")) or None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:

@@ -20,6 +20,8 @@ from mmscore.api import JudgeRequest
 from support.chat_server import chat_server, said
 from support.predictions import write_predictions
 
+pytestmark = pytest.mark.slow
+
 FEW, MANY = 10, 30
 PACKAGES = tuple(str(Path(package.__file__).parent) for package in (mmconvert, mmscore))
 

@@ -9,6 +9,8 @@ from mmconvert.plugins.registry import find_plugins
 from support import cli_page, names_page, python_page, recipe_page
 from support.format_page import BEGIN, NOTES, PAGE, notes, page
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[1]
 FORMATS = list(find_plugins("mmconvert.formats"))
 

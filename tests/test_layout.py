@@ -4,18 +4,13 @@ import ast
 import subprocess
 import sys
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 
 from mmconvert.plugins.registry import GROUPS
+from support.sources import PATHS, name_module, parse_source, walk_source
 
-SRC = Path(__file__).resolve().parents[1] / "src"
-MODULES = {
-    ".".join(path.relative_to(SRC).with_suffix("").parts).removesuffix(".__init__"): path
-    for path in sorted(SRC.rglob("*.py"))
-}
-TREES = {name: ast.parse(path.read_bytes()) for name, path in MODULES.items()}
+MODULES = {name_module(path): path for path in PATHS}
 PLUGINS = [name for name in MODULES if name.rpartition(".")[0] in GROUPS]
 
 FORBIDDEN_CALLS = {"eval", "exec", "print", "compile", "__import__", "globals"}
@@ -25,8 +20,12 @@ LONGEST_FILE = 600
 """Lines of a file; what a function may hold is ruff's (C901, PLR0915)."""
 
 
+def nodes(module: str) -> list[ast.AST]:
+    return walk_source(MODULES[module])
+
+
 def imports(name: str) -> Iterator[str]:
-    for node in ast.walk(TREES[name]):
+    for node in nodes(name):
         if isinstance(node, ast.Import):
             yield from (alias.name for alias in node.names)
         elif isinstance(node, ast.ImportFrom):
@@ -47,7 +46,7 @@ def test_plugins_export_their_constant(name: str) -> None:
     group = name.rpartition(".")[0]
     assigned = {
         target.id
-        for node in TREES[name].body
+        for node in parse_source(MODULES[name]).body
         for target in (
             [*node.targets]
             if isinstance(node, ast.Assign)
@@ -60,41 +59,42 @@ def test_plugins_export_their_constant(name: str) -> None:
     assert GROUPS[group] in assigned
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_no_comparison_with_a_plugins_name_outside_its_file(name: str) -> None:
-    names = {plugin.rpartition(".")[2] for plugin in PLUGINS} - {name.rpartition(".")[2]}
-    for node in ast.walk(TREES[name]):
-        if isinstance(node, ast.Compare):
-            texts = [c.value for c in ast.walk(node) if isinstance(c, ast.Constant) and isinstance(c.value, str)]
-            assert not names & set(texts), f"{name}:{node.lineno} compares with {names & set(texts)}"
+def test_no_comparison_with_a_plugins_name_outside_its_file() -> None:
+    for module in MODULES:
+        names = {plugin.rpartition(".")[2] for plugin in PLUGINS} - {module.rpartition(".")[2]}
+        for node in nodes(module):
+            if isinstance(node, ast.Compare):
+                texts = [c.value for c in ast.walk(node) if isinstance(c, ast.Constant) and isinstance(c.value, str)]
+                assert not names & set(texts), f"{module}:{node.lineno} compares with {names & set(texts)}"
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_no_dangerous_or_dishonest_call(name: str) -> None:
-    assert not {module.partition(".")[0] for module in imports(name)} & FORBIDDEN_MODULES
-    for node in ast.walk(TREES[name]):
-        assert not isinstance(node, ast.Assert), f"{name}:{node.lineno}: assert is no check of user input"
-        if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
-            assert node.func.id not in FORBIDDEN_CALLS, f"{name}:{node.lineno}: {node.func.id}()"
-        if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
-            assert (node.value.id, node.attr) not in FORBIDDEN_ATTRIBUTES, f"{name}:{node.lineno}"
-            if node.value.id == "random":
-                assert node.attr in ("Random", "SystemRandom"), f"{name}:{node.lineno}: the global random state"
+def test_no_dangerous_or_dishonest_call() -> None:
+    for module in MODULES:
+        assert not {name.partition(".")[0] for name in imports(module)} & FORBIDDEN_MODULES, module
+        for node in nodes(module):
+            assert not isinstance(node, ast.Assert), f"{module}:{node.lineno}: assert is no check of user input"
+            if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
+                assert node.func.id not in FORBIDDEN_CALLS, f"{module}:{node.lineno}: {node.func.id}()"
+            if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):
+                assert (node.value.id, node.attr) not in FORBIDDEN_ATTRIBUTES, f"{module}:{node.lineno}"
+                if node.value.id == "random":
+                    allowed = ("Random", "SystemRandom")
+                    assert node.attr in allowed, f"{module}:{node.lineno}: the global random state"
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_files_stay_small(name: str) -> None:
-    assert len(MODULES[name].read_text(encoding="utf-8").splitlines()) <= LONGEST_FILE
+def test_files_stay_small() -> None:
+    lines = {module: len(path.read_text(encoding="utf-8").splitlines()) for module, path in MODULES.items()}
+    assert not {module: count for module, count in lines.items() if count > LONGEST_FILE}
 
 
-@pytest.mark.parametrize("name", MODULES)
-def test_names_say_what_a_module_is(name: str) -> None:
-    assert name.rpartition(".")[2] not in ("utils", "util", "helpers", "helper", "common", "misc", "base")
-    for node in ast.walk(TREES[name]):
-        if isinstance(node, ast.ClassDef):
-            # A door has the names of its kit.
-            assert not node.name.startswith("Base") or within(name, "mmscore.compat"), node.name
-            assert not node.name.endswith(("Manager", "Helper")), node.name
+def test_names_say_what_a_module_is() -> None:
+    for module in MODULES:
+        assert module.rpartition(".")[2] not in ("utils", "util", "helpers", "helper", "common", "misc", "base")
+        for node in nodes(module):
+            if isinstance(node, ast.ClassDef):
+                # A door has the names of its kit.
+                assert not node.name.startswith("Base") or within(module, "mmscore.compat"), node.name
+                assert not node.name.endswith(("Manager", "Helper")), node.name
 
 
 HEAVY = (

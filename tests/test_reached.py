@@ -6,6 +6,8 @@ import pytest
 
 from support.reached import Source
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", *(ROOT / "examples").rglob("*.py")]
 
@@ -29,12 +31,10 @@ def source() -> Source:
     return Source(ROOT / "src", PAGES, {**CALLED_BY_OTHERS, **PARTS_OF_KITS})
 
 
-@pytest.mark.slow
 def test_every_name_of_src_is_reached(source: Source) -> None:
     assert source.unreached() == [], "only tests call these: let a command call them, or remove them"
 
 
-@pytest.mark.slow
 def test_every_exception_is_one() -> None:
     plain = Source(ROOT / "src", PAGES)
     assert all(plain.defines(*name) for name in (*CALLED_BY_OTHERS, *PARTS_OF_KITS)), "there is no such name any more"

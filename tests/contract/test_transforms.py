@@ -22,6 +22,8 @@ from mmconvert.testing.elsewhere import collect_digests, digest
 from mmconvert.testing.transforms import CHECKS, find_faults, load_subject
 from support.records import picture_bytes, records
 
+pytestmark = pytest.mark.slow
+
 ROOT = Path(__file__).resolve().parents[2]
 TRANSFORMS = list(find_plugins("mmconvert.transforms"))
 OWN = """
@@ -121,7 +123,6 @@ def questions(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
     return [open_, chosen]
 
 
-@pytest.mark.slow
 def test_results_of_transforms_and_prompts_are_the_same_in_every_process(files: Path, questions: list[Path]) -> None:
     plugins = [("transforms", spec(name, files)) for name in TRANSFORMS]
     plugins += [("prompts", name) for name in find_plugins("mmconvert.prompts")]

@@ -286,7 +286,9 @@ def _score_one(
         list_columns_read(recipe, panel), rows.names | {"dataset"} if options.dataset else rows.names
     )
     raw, refusals = score_rows(
-        *(rows, recipe, version),
+        rows,
+        recipe,
+        version,
         dataset=options.dataset,
         by=options.by,
         progress=options.progress,

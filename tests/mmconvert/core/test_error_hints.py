@@ -2,15 +2,14 @@
 
 import ast
 from collections.abc import Iterator
-from pathlib import Path
 from typing import NamedTuple
 
 import pytest
 
 from mmconvert.core import error_hints
 from mmconvert.core.error_hints import add_hint, says_what_to_do
+from support.sources import PATHS, SRC, walk_source
 
-SRC = Path(error_hints.__file__).parents[1]
 ADVICE = ("did_you_mean(", "_near(", "hint")
 """Values inside a message that are a sentence of their own, or nothing."""
 
@@ -51,13 +50,13 @@ def shown(value: str) -> str:
 
 def written(node: ast.expr, nodes: list[ast.AST]) -> ast.expr:
     """Give the value of a name as the line above it assigns it, any other expression as it stands."""
-    values = [n for n in nodes if isinstance(n, ast.Assign) and ast.unparse(n.targets[0]) == ast.unparse(node)]
-    return next((n.value for n in values if n.end_lineno == node.lineno - 1), node)
+    above = (n for n in nodes if isinstance(n, ast.Assign) and n.end_lineno == node.lineno - 1)
+    return next((n.value for n in above if ast.unparse(n.targets[0]) == ast.unparse(node)), node)
 
 
 def refusals() -> Iterator[Refusal]:
-    for path in sorted(SRC.rglob("*.py")):
-        nodes = list(ast.walk(ast.parse(path.read_bytes())))
+    for path in (path for path in PATHS if path.is_relative_to(SRC / "mmconvert")):
+        nodes = walk_source(path)
         for node in nodes:
             if not isinstance(node, ast.Call) or not isinstance(node.func, ast.Name):
                 continue

@@ -16,6 +16,8 @@ from mmconvert.plugins.format import Context, Format, Sample
 from mmconvert.plugins.registry import load
 from support.records import picture_bytes
 
+pytestmark = pytest.mark.slow
+
 WORDS = st.sampled_from(
     ["", "A", "b", "yes", "nan", "['a', 'b']", "['<ImageHere>?', 'So?']", "<image 1>?", "1000007", "7", "user", "text",
      "Is there a cat in the image?", "is one of A,B.\n\nA) x\nB) y", "\nA. x\nB. y", "[", "gone.png"]

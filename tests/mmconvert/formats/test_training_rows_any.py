@@ -4,6 +4,7 @@ import contextlib
 from pathlib import Path
 from typing import Any
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -14,6 +15,8 @@ from mmconvert.images.loader import Pictures
 from mmconvert.plugins.format import Context, Format, Sample
 from mmconvert.plugins.registry import load
 from support.records import picture_bytes
+
+pytestmark = pytest.mark.slow
 
 FORMATS = ["trl", "llava", "qwen_vl", "sharegpt", "ms_swift", "openai_finetune", "cauldron", "finevision"]
 

@@ -19,6 +19,8 @@ from mmscore.kits.mmtrusteval.rows import build_chain_recipe
 from mmscore.scoring.evaluate import score
 from support.items import score_items
 
+pytestmark = pytest.mark.slow
+
 PROMPT = "{behavior}|{generation}|"
 
 
