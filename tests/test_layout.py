@@ -114,9 +114,10 @@ HEAVY = (
 )
 
 
+@pytest.mark.parametrize("line", ["import {}.cli", "from {} import cli"])
 @pytest.mark.parametrize("package", ["mmconvert", "mmscore"])
-def test_help_imports_nothing_heavy(package: str) -> None:
-    code = f"import sys, {package}.cli; print(*sorted(set(sys.modules) & set({HEAVY!r})))"
+def test_help_imports_nothing_heavy(package: str, line: str) -> None:
+    code = f"import sys; {line.format(package)}; print(*sorted(set(sys.modules) & set({HEAVY!r})))"
     shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
     assert shown.stdout.split() == []
 

@@ -1,6 +1,7 @@
 """Files of any multimodal kit in, one Arrow schema out."""
 
 from importlib import import_module
+from importlib.util import find_spec
 from typing import TYPE_CHECKING, Any
 
 from mmconvert._version import __version__ as __version__
@@ -11,8 +12,8 @@ if TYPE_CHECKING:
 
 def __getattr__(name: str) -> Any:
     """Load the public names when they are first used: most commands need few of them."""
-    # Python asks for names such as __path__ here, too; they load nothing.
-    if name == "__all__" or not name.startswith("__"):
+    # Python asks here for names such as __path__, and for modules that it has yet to import, too; they load nothing.
+    if name == "__all__" or not (name.startswith("__") or find_spec(f"{__name__}.{name}")):
         api = import_module("mmconvert.api")
         if name == "__all__" or name in api.__all__:
             return getattr(api, name)
