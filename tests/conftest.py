@@ -1,5 +1,6 @@
 """Fixtures for every test: where the shared reference material stands, and a clean environment."""
 
+import gc
 import os
 import signal
 from pathlib import Path
@@ -21,7 +22,8 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # The same examples in every run: a failure is of the change at hand. HYPOTHESIS_PROFILE=search looks for new ones.
 # No test has a deadline, for a busy machine would miss it.
-settings.register_profile("steady", derandomize=True, deadline=None)
+settings.register_profile("steady", derandomize=True, deadline=None, max_examples=50)
+settings.register_profile("release", derandomize=True, deadline=None, max_examples=200)
 settings.register_profile("fast", derandomize=True, deadline=None, max_examples=10)
 settings.register_profile("search", max_examples=500, deadline=None)
 
@@ -83,3 +85,9 @@ def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item
     slow = [item for item in items if item.get_closest_marker("slow") or SLOW_FIXTURES & {*item.fixturenames}]
     config.hook.pytest_deselected(items=slow)
     items[:] = [item for item in items if item not in {*slow}]
+
+
+def pytest_collection_finish() -> None:
+    """Keep the garbage collector from walking thousands of collected tests again and again."""
+    gc.collect()
+    gc.freeze()

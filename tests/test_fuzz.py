@@ -13,7 +13,7 @@ pytestmark = pytest.mark.slow
 
 COUNT = 10
 SEED = 1
-BROAD = ("lmudata", "mmbench", "openai_messages", "vmcq", "reform_predictions", "mmconvert", "pictures")
+BROAD = ("lmudata", "mmbench", "openai_messages", "mmconvert", "pictures")
 """A target for each way in which files are read; the others wait for the release."""
 REGRESSIONS = Path(__file__).parent / "data/regressions"
 

@@ -45,6 +45,7 @@ def test_the_page_on_the_hub_can_be_followed(hub, tmp_path):
     assert [*hub.repos] == ["datasets/user/colours", "datasets/user/answers"]
 
 
+@pytest.mark.release
 def test_a_table_becomes_a_dataset_on_the_hub_and_a_trained_model(hub, tmp_path):
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
     own = {"YOUR_NAME": "user", "HuggingFaceTB/SmolVLM-256M-Instruct": str(save_llava(tmp_path / "llava"))}

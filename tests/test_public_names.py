@@ -112,6 +112,7 @@ def test_no_module_takes_the_place_of_a_public_name(package: str) -> None:
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_a_program_of_a_user_is_typed(tmp_path: Path) -> None:
     (tmp_path / "user.py").write_text(USER)
     wrong = "\n".join(WRONG)

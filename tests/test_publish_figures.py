@@ -35,6 +35,7 @@ def peak(command: list[str]) -> int:
 
 @pytest.mark.skipif(not Path("/proc/self/status").exists(), reason="memory is read from /proc")
 @pytest.mark.slow
+@pytest.mark.release
 def test_the_memory_of_a_push_does_not_grow_with_the_dataset(bench):
     [small], [large] = (bench.push(peak, size * MEGABYTE, side=300, times=1) for size in (96, 224))
     assert large < small + 60 * MEGABYTE

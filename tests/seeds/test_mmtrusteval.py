@@ -401,6 +401,7 @@ def test_modules_are_used_on_their_own_in_a_script(place: Path) -> None:
     assert json.loads(said) == {f"{YES_NO}:accuracy_score": 0.5}
 
 
+@pytest.mark.release
 def test_the_task_flow_with_a_trained_model(place: Path) -> None:
     """A model of weights in the place of a class: `model_id` is its folder."""
     rows = []

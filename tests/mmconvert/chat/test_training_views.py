@@ -93,6 +93,7 @@ def test_trl_trains_on_it_with_no_mapping_code(data, llava, tmp_path, view):
     assert AutoModelForImageTextToText.from_pretrained(tmp_path / "out" / "checkpoint-2")
 
 
+@pytest.mark.release
 def test_a_loop_over_a_streamed_dataset_learns(data, llava):
     losses = _losses("train_loop.py", data["sft"], llava, 4)
     assert len(losses) == 4

@@ -48,9 +48,9 @@ OLD, NEW = {"test": ["old"]}, {"test": ["new"]}
     ("before", "options", "after"),
     [
         (None, ["--quiet"], NEW),
-        (None, ["--share"], NEW),
+        pytest.param(None, ["--share"], NEW, marks=pytest.mark.release),
         pytest.param(OLD, ["--overwrite"], NEW, marks=pytest.mark.release),
-        (OLD, ["--append", "--split", "dev"], {"test": ["old"], "dev": ["new"]}),
+        pytest.param(OLD, ["--append", "--split", "dev"], {"test": ["old"], "dev": ["new"]}, marks=pytest.mark.release),
     ],
     ids=["nothing", "share", "overwrite", "append"],
 )

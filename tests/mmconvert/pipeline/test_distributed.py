@@ -236,6 +236,7 @@ def test_what_each_process_would_do_is_not_shared(options, source, tmp_path, cap
     assert (told.value.code, "exclude each other" in capsys.readouterr().err) == (2, True)
 
 
+@pytest.mark.release
 def test_several_files_and_splits_are_shared(source, tmp_path):
     (tmp_path / "more.jsonl").write_text(source.read_text(), encoding="utf-8")
     inputs = plan_inputs([f"train={source}", f"dev={tmp_path / 'more.jsonl'}"])

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mmconvert.core.errors import UsageError
-from mmconvert.testing import Breach, find_breaches, list_promises
+from mmconvert.testing import Breach, find_breaches, list_promises, prompts, transforms
 from support.records import picture_bytes
 from support.terminal import mmconvert, one_message
 
@@ -39,6 +39,13 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def changed(text: str, old: str, new: str) -> str:
     assert text.count(old) >= 1, old
     return text.replace(old, new)
+
+
+@pytest.fixture
+def one_process(monkeypatch: pytest.MonkeyPatch) -> None:
+    """Start no other processes, where a breach is found in this one."""
+    for checks in (prompts, transforms):
+        monkeypatch.setattr(checks, "collect_digests", lambda *_: {"the same"})
 
 
 def found(kind: str, text: str, name: str, *examples: str) -> list[Breach]:
@@ -150,9 +157,9 @@ def test_a_format_without_an_example_is_asked_for_one() -> None:
             2,
             "a second run",
         ),
-        ("{words} words", "{next(iter({'six', 'seven', 'eight'}))} words", 3, "processes word records differently"),
     ],
 )  # fmt: skip
+@pytest.mark.usefixtures("one_process")
 def test_each_way_to_break_the_contract_of_a_prompt_is_named(old: str, new: str, promise: int, message: str) -> None:
     told = found("prompts", "SEEN = []\n" + changed(PROMPT, old, new), "short")
     assert any(b.check == list_promises("prompts")[promise] and message in b.message for b in told), told
@@ -175,13 +182,35 @@ KEEP = 'yield replace(copy, hint=f"try {setting.random(copy.id).randrange(10)}")
         ("import random\n        yield replace(copy, hint=str(random.random()))", 2, "a second run gives another"),
         ("SEEN.append(record.id)\n        yield replace(copy, hint=str(SEEN.index(record.id)))", 3,
          "the result hangs on the records before it"),
-        ("yield replace(copy, hint=next(iter({'six', 'seven', 'eight'})))", 4, "processes give different results"),
     ],
 )  # fmt: skip
+@pytest.mark.usefixtures("one_process")
 def test_each_way_to_break_the_contract_of_a_transform_is_named(new: str, promise: int, message: str) -> None:
     text = "from mmconvert.core.errors import RowError\nSEEN = []\n" + changed(STEP, KEEP, new)
     told = found("transforms", text, "STEP")
     assert any(b.check == list_promises("transforms")[promise] and message in b.message for b in told), told
+
+
+@pytest.mark.parametrize(
+    ("kind", "text", "name", "message"),
+    [
+        (
+            "prompts",
+            changed(PROMPT, "{words} words", "{next(iter({'six', 'seven', 'eight'}))} words"),
+            "short",
+            "processes word records differently",
+        ),
+        (
+            "transforms",
+            changed(STEP, KEEP, "yield replace(copy, hint=next(iter({'six', 'seven', 'eight'})))"),
+            "STEP",
+            "processes give different results",
+        ),
+    ],
+)
+def test_what_hangs_on_the_order_of_a_set_is_named(kind: str, text: str, name: str, message: str) -> None:
+    told = found(kind, text, name)
+    assert any(b.check == list_promises(kind)[-1] and message in b.message for b in told), told
 
 
 @pytest.mark.parametrize("kind", ["formats", "prompts", "transforms"])

@@ -111,6 +111,7 @@ def check_disk(dataset: Path, whole: bytes, disk: Callable[[int], Path], size: i
     return reused
 
 
+@pytest.mark.release
 def test_files_that_may_not_grow_end_a_run_that_goes_on_later(dataset, whole, tmp_path):
     found = []
     for size in (1 << 10, 300_000, 1_100_000):

@@ -96,6 +96,7 @@ def asked(folder: Path) -> list[list[str]]:
     return [line.split() for line in log.read_text().splitlines()] if log.exists() else []
 
 
+@pytest.mark.release
 def test_processes_share_the_rows_and_the_cores(predict, tmp_path, output, asking):
     code, out, err = predict(*asking("slow"))
     summary, lines = json.loads(out), asked(tmp_path)
@@ -173,7 +174,8 @@ def test_an_output_in_use_is_refused_before_models_are_loaded(predict, tmp_path,
     assert "in use by process" in err
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.release)])
+@pytest.mark.release
+@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
 def test_told_to_stop_it_stops_them_all_and_goes_on_later(predict, tmp_path, output, asking, how):
     with subprocess.Popen([*PROGRAM, *asking("slow")], stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
         end = time.monotonic() + 60

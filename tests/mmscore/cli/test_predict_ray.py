@@ -91,6 +91,7 @@ def test_every_node_answers_rows_and_each_row_is_asked_once(predict, tmp_path, o
     assert json.loads(predict(*asking("slowly", "--resume"))[1])["reused"] == ROWS
 
 
+@pytest.mark.release
 def test_rows_of_a_process_that_died_are_asked_again(predict, tmp_path, output, asking):
     code, out, _ = predict(*asking("dies_once"))
     assert (code, json.loads(out)["rows"], json.loads(out)["failed"]) == (0, ROWS, 0)
@@ -99,6 +100,7 @@ def test_rows_of_a_process_that_died_are_asked_again(predict, tmp_path, output, 
     assert set(pq.read_table(output)["prediction_status"].to_pylist()) == {"ok"}
 
 
+@pytest.mark.release
 def test_rows_of_a_node_that_is_killed_are_asked_elsewhere(predict, tmp_path, output, asking, cluster):
     third = cluster.add_node(num_cpus=1)
     killed = threading.Event()
@@ -122,11 +124,13 @@ def test_rows_of_a_node_that_is_killed_are_asked_elsewhere(predict, tmp_path, ou
     assert set(pq.read_table(output)["prediction_status"].to_pylist()) == {"ok"}
 
 
+@pytest.mark.release
 def test_more_processes_than_the_cluster_has_room_for_keep_nobody_waiting(predict, tmp_path, output, asking):
     assert json.loads(predict(*asking("slowly", "--processes", "5"))[1])["rows"] == ROWS
     assert len({process for _, process in asked(tmp_path)}) <= 2
 
 
+@pytest.mark.release
 def test_what_a_backend_raises_ends_the_run(predict, output, asking):
     with pytest.raises(OSError, match="no such luck"):
         predict(*asking("broken"))

@@ -14,6 +14,7 @@ with_java = pytest.mark.skipif(meteor.describe_missing() is not None, reason=str
 
 
 @with_java
+@pytest.mark.release
 def test_the_number_is_that_of_the_package():
     meteor = pytest.importorskip("pycocoevalcap.meteor.meteor").Meteor()
     references = dict(enumerate(REFERENCES))
@@ -24,6 +25,7 @@ def test_the_number_is_that_of_the_package():
 
 
 @with_java
+@pytest.mark.release
 def test_a_line_break_is_a_blank():
     broken = ["a red\ncat", "a red\r\ncat", "a red\n\ncat", "a red\rcat"]
     whole, *references = count_meteor(["a cat"] * 5, [["a red cat"], *([text] for text in broken)])

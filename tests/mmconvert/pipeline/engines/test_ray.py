@@ -100,6 +100,7 @@ def test_the_parts_of_a_node_that_is_killed_are_done_again(cluster, source, tmp_
     assert verify(many) == []
 
 
+@pytest.mark.release
 def test_the_part_of_a_process_that_is_killed_is_done_again(cluster, source, tmp_path):
     (tmp_path / "mine.py").write_text(DIES_ONCE)
     how = ReadOptions(format=f"{tmp_path / 'mine.py'}@FORMAT")
@@ -109,6 +110,7 @@ def test_the_part_of_a_process_that_is_killed_is_done_again(cluster, source, tmp
     assert verify(many) == []
 
 
+@pytest.mark.release
 def test_processes_that_share_may_each_have_a_cluster(cluster, source, tmp_path):
     one = converted(source, tmp_path / "one")
     shared = converted(source, tmp_path / "shared", engine="ray", workers=2, share=True)

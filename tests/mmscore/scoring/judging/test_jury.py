@@ -195,7 +195,10 @@ def test_a_dry_run_counts_what_stored_replies_leave_open(tmp_path):
     assert len(server.asked) == 3
 
 
-@pytest.mark.parametrize("blow", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    "blow",
+    [signal.SIGKILL, *(pytest.param(told, marks=pytest.mark.release) for told in (signal.SIGTERM, signal.SIGINT))],
+)
 def test_a_run_that_is_stopped_repeats_at_most_what_was_under_way(tmp_path, blow):
     rows = [{"id": str(n), "question": "?", "prediction": f"answer {n}", "answer": "x"} for n in range(30)]
     file = write_predictions(tmp_path / "p.parquet", rows, task="vqa")
