@@ -49,6 +49,7 @@ def test_any_datasets_can_be_ranked_by_themselves(files):
     assert {s["model"]: s["average_rank"] for s in table["standings"]} == {"m1": 1.0, "m2": 2.0}
 
 
+@pytest.mark.release
 def test_the_kits_own_lists_are_ranked(shared, tmp_path):
     folder = shared / "real" / "reform_eval"
     choice = next(folder.glob("TDIUC*"))

@@ -117,6 +117,7 @@ def test_a_wrong_name_or_option_is_named():
         through_evaluate("precision_recall", ["a", "b"], [1, 2])
 
 
+@pytest.mark.release
 def test_it_loads_without_a_network(tmp_path):
     """In a process that may open no connection, and with a cache of its own."""
     code = (

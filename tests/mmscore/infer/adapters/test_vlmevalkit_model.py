@@ -49,6 +49,7 @@ class TinyLlava(BaseModel):
 """
 
 
+@pytest.mark.release
 def test_a_class_around_a_model_says_what_the_model_has_learnt(tmp_path: Path, trained_llava: Path) -> None:
     (tmp_path / "tiny.py").write_text(MODEL)
     data = written(tmp_path / "data", colour_records())
