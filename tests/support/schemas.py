@@ -39,6 +39,8 @@ _METRIC = {
     },
 }
 _COUNTS = ("total", "scored", "unparsed", "excluded", "failed", "judge_failed", "missing", "rejected")
+_PARTS = ("blank", "failures")
+"""Counts of rows that one of the others counts too."""
 _METRICS = {"type": "object", "additionalProperties": {"$ref": "#/$defs/metric"}}
 _ENTRY = {
     "type": "object",
@@ -49,11 +51,12 @@ _ENTRY = {
         "parity": {"type": "string"},
         "reason": {"type": "string"},
         "metrics": _METRICS,
+        "without_failures": _METRICS,
         "groups": {"type": "object", "additionalProperties": {"type": "object", "additionalProperties": _METRICS}},
         "counts": {
             "type": "object",
             "required": list(_COUNTS),
-            "properties": {name: {"type": "integer", "minimum": 0} for name in _COUNTS},
+            "properties": {name: {"type": "integer", "minimum": 0} for name in (*_COUNTS, *_PARTS)},
         },
         "partial": {"type": "boolean"},
         "model": {"type": "string"},

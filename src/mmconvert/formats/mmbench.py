@@ -5,9 +5,9 @@ in the legacy one every row has its picture. Rotation k of question i has the in
 The workbook has the columns question, A, B, C, D, prediction, category, l2_category and index. Source:
 open-compass/MMBench@20faed3 README, MMBench evaluation (the pipeline's document).
 
-Kept: columns without a place in `extra`; of a workbook, formulas and dates in such columns as their text.
-Refused: as `lmudata`; in a workbook a formula, an error or a date in a column that counts, and rows without
-prediction.
+Kept: columns without a place in `extra`; of a workbook, formulas and dates in such columns as their text, and a blank
+prediction as an empty response.
+Refused: as `lmudata`; in a workbook a formula, an error or a date in a column that counts.
 Lost: sheets behind the first, named in a warning.
 """
 
@@ -15,8 +15,10 @@ from collections.abc import Collection, Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
+from msgspec.structs import replace
+
 from mmconvert.chat.losses import list_losses
-from mmconvert.core.errors import Error, RowError, UsageError, suggest_spelling
+from mmconvert.core.errors import Error, UsageError, suggest_spelling
 from mmconvert.core.record import LETTERS, Record
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.io import xlsx
@@ -61,13 +63,14 @@ def _list_respelled_names(names: Iterable[str]) -> dict[str, Any]:
 
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
-    prediction = row.fields.get("prediction")
-    if prediction is None and "prediction" in row.fields:
-        raise RowError("prediction.missing", "prediction", "the row has no prediction (blanks would be one).")
-    if prediction is not None and CELL_LENGTH in (len(prediction), count_utf16_units(prediction)):
+    is_result = "prediction" in row.fields
+    prediction = row.fields.get("prediction") or ""
+    if is_result:
+        row = replace(row, fields={**row.fields, "prediction": prediction})
+    if CELL_LENGTH in (len(prediction), count_utf16_units(prediction)):
         context.warn(f"a prediction has {CELL_LENGTH:,} characters, the most a cell holds: its end may be missing")
     dataset = context.dataset or next((name for name in DATASETS if name == row.where.stem), None)
-    how = TableSettings(dataset, context.task, needs_picture=prediction is None, circular=True)
+    how = TableSettings(dataset, context.task, is_result=is_result, circular=True)
     yield lmu_table.build_record(row, context, how)
 
 

@@ -36,12 +36,14 @@ NAME = re.compile(
     r"(?P<dataset>.+?)_(?P<formulation>SingleChoice|Generation|OCROpenEnded|KIEOpenEnded)"
     r"_(?P<method>generation|likelihood)_(?P<model>.+)"
 )
+SINGLE_CHOICE = "SingleChoice"
 OPEN_TASKS = {"OCROpenEnded": "ocr", "KIEOpenEnded": "kie"}
 ROLES = {"human": "user", "assistant": "assistant"}
 
 # Facts of the whole file that a row carries to `_read_records`; no field of a source begins so.
 _VARIANT, _KIND = "#variant", "#kind"
 _LARGEST = 2**31 - 1
+_INDEX = re.compile(r"-?[0-9]{1,9}", re.ASCII)
 
 
 @dataclass(slots=True)
@@ -70,7 +72,8 @@ class _Survey:
 
 
 def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
-    survey = _Survey()
+    name = NAME.fullmatch(path.stem)
+    survey = _Survey(choices=name is not None and name["formulation"] == SINGLE_CHOICE)
     for item in json_array.rows(path):
         if isinstance(item, Row):
             _take_down(item.fields, survey)
@@ -126,8 +129,10 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     sample = _sample_text(key)
     if not sample:
         raise RowError("id.missing", "sample_id", f"expected a text or an integer {show(key)}.")
-    task, options, answer, answers, label = _read_reference(fields, kind, name["formulation"] if name else "")
-    prediction, method = _read_prediction(fields.pop("prediction", None), options)
+    lenient = context.for_scoring
+    task, options, answer, answers, label = _read_reference(fields, kind, name["formulation"] if name else "", lenient)
+    is_choice = task == "multiple_choice"
+    prediction, method = _read_prediction(fields.pop("prediction", None), len(options) if is_choice else None, lenient)
     question = _read_text(fields, "question")
     turns = _build_turns(fields, question)
     round_ = fields.pop("round_id") if _is_count(fields.get("round_id")) else None
@@ -158,7 +163,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
 
 
 def _read_reference(
-    fields: dict[str, Any], kind: str, formulation: str
+    fields: dict[str, Any], kind: str, formulation: str, lenient: bool
 ) -> tuple[str, tuple[str | None, ...], str | None, tuple[str, ...], str]:
     """Take task, options, answer, references and label out of a row."""
     if kind == "caption":
@@ -171,33 +176,33 @@ def _read_reference(
         answers = _read_texts([answer] if isinstance(answer, str) else answer, "answer")
         return OPEN_TASKS.get(formulation, "vqa"), (), answers[0], answers, encode_json(answer)
     value = fields.pop("answer_options", None)
-    if not isinstance(value, list):
+    if not isinstance(value, list) and not (lenient and value is None):
         raise RowError("options.missing", "answer_options", f"expected a list of options {show(value)}.")
     with in_field("answer_options"):
-        options = read_option_texts(value)
-    letter = LETTERS[_read_index(answer, len(options), "answer")]
+        options = read_option_texts(value or [], least=0 if lenient else 2)
+    letter = _read_index(answer, len(options), "answer", lenient)
     return "multiple_choice", options, letter, (letter,), encode_json(answer)
 
 
-def _read_index(value: Any, count: int, field: str) -> int:
-    """Read the index of an option, a number or a number as text."""
+def _read_index(value: Any, count: int, field: str, lenient: bool) -> str:
+    """Read the index of an option, a number or a number as text; give its letter, or a number that has none as text."""
     text = value.strip() if isinstance(value, str) else value
-    if isinstance(text, str) and text.isascii() and text.isdigit() and len(text) < 10:
+    if isinstance(text, str) and _INDEX.fullmatch(text):
         text = int(text)
     if isinstance(text, bool) or not isinstance(text, int):
         raise RowError(f"{field}.type", field, f"expected the index of an option {show(value)}.")
-    if not 0 <= text < count:
+    if not lenient and not 0 <= text < count:
         raise RowError(f"{field}.range", field, f"there are {count} options, counted from 0 {show(value)}.")
-    return text
+    return LETTERS[text] if 0 <= text < len(LETTERS) else str(text)
 
 
-def _read_prediction(value: Any, options: tuple[str | None, ...]) -> tuple[str, str]:
+def _read_prediction(value: Any, count: int | None, lenient: bool) -> tuple[str, str]:
     if value is None:
         raise RowError("prediction.missing", "prediction", 'the row has no prediction ("" would be one).')
     method = _read_method(value)
-    if method is None or (not isinstance(value, str) and not options):
+    if method is None or (not isinstance(value, str) and count is None):
         raise RowError("prediction.type", "prediction", f"expected a text, or the index of an option {show(value)}.")
-    return (value if isinstance(value, str) else LETTERS[_read_index(value, len(options), "prediction")]), method
+    return (value if isinstance(value, str) else _read_index(value, count or 0, "prediction", lenient)), method
 
 
 def _read_texts(value: Any, field: str) -> tuple[str, ...]:

@@ -4,8 +4,8 @@
 evaluation writes beside it; their columns (`hit`, `log`, `extracted`, `score`) stay in `extra`. Source:
 open-compass/VLMEvalKit@e8e78f0 vlmeval/inference.py, vlmeval/smp/file.py.
 
-Kept: `hit`, `log` and other columns, and the file name's model, in `extra`.
-Refused: rows without index, or with a blank prediction (`prediction.missing`).
+Kept: `hit`, `log` and other columns, and the file name's model, in `extra`; a blank prediction as an empty response.
+Refused: rows without index; of JSON, rows without prediction (`prediction.missing`).
 Lost: nothing; the file holds no pictures.
 """
 
@@ -30,6 +30,7 @@ from mmconvert.kits.vlmevalkit.datasets import TASKS, parse_file_stem
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
 WORKBOOK = ".xlsx"
+JSON = (".json", ".jsonl")
 REQUIRED = ("index", "prediction")
 TEXTS = {*lmu_table.WORDS, *LETTERS, "prediction"}
 """Columns that are texts whatever the file holds, as they are in a table."""
@@ -69,11 +70,13 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     texts = _list_text_columns(tuple(row.fields))
     fields = {name: _format_value(value) if name in texts else value for name, value in row.fields.items()}
     if fields.get("prediction") is None:
-        raise RowError("prediction.missing", "prediction", 'the row has no prediction ("" would be one).')
+        if row.where.file.lower().endswith(JSON):
+            raise RowError("prediction.missing", "prediction", 'the row has no prediction ("" would be one).')
+        fields["prediction"] = ""  # a cell cannot tell an empty response from none, and the framework scores both
     model, dataset = parse_file_stem(row.where.stem)
     dataset = context.dataset or dataset
     task = context.task or TASKS.get(dataset or "")
-    how = lmu_table.TableSettings(dataset, task, needs_picture=False, needs_question=False)
+    how = lmu_table.TableSettings(dataset, task, is_result=True)
     record = lmu_table.build_record(replace(row, fields=fields), context, how)
     extra = {"model": model, **record.extra} if model else record.extra
     yield from lmu_table.split_rounds(replace(record, extra=extra), illustrated=False)
@@ -151,15 +154,12 @@ _CELLS = ("hint", "options", "category", "l2_category", "split", "prediction", "
 
 
 def _list_losses(record: Record, dataset: str | None, target: Target) -> Iterator[Loss]:
-    suffix = target.path.suffix.lower()
     if record.images:
         yield Loss(record.id, "images", "a result file holds no pictures")
     if len(record.messages) > 1:
         yield Loss(record.id, "messages", "only the question has a place")
     if record.prediction is None:
         yield Loss(record.id, "prediction", "there is none, and the kit counts such a row as wrong")
-    elif not record.prediction and suffix not in (".json", ".jsonl"):
-        yield Loss(record.id, "prediction", "it is empty, which a blank cell cannot tell from none")
     yield from list_losses(record, (*_CELLS, *lmu_table.list_index_columns(record)), target)
     if record.dataset != dataset and record.dataset is not None:
         yield Loss(record.id, "dataset", "only the file's name says it: name the file {model}_{benchmark}")

@@ -69,6 +69,7 @@ class ReadOptions(msgspec.Struct, frozen=True):
         every_problem: Look for further problems of a row that is refused; `rejects` may then name it several times.
         first_rows: Read no more than so many rows, refused ones among them, None for all.
         keep_refused: Leave what could be read of a refused row in its `Rejected`.
+        for_scoring: Read predictions to score them, see `Context`.
     """
 
     format: str | None = None
@@ -89,6 +90,7 @@ class ReadOptions(msgspec.Struct, frozen=True):
     every_problem: bool = False
     first_rows: int | None = None
     keep_refused: bool = False
+    for_scoring: bool = False
 
     def list_facts(self) -> dict[str, Any]:
         """Give what records depend on beside their files, as a manifest tells it; `code` names files of the user's."""
@@ -189,7 +191,16 @@ class Records:
         roots, most = options.image_roots or (source.beside,), options.max_image_bytes
         fetcher = partial(fetch, limits=Limits(most)) if options.allow_remote else None
         images = Pictures.within(roots, max_bytes=most, keep_urls=options.keep_urls, fetch=fetcher)
-        context = Context(images, name, options.dataset, source.subset, options.task, source.id_prefix, self.warnings)
+        context = Context(
+            images,
+            name,
+            options.dataset,
+            source.subset,
+            options.task,
+            source.id_prefix,
+            options.for_scoring,
+            self.warnings,
+        )
         through = self._build_steps(images)
         made: Iterator[_Made] = (self._convert_row(item, context, through) for item in islice(rows, options.first_rows))
         strict = replace(context, pictures=replace(images, decode=options.decode), warnings=Counter())

@@ -28,6 +28,8 @@ class Context(PluginStruct, frozen=True):
         subset: Subset name (the file's stem in a folder of files), None when unknown.
         task: Task forced by the user, None to let the format tell.
         id_prefix: Stands before the numbers of rows without a key, where several files meet.
+        for_scoring: Predictions are read to be scored: what only a question must have (options in their number, an
+            answer that is one of them) is not demanded, so that a framework's own recipe counts the rows it counts.
         warnings: How often each remark was made; shown once, with its count.
     """
 
@@ -37,6 +39,7 @@ class Context(PluginStruct, frozen=True):
     subset: str | None = None
     task: str | None = None
     id_prefix: str = ""
+    for_scoring: bool = False
     warnings: Counter[str] = msgspec.field(default_factory=Counter)
 
     def warn(self, message: str) -> None:

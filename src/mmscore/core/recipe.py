@@ -1,7 +1,7 @@
 """How one kit scores one kind of question: the contract of the files in `mmscore/recipes`."""
 
 import json
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
@@ -93,6 +93,28 @@ class Facts(PluginStruct, frozen=True):
     columns: frozenset[str] = frozenset()
 
 
+class OwnResults(PluginStruct, frozen=True):
+    """How a framework treats its own result files; predictions from elsewhere are not treated so.
+
+    Attributes:
+        formats: Formats of `mmconvert` that read these files. Ids may repeat in them.
+        reading: Reading (`mmconvert.readings`) that reads tables as the framework's loader does, losses included;
+            None where it loses nothing.
+        failure: What a response holds that stands for a failed call; the framework scores it like any other. Empty
+            where there is no such text.
+        absent: What the framework scores where its file has no response; None where it scores nothing.
+    """
+
+    formats: frozenset[str]
+    reading: str | None = None
+    failure: str = ""
+    absent: str | None = None
+
+    def covers(self, formats: Collection[str]) -> bool:
+        """Tell whether rows of some formats all come from the framework's own files."""
+        return bool(formats) and self.formats >= {*formats}
+
+
 Metrics = Mapping[str, Estimate]
 Row = Mapping[str, Any]
 
@@ -164,6 +186,7 @@ class Recipe(PluginStruct, frozen=True):
         configure: What the user's options (`--recipe-options`) make of the recipe; None where it takes none.
             Unknown options are UsageErrors, see `mmscore.core.recipe_options`.
         options: What it was configured with; a judge sees them too.
+        results: How the framework treats its own result files; None where it treats all predictions alike.
         asks_outside: It asks models or services beside the files, so that nobody else can recompute it.
     """
 
@@ -187,6 +210,7 @@ class Recipe(PluginStruct, frozen=True):
     log: Callable[[Scored, str], str] | None = None
     configure: Callable[[Mapping[str, Any]], "Recipe"] | None = None
     options: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    results: OwnResults | None = None
     asks_outside: bool = False
 
     @property

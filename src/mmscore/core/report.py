@@ -29,7 +29,9 @@ CSV_COLUMNS = (
 class Counts(msgspec.Struct, frozen=True):
     """How many rows met which fate: total = all the others but `unparsed` together.
 
-    `unparsed` is a part of `scored`, or of `excluded` where the recipe leaves such rows out.
+    `unparsed` is a part of `scored`, or of `excluded` where the recipe leaves such rows out. `blank` counts the empty
+    responses of the file, whatever became of their rows; `failures` those that stand for a failed call and are scored
+    all the same, as the framework scores its own result file.
     """
 
     total: int
@@ -40,6 +42,8 @@ class Counts(msgspec.Struct, frozen=True):
     judge_failed: int
     missing: int
     rejected: int
+    blank: int = 0
+    failures: int = 0
 
     @property
     def unscored(self) -> int:
@@ -66,6 +70,7 @@ class Entry(msgspec.Struct, frozen=True):
         predictions: The file, as the user wrote it.
         messages: Remarks about single rows, the first few.
         method: How answers were made, generate or likelihood; None where the file does not say.
+        without_failures: The numbers without `Counts.failures`; empty where there are none.
     """
 
     recipe: str
@@ -83,6 +88,7 @@ class Entry(msgspec.Struct, frozen=True):
     predictions: str = ""
     messages: Sequence[str] = ()
     method: str | None = None
+    without_failures: Metrics = msgspec.field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """Give the entry as JSON values; a number that does not exist is null."""
@@ -92,6 +98,7 @@ class Entry(msgspec.Struct, frozen=True):
             "parity": self.parity,
             "reason": self.reason,
             "metrics": build_metrics_json(self.metrics),
+            "without_failures": build_metrics_json(self.without_failures),
             "groups": {
                 column: {value: build_metrics_json(metrics) for value, metrics in values.items()}
                 for column, values in self.groups.items()

@@ -52,6 +52,9 @@ JUDGE_FIELDS = pa.schema({**_JUDGE_TEXTS, "tries": pa.int32(), "judge_votes": VO
 CLUSTER = "cluster"
 """Column of whole numbers, equal for rows whose `group` is equal; there only when groups are."""
 
+FAILURE = "#failure"
+"""Column of truth values: a failed call that the framework scores; there only in its own result files."""
+
 MADE = "#"
 """Columns whose names begin so were made by a recipe, and stay with the rows as the clusters do."""
 
@@ -83,6 +86,15 @@ class Scored(PluginStruct, frozen=True):
         if bool(mask.all()):
             return self
         return Scored(self.rows.filter(pa.array(mask)), {name: s[mask] for name, s in self.scores.items()})
+
+    def without_failures(self) -> "Scored | None":
+        """Turn scored failures (`FAILURE`) into failed rows without a score; None where there are none."""
+        marked = self.rows[FAILURE] if FAILURE in self.rows.column_names else pa.chunked_array([], pa.bool_())
+        if not pc.any(marked).as_py():
+            return None
+        rest = self.with_array("status", pc.if_else(marked, FAILED, self.rows["status"]))
+        lost = marked.to_numpy()
+        return replace(rest, scores={name: np.where(lost, np.nan, values) for name, values in self.scores.items()})
 
     def take(self, numbers: npt.NDArray[np.int64]) -> "Scored":
         """Pick rows by number, in the order given; a row may be picked several times."""

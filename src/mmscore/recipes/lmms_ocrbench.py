@@ -21,7 +21,9 @@ FORMULA_TYPE = "Handwritten Mathematical Expression Recognition"
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     known = gather_details(item.extra)
     formula = known.get("dataset") == FORMULAS or FORMULA_TYPE in (item.category, known.get("question_type"))
-    return {"accuracy": float(lmms_ocrbench(item.prediction, _read_references(item), formula=formula))}
+    # The log writes a list of references as one text, and beside it as the list that was compared with.
+    references = known.get("ground_truth", _read_references(item))
+    return {"accuracy": float(lmms_ocrbench(item.prediction, references, formula=formula))}
 
 
 def _read_references(item: Item) -> Any:

@@ -4,8 +4,8 @@ The script draws a letter for a choice that it cannot read, from a generator tha
 `accuracy_without_fallback` counts such choices as wrong, `accuracy_expected` gives them the chance of
 the draw, which is what the script's number is on average; `fallback_share` says how many there are.
 
-Parity: MMMU-Benchmark/MMMU@bb0b95a mmmu-pro/evaluate.py. Not kept: the draw, and a failed request
-counts apart, the script draws for it too.
+Parity: MMMU-Benchmark/MMMU@bb0b95a mmmu-pro/evaluate.py. Not kept: the draw. A failed request is an object in the
+script's own files, which it takes for an empty response and draws for.
 """
 
 from collections.abc import Mapping
@@ -14,7 +14,7 @@ from mmconvert.core.errors import RowError, show
 from mmconvert.core.record import LETTERS
 from mmconvert.core.text.options import list_letters
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Recipe
+from mmscore.core.recipe import Facts, Item, OwnResults, Recipe
 from mmscore.kits.mmmu.fallback import average_undrawn_scores, score_without_draw
 from mmscore.parsers.mmmu_pro_choice import mmmu_pro_choice
 
@@ -49,4 +49,5 @@ RECIPE = Recipe(
     reduce=average_undrawn_scores,
     groups=("subset", "l2_category", "category"),
     default_for=_default_for,
+    results=OwnResults(FORMATS, absent=""),
 )

@@ -14,7 +14,7 @@ from mmconvert.core.text.literals import looks_like_list, parse_list
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row, parse_whole_response, read_label
 from mmscore.core.table import Scored
-from mmscore.kits.vlmevalkit.rows import FORMATS, VERSIONS
+from mmscore.kits.vlmevalkit.rows import FORMATS, RESULTS, VERSIONS
 from mmscore.metrics.coco_rouge_l import coco_rouge_l
 from mmscore.scoring.captions import COUNTS, ROUGE_L, TEXTS, add_counts, compute_caption_metrics
 
@@ -70,5 +70,6 @@ RECIPE = Recipe(
     reduce=_reduce,
     table=_build_table,
     keep=(*TEXTS, COUNTS),
+    results=RESULTS,
     default_for=_default_for,
 )

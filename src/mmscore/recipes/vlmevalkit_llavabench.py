@@ -15,7 +15,7 @@ from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Item, Metrics, Recipe, Row
 from mmscore.core.table import Scored
 from mmscore.kits.vlmevalkit.llavabench import Pair, build_llavabench_table, read_reference_facts
-from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS, offer_for
+from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, RESULTS, VERSIONS, offer_for
 
 
 def _parse(item: Item, version: str) -> Parsed:
@@ -56,6 +56,7 @@ RECIPE = Recipe(
     table=_build_table,
     keep=("category",),
     groups=("category",),
+    results=RESULTS,
     default_for=offer_for("LLaVA-Bench", "LLaVABench"),
     judges=("vlmevalkit_llavabench",),
     needs_judge=True,

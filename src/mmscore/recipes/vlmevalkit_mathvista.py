@@ -23,7 +23,7 @@ from mmscore.kits.vlmevalkit.mathvista import (
     read_directly,
     read_question,
 )
-from mmscore.kits.vlmevalkit.rows import KIT, VERSIONS, offer_for
+from mmscore.kits.vlmevalkit.rows import KIT, RESULTS, VERSIONS, offer_for
 
 TASK, SKILLS = "extra.task", "extra.skills"
 
@@ -62,6 +62,7 @@ RECIPE = Recipe(
     table=_build_table,
     keep=(TASK, SKILLS),
     groups=(TASK,),
+    results=RESULTS,
     default_for=offer_for("MathVista"),
     judges=("vlmevalkit_mathvista",),
 )

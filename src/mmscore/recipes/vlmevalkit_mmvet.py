@@ -16,7 +16,7 @@ import numpy as np
 from mmscore.core.recipe import Metrics, Recipe, Row, parse_whole_response
 from mmscore.core.table import Scored
 from mmscore.kits.vlmevalkit.mmvet import CAPABILITIES, build_mmvet_tables
-from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, VERSIONS, offer_for
+from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, RESULTS, VERSIONS, offer_for
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:
@@ -42,6 +42,7 @@ RECIPE = Recipe(
     table=_build_table,
     keep=("category",),
     groups=("category",),
+    results=RESULTS,
     default_for=offer_for("MM-Vet", "MMVet"),
     judges=("vlmevalkit_mmvet",),
     needs_judge=True,

@@ -12,7 +12,7 @@ from mmconvert.core.text.literals import parse_list
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row, parse_whole_response, read_label
 from mmscore.core.table import Scored
-from mmscore.kits.vlmevalkit.rows import KIT, VERSIONS, is_from_kit
+from mmscore.kits.vlmevalkit.rows import KIT, RESULTS, VERSIONS, is_from_kit
 from mmscore.metrics.vlmevalkit_ocrbench import build_scoreboard, vlmevalkit_ocrbench
 
 OTHER_REPORT = "OCRBench_v2"
@@ -65,6 +65,7 @@ RECIPE = Recipe(
     table=_build_table,
     keep=("category",),
     groups=("category",),
+    results=RESULTS,
     default_for=_default_for,
     additive=True,
 )

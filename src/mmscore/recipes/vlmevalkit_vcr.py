@@ -16,7 +16,7 @@ from mmconvert.core.text.literals import parse_list
 from mmscore.core.parsed import UNPARSED, Parsed
 from mmscore.core.recipe import Item, Metrics, Recipe, Row, read_label
 from mmscore.core.table import Scored
-from mmscore.kits.vlmevalkit.rows import VERSIONS, offer_for
+from mmscore.kits.vlmevalkit.rows import RESULTS, VERSIONS, offer_for
 from mmscore.metrics.vlmevalkit_vcr import JOINERS, Found, read_assistant_text, refuses, vlmevalkit_vcr
 from mmscore.nlp.spacy_tokens import split_words
 
@@ -85,5 +85,6 @@ RECIPE = Recipe(
     settle=lambda scored, version: scored.with_row_clusters(),
     reduce=_reduce,
     table=_build_table,
+    results=RESULTS,
     default_for=offer_for("VCR"),
 )

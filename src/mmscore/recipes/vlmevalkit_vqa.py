@@ -13,9 +13,8 @@ from collections.abc import Mapping, Sequence
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Facts, Item, Recipe, Row, average_scores, parse_whole_response, read_label
 from mmscore.core.table import Scored
+from mmscore.kits.vlmevalkit.rows import FORMATS, RESULTS
 from mmscore.metrics.vlmevalkit_vqa import RULES, choose_rule, read_references, vlmevalkit_vqa
-
-FORMATS = frozenset(("lmudata", "vlmevalkit_predictions"))
 
 
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
@@ -62,5 +61,6 @@ RECIPE = Recipe(
     table=_build_table,
     keep=("split", "category"),
     groups=("split", "category"),
+    results=RESULTS,
     default_for=_default_for,
 )

@@ -61,10 +61,22 @@ def _reject_constant(name: str) -> float:
 def _read_entry(facts: dict[str, Any]) -> Entry:
     texts = ("recipe", "version", "parity", "reason", "model", "signature", "predictions")
     counts = {name: _read_count(number) for name, number in facts["counts"].items()}
+    metrics, without_failures = (
+        {_read_text(name): _read_estimate(metric) for name, metric in found.items()}
+        for found in (facts["metrics"], facts.get("without_failures", {}))
+    )
+    recipe, version, parity, reason, model, signature, predictions = (_read_text(facts[name]) for name in texts)
     return Entry(
-        **{name: _read_text(facts[name]) for name in texts},
-        metrics={_read_text(name): _read_estimate(metric) for name, metric in facts["metrics"].items()},
+        recipe,
+        version,
+        parity,
+        reason,
+        metrics,
         groups={},
+        model=model,
+        signature=signature,
+        predictions=predictions,
+        without_failures=without_failures,
         counts=Counts(**counts),
         partial=_require_type(bool, facts["partial"]),
         dataset=_read_optional(_read_text, facts["dataset"]),

@@ -63,7 +63,9 @@ def _show_entry(entry: Entry, console: "Console") -> None:
         if len(values) > 1:
             print_table(console, _build_groups_table(column, values))
     if entry.table and len(entry.table) <= _KIT_TABLE and len(entry.table[0]) <= _KIT_TABLE:
-        print_table(console, _build_kit_table(entry.table))
+        print_table(console, _build_kit_table(entry))
+    if entry.without_failures:
+        console.print(_describe_failures(entry), soft_wrap=True)
     console.print(_format_counts(entry.counts, entry.partial), soft_wrap=True)
     console.print(f"[dim]{escape_text(entry.signature)}[/dim]", soft_wrap=True)
 
@@ -90,12 +92,19 @@ def _build_groups_table(column: str, values: Mapping[str, Metrics]) -> "Table":
     return table
 
 
-def _build_kit_table(lines: Sequence[Mapping[str, Any]]) -> "Table":
-    first, *others = dict.fromkeys(key for line in lines for key in line)
-    table = build_plain_table(*others, first=first, title="the kit's own table")
-    for line in lines:
+def _build_kit_table(entry: Entry) -> "Table":
+    first, *others = dict.fromkeys(key for line in entry.table for key in line)
+    table = build_plain_table(*others, first=first, title=name_kit_table(entry))
+    for line in entry.table:
         table.add_row(*(format_cell(line.get(heading)) for heading in (first, *others)))
     return table
+
+
+def name_kit_table(entry: Entry) -> str:
+    """Head a framework's own table; where rows have no score it covers the others only."""
+    kit, counts = entry.parity.partition(", ")[0].partition(" (")[0], entry.counts
+    part = f", over {counts.total - counts.unscored:,} of {counts.total:,} rows" if counts.unscored else ""
+    return f"Table as {kit} prints it{part}"
 
 
 def _build_comparison_table(entries: Sequence[Entry]) -> "Table":
@@ -107,8 +116,15 @@ def _build_comparison_table(entries: Sequence[Entry]) -> "Table":
     return table
 
 
+def _describe_failures(entry: Entry) -> str:
+    numbers = ", ".join(f"{n} {format_number(e.value, e.unit)}" for n, e in entry.without_failures.items())
+    failures = entry.counts.failures
+    return f"{failures:,} responses are failed calls, scored as the framework scores them. Without them: {numbers}"
+
+
 def _format_counts(counts: Counts, partial: bool) -> str:
     parts = [f"{counts.total:,} rows: {counts.scored:,} scored ({counts.unparsed:,} unparsed)"]
     fates = ("excluded", "failed", "judge_failed", "missing", "rejected")
     parts += [f"{getattr(counts, fate):,} {fate}" for fate in fates if getattr(counts, fate)]
+    parts += [f"{counts.blank:,} blank responses"] if counts.blank else []
     return ", ".join(parts) + (" - a part of the dataset only" if partial else "")

@@ -16,11 +16,11 @@ from mmconvert.core.option_fields import build_options
 from mmscore.core.judge import AUTO
 from mmscore.core.parsed import UNPARSED
 from mmscore.core.predictions.join import join
-from mmscore.core.predictions.load import Refusal, Rows, list_model_folders, open_rows
+from mmscore.core.predictions.load import Refusal, Rows, list_model_folders, open_rows, read_for
 from mmscore.core.recipe import OWN, Metrics, Recipe, Row
 from mmscore.core.report import Counts, Entry, Report
 from mmscore.core.select_recipe import RecipeChoice, choose_recipe, find_recipe, gather_facts
-from mmscore.core.table import EXCLUDED, SCORED, STATUSES, Scored
+from mmscore.core.table import EXCLUDED, FAILURE, SCORED, STATUSES, Scored
 from mmscore.scoring.bootstrap import add_errors
 from mmscore.scoring.groups import MACRO, check_breakdown, compute_groups, compute_macro_average
 from mmscore.scoring.judging.jury import JudgeCost, JudgeSetting
@@ -224,11 +224,12 @@ def _plan(
     if options.average not in AVERAGES:
         raise UsageError(f"no average {options.average!r}. Known: {', '.join(AVERAGES)}.")
     named = [find_recipe(name, options.recipe_options) for name in recipes]
-    opened = [open_rows(path, format=options.format) for path in paths]
+    opened = [open_rows(path, format=options.format, repeated=True) for path in paths]
     if options.answers is not None:
         references = open_rows(options.answers, required=("id",))
         opened = [join(rows, references) for rows in opened]
     chosen = [(rows, choice) for rows in opened for choice in named or [_choose_fitting(rows, options)]]
+    chosen = [(read_for(rows, choice.recipe.results), choice) for rows, choice in chosen]
     if log:
         _check_log([choice for _, choice in chosen])
     for rows, choice in chosen:
@@ -307,8 +308,15 @@ def _score_one(
         parity=_describe_parity(choice, options, panel),
         reason=choice.reason,
         metrics=numbers.metrics,
+        without_failures=_reduce_without_failures(raw, choice),
         groups=numbers.groups,
-        counts=Counts(total=len(settled), unparsed=unparsed, **{status: statuses[status] for status in STATUSES}),
+        counts=Counts(
+            total=len(settled),
+            unparsed=unparsed,
+            **{status: statuses[status] for status in STATUSES},
+            blank=rows.count_blank(),
+            failures=pc.sum(raw.rows[FAILURE]).as_py() or 0 if FAILURE in raw.rows.column_names else 0,
+        ),
         partial=rows.partial or bool(rows.missing),
         model=options.model or ", ".join(rows.list_distinct("model")) or rows.title,
         method=", ".join(rows.list_distinct("method")) or None,
@@ -331,6 +339,14 @@ def _score_one(
         ],
     )
     return Result(entry, settled, raw, rows, choice, refusals)
+
+
+def _reduce_without_failures(raw: Scored, choice: RecipeChoice) -> Metrics:
+    rest = raw.without_failures() if raw.scores else None
+    if rest is None or not len(rest.with_status(SCORED)):
+        return {}
+    settled = choice.recipe.settle(rest, choice.version)
+    return choice.recipe.reduce(settled.with_status(SCORED), choice.version)
 
 
 class _Numbers(msgspec.Struct, frozen=True):

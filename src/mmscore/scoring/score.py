@@ -16,11 +16,12 @@ from mmconvert.core.record import encode_json
 from mmscore.core.judge import JUDGED, NoVerdict, Verdict
 from mmscore.core.parsed import UNPARSED, Parsed
 from mmscore.core.predictions.join import REFERENCES, read_unmatched
-from mmscore.core.predictions.load import Refusal, Rows, find_column_type
-from mmscore.core.recipe import Item, NoReferenceError, Recipe
+from mmscore.core.predictions.load import FORMAT, Refusal, Rows, find_column_type
+from mmscore.core.recipe import Item, NoReferenceError, OwnResults, Recipe
 from mmscore.core.table import (
     EXCLUDED,
     FAILED,
+    FAILURE,
     JUDGE_FAILED,
     JUDGE_FIELDS,
     MISSING,
@@ -87,7 +88,8 @@ def score_rows(
     if wanted and not references:
         raise _build_no_reference_error(rows.path, wanted)
     labelled = False
-    collector = _Collector(rows.path, kept, sitting)
+    own = recipe.results if recipe.results and recipe.results.covers(rows.list_distinct(FORMAT)) else None
+    collector = _Collector(rows.path, kept, sitting, own)
     digested = fingerprint.columns if fingerprint else frozenset()
     progress(0, len(rows))
     for batch in rows.read(sorted((needed | digested) & rows.names)):
@@ -132,10 +134,11 @@ def _explain_rejection(error: RowError) -> str:
 class _Collector:
     """Gathers the results of batches as columns."""
 
-    def __init__(self, path: str, kept: Sequence[str], sitting: Sitting | None = None) -> None:
+    def __init__(self, path: str, kept: Sequence[str], sitting: Sitting | None, own: OwnResults | None) -> None:
         self._path = path
         self._sitting = sitting
-        fields = [*ROW_FIELDS, *(JUDGE_FIELDS if sitting else ())]
+        self._own = own
+        fields = [*ROW_FIELDS, *(JUDGE_FIELDS if sitting else ()), *([pa.field(FAILURE, pa.bool_())] if own else ())]
         self._schema = pa.schema([*fields, *((name, find_column_type(name)) for name in kept)])
         self._tables: list[pa.Table] = []
         self._scores: list[tuple[int, Mapping[str, Floats]]] = []
@@ -146,6 +149,8 @@ class _Collector:
         self.refusals: list[Refusal] = []
 
     def add(self, batch: pa.RecordBatch, recipe: Recipe, version: str) -> None:
+        if self._own:
+            batch = _mark_failures(batch, self._own)
         statuses = self._list_statuses(batch)
         parsed: list[Parsed] = []
         scores: list[Mapping[str, float]] = []
@@ -271,6 +276,15 @@ class _Collector:
         }
         groups, samples = (pa.chunked_array(parts, pa.string()) for parts in zip(*self._together, strict=True))
         return Scored(add_clusters(pa.concat_tables(self._tables), groups, samples), scores)
+
+
+def _mark_failures(batch: pa.RecordBatch, own: OwnResults) -> pa.RecordBatch:
+    """Mark the responses of a framework's own file that stand for a failed call, and give them the text it scores."""
+    responses, place = batch.column("prediction"), batch.schema.get_field_index("prediction")
+    absent = pc.is_null(responses) if own.absent is not None else pa.array([False] * len(responses))
+    said = pc.fill_null(pc.match_substring(responses, own.failure), False) if own.failure else absent
+    batch = batch.set_column(place, "prediction", pc.if_else(absent, pa.scalar(own.absent, pa.string()), responses))
+    return batch.append_column(FAILURE, pc.or_(absent, said))
 
 
 def gather_scores(rows: Sequence[Mapping[str, float]]) -> dict[str, Floats]:

@@ -7,7 +7,7 @@ import pyarrow.compute as pc
 
 from mmconvert.core.errors import Error, UsageError
 from mmscore.core.predictions.join import join
-from mmscore.core.predictions.load import Refusal, Rows, open_rows
+from mmscore.core.predictions.load import Refusal, Rows, open_rows, read_for
 from mmscore.core.recipe import Metrics
 from mmscore.core.report import Entry
 from mmscore.core.select_recipe import RecipeChoice, choose_recipe, find_recipe, gather_facts
@@ -68,7 +68,7 @@ def open_joined(predictions: str, answers: str | None = None, format: str | None
         UsageError: Nothing stands there.
         Error: A file is damaged, or they have no row in common.
     """
-    rows = open_rows(predictions, format=format)
+    rows = open_rows(predictions, format=format, repeated=True)
     return rows if answers is None else join(rows, open_rows(answers, required=("id",)))
 
 
@@ -86,6 +86,7 @@ def score_by_recipe(
     Raises:
         Error: The file has no references, or no row is scored.
     """
+    rows = read_for(rows, choice.recipe.results)
     raw, refusals = score_rows(rows, choice.recipe, choice.version, dataset=dataset, by=keep)
     if not raw.scores:
         first = f" The first of {len(refusals)} rejected rows: {refusals[0].message}" if refusals else ""

@@ -14,11 +14,12 @@ INSTRUCTION = "Answer with the option's letter from the given choices directly."
 """Source: MMMU-Benchmark/MMMU@bb0b95a mmmu/configs/llava1.5.yaml, the line most VLMs were tuned on."""
 
 
-def read_option_texts(value: Any) -> tuple[str, ...]:
+def read_option_texts(value: Any, least: int = 2) -> tuple[str, ...]:
     """Read a list of options.
 
     Args:
         value: A list of texts and numbers, or such a list as JSON or Python literal in a text.
+        least: How many there must be.
 
     Returns:
         2 to 26 texts; numbers as JSON writes them.
@@ -39,8 +40,8 @@ def read_option_texts(value: Any) -> tuple[str, ...]:
         if isinstance(option, bool) or not isinstance(option, str | int | float):
             raise RowError("options.type", f"[{place}]", f"an option must be a text or a number {show(option)}.")
         texts.append(str(option))
-    if not 2 <= len(texts) <= len(LETTERS):
-        raise RowError("options.count", "", f"expected 2 to {len(LETTERS)} options, found {len(texts)}.")
+    if not least <= len(texts) <= len(LETTERS):
+        raise RowError("options.count", "", f"expected {least} to {len(LETTERS)} options, found {len(texts)}.")
     return tuple(texts)
 
 

@@ -102,16 +102,15 @@ class TableSettings(msgspec.Struct, frozen=True):
         dataset: Benchmark name.
         task: Task of the rows; None takes multiple choice where there are options, else vqa.
         caption_prompt: The prompt of a caption task whose table has no questions.
-        needs_picture: Refuse a row without a picture; else `image_path` without `image` is only kept.
-        needs_question: Refuse a row without a question.
+        is_result: The rows hold predictions: they need no picture (`image_path` without `image` is only kept) and no
+            question.
         circular: Every row belongs to a rotated group; else the name, `g_index` and other rows tell.
     """
 
     dataset: str | None = None
     task: str | None = None
     caption_prompt: str = ""
-    needs_picture: bool = True
-    needs_question: bool = True
+    is_result: bool = False
     circular: bool = False
 
 
@@ -151,7 +150,7 @@ def build_record(row: Row, context: Context, how: TableSettings) -> Record:
     asked = how.caption_prompt if question is None and task == "caption" else question or ""
     if asked.strip():
         parts, shown = _build_prompt(build_plain_prompt(asked, hint, options), images)
-    elif how.needs_question:
+    elif not how.is_result:
         raise RowError("question.missing", "question", f"the row has no question {show(question)}.")
     else:
         parts, shown = (), ()
@@ -272,7 +271,7 @@ class _Neighbours:
 
 def _load_images(fields: dict[str, Any], context: Context, name: str, how: TableSettings) -> list[Image]:
     cell = fields.pop("image", None)
-    if cell is None and not how.needs_picture:
+    if cell is None and how.is_result:
         return []
     paths = fields.pop("image_path", None)
     names = _list("image_path", paths) if paths is not None else []
@@ -333,8 +332,13 @@ def _read_answers(
     if label is None:
         return None, ()
     if options:
-        with in_field("answer"):
-            letter = read_answer_letter(label, options)
+        try:
+            with in_field("answer"):
+                letter = read_answer_letter(label, options)
+        except RowError:
+            if not context.for_scoring:
+                raise
+            return label, (label,)
         if letter != label:
             context.warn("an answer letter was written in lower case or with white space")
         return letter, (letter,)

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, show
 from mmconvert.core.record import encode_json
-from mmscore.core.predictions.load import FORMAT, TABLES, Refusal, Rows
+from mmscore.core.predictions.load import FORMAT, TABLES, Refusal, Rows, check_ids
 
 ANSWER_COLUMNS = frozenset(("id", "prediction", "prediction_status", "prediction_error", "method", "model"))
 """Columns that tell what a model did; all others tell what it was asked."""
@@ -43,6 +43,7 @@ def join(predictions: Rows, references: Rows) -> Rows:
     Raises:
         Error: No prediction finds a reference.
     """
+    check_ids(predictions)
     partner = _find_partners(predictions.identity, references.identity)
     found = pc.is_valid(partner)
     ids = predictions.identity["id"]
@@ -55,6 +56,8 @@ def join(predictions: Rows, references: Rows) -> Rows:
     asked = references.identity["id"]
     replied = pa.concat_arrays([partner, _find_partners(_build_lookup(predictions.rejected), references.identity)])
     missing = asked.filter(pc.invert(pc.is_in(pa.array(np.arange(len(references), dtype=np.int32)), value_set=replied)))
+
+    reread = predictions.reread
 
     def read(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         # Read columns of the references; of a reference answer all that there are.
@@ -80,6 +83,7 @@ def join(predictions: Rows, references: Rows) -> Rows:
         rejected=predictions.rejected + lost,
         missing=tuple(missing.to_pylist()),
         sides=(predictions, references),
+        reread=reread and (lambda reading: join(reread(reading), references)),
     )
 
 

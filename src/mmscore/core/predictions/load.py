@@ -6,6 +6,7 @@ are needed and never a picture; every other file goes through `mmconvert.pipelin
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from functools import partial
 from itertools import islice
 from pathlib import Path
 from typing import Any
@@ -17,12 +18,13 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, UsageError, show, suggest_spelling, take_first_line
 from mmconvert.core.record import IMAGE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, Record, to_arrow
-from mmconvert.core.rows import Rejected
+from mmconvert.core.rows import DELIMITERS, Rejected
 from mmconvert.dataset.manifest import MANIFEST, PREDICTIONS, build_config_folder, read_manifest
 from mmconvert.io.parquet import open_parquet
 from mmconvert.pipeline import convert
 from mmconvert.storage.hub_fs import find_on_hub
 from mmscore.core.predictions.locate import locate_predictions
+from mmscore.core.recipe import OwnResults
 
 BATCH_ROWS = 16_384
 FORMAT = "source.format"
@@ -30,6 +32,9 @@ FORMAT = "source.format"
 
 TABLES = frozenset(("predictions", "mmconvert"))
 """Formats of tables of no kit: their rows may say themselves how a prediction was made."""
+
+TABLE_SUFFIXES = frozenset((*DELIMITERS, ".xlsx"))
+"""Files whose cells a framework may read in another way than we do."""
 
 RUN_METADATA = b"mmscore.run"
 """Key of the parquet metadata under which a run says what it did, as JSON; `partial` is true when it stopped early."""
@@ -65,6 +70,8 @@ class Rows(msgspec.Struct, frozen=True):
         title: What the rows are called where they name no model.
         sides: The predictions and the references, where these rows are both, joined.
         run: What the run that wrote the first file says of itself; empty where it says nothing.
+        reread: Opens the file again under a reading of `mmconvert.readings`; None where there is nothing to read anew.
+        blank: Empty responses of the file, known where a framework's reading hides them.
     """
 
     path: str
@@ -78,10 +85,19 @@ class Rows(msgspec.Struct, frozen=True):
     title: str = ""
     sides: "tuple[Rows, ...]" = ()
     run: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    reread: Callable[[str], "Rows"] | None = None
+    blank: int | None = None
 
     def __len__(self) -> int:
         """Count the rows."""
         return int(self.identity.num_rows)
+
+    def count_blank(self) -> int:
+        """Count the responses that hold white space at most."""
+        if self.blank is not None or "prediction" not in self.names:
+            return self.blank or 0
+        texts = (pc.utf8_trim_whitespace(batch.column("prediction")) for batch in self.read(["prediction"]))
+        return sum(pc.sum(pc.equal(part, "")).as_py() or 0 for part in texts)
 
     def list_distinct(self, name: str) -> list[str]:
         """List the values of a column of `identity` in order of first appearance, null left out."""
@@ -90,7 +106,13 @@ class Rows(msgspec.Struct, frozen=True):
         return [value for value in pc.unique(self.identity[name]).to_pylist() if value is not None]
 
 
-def open_rows(path: str | Path, required: Sequence[str] = ("id", "prediction"), *, format: str | None = None) -> Rows:
+def open_rows(
+    path: str | Path,
+    required: Sequence[str] = ("id", "prediction"),
+    *,
+    format: str | None = None,
+    repeated: bool = False,
+) -> Rows:
     """Open a predictions file or a dataset.
 
     Args:
@@ -98,6 +120,7 @@ def open_rows(path: str | Path, required: Sequence[str] = ("id", "prediction"), 
             input, or `USER/REPO[@REVISION]` for parquet files on the Hub.
         required: Columns that must be there by exactly these names.
         format: Format of `mmconvert`, or `file.py@NAME`; None to recognise it by the content.
+        repeated: Leave it to `read_for` whether ids may repeat.
 
     Returns:
         The rows, their ids checked; no other column is read yet.
@@ -117,8 +140,30 @@ def open_rows(path: str | Path, required: Sequence[str] = ("id", "prediction"), 
     if not len(rows):
         first = f"The first of {len(rows.rejected)} reasons: {rows.rejected[0].message}" if rows.rejected else ""
         raise Error(f"{path}: holds no rows that can be read. {first or 'Give a file with rows.'}")
-    _check_ids(rows)
+    if not repeated:
+        check_ids(rows)
     return rows
+
+
+def read_for(rows: Rows, results: OwnResults | None) -> Rows:
+    """Read a framework's own result file as the framework does.
+
+    Args:
+        rows: A file as `open_rows` gives it, `repeated` or not.
+        results: What the recipe says of such files (`Recipe.results`).
+
+    Returns:
+        The rows as they are where the file is none of the framework's, or nothing is lost in it.
+
+    Raises:
+        Error: The file is none of the framework's, and an id stands there twice.
+    """
+    if results is None or not results.covers(rows.list_distinct(FORMAT)):
+        check_ids(rows)
+        return rows
+    if results.reading is None or rows.reread is None:
+        return rows
+    return replace(rows.reread(results.reading), title=rows.title, blank=rows.count_blank())
 
 
 def list_model_folders(path: str | Path) -> list[str]:
@@ -241,11 +286,11 @@ def _describe_type(type_: pa.DataType) -> str:
     return {"string": "text", "int32": "whole numbers"}.get(str(type_), str(type_))
 
 
-def _load_other_format(path: str, place: Path, format: str | None) -> Rows:
-    records = convert.read(place, format)
+def _load_other_format(path: str, place: Path, format: str | None, reading: str | None = None) -> Rows:
+    records = convert.read(place, format, read_as=reading, for_scoring=True)
     if records.format in TABLES:
         # Their refused rows are kept, since they may name the question in other columns than the id.
-        records = convert.read(place, records.format, keep_refused=True)
+        records = convert.read(place, records.format, keep_refused=True, for_scoring=True)
     stream = iter(records)
     tables = []
     while chunk := list(islice(stream, BATCH_ROWS)):
@@ -262,7 +307,15 @@ def _load_other_format(path: str, place: Path, format: str | None) -> Rows:
         yield from table.select(list(columns)).to_batches(max_chunksize=BATCH_ROWS)
 
     identity = table.select(["id", *(name for name in _IDENTITY if name in table.column_names)])
-    return Rows(path, frozenset(table.column_names), identity, read, tuple(map(_build_refusal, records.rejects)))
+    is_table = place.suffix.lower() in TABLE_SUFFIXES
+    return Rows(
+        path,
+        frozenset(table.column_names),
+        identity,
+        read,
+        tuple(map(_build_refusal, records.rejects)),
+        reread=partial(_load_other_format, path, place, records.format) if is_table else None,
+    )
 
 
 def _build_refusal(reject: Rejected) -> Refusal:
@@ -277,7 +330,12 @@ def _build_column(name: str, records: Sequence[Record]) -> pa.Array:
     return pa.array([value if isinstance(value, str) else None for value in values], find_column_type(name))
 
 
-def _check_ids(rows: Rows) -> None:
+def check_ids(rows: Rows) -> None:
+    """Refuse rows of which two have the same id.
+
+    Raises:
+        Error: Some have.
+    """
     ids = rows.identity["id"].drop_null()
     if len(pc.unique(ids)) == len(ids):
         return

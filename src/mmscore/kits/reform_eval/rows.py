@@ -20,6 +20,7 @@ KIT = "ReForm-Eval"
 VERSIONS: Mapping[str, str] = {"1": "FudanDISC/ReForm-Eval@df1cfa7"}
 FORMATS = frozenset(("reform_predictions", "reform_eval"))
 LIKELIHOOD = "likelihood"
+INSTABILITY = "instability"
 
 CHOICE_KEEP = ("sample", "options", "prediction")
 
@@ -70,7 +71,7 @@ def measure_instability(scored: Scored) -> Scored:
 
     Returns:
         The rows, those of a sample one cluster, with the score `instability` on the first scored row of
-        each sample: the entropy of the texts that were chosen. Without copies the rows as they are.
+        each sample: the entropy of the texts that were chosen, 0 where no sample has copies.
     """
     columns = (scored.column(name) for name in ("status", "id", "value", *CHOICE_KEEP))
     groups: dict[str, list[int]] = {}
@@ -79,27 +80,28 @@ def measure_instability(scored: Scored) -> Scored:
         if status == SCORED:
             groups.setdefault(sample or id, []).append(number)
         said.append(_find_chosen_text(letter, options or (), prediction))
-    if len(groups) == sum(map(len, groups.values())):
-        return scored
     values, clusters = np.full(len(scored), np.nan), np.arange(len(scored))
     for rows in groups.values():
         values[rows[0]] = compute_entropy(said[row] for row in rows)
         clusters[rows] = rows[0]
     scored = scored.with_scores(instability=values)
-    known = CLUSTER in scored.rows.column_names
+    known = CLUSTER in scored.rows.column_names or len(groups) == sum(map(len, groups.values()))
     return scored if known else scored.with_array(CLUSTER, pa.array(clusters))
 
 
 def _find_chosen_text(letter: str | None, options: Sequence[str | None], prediction: str | None) -> str | None:
-    place = LETTERS.find(letter) if letter else -1
-    return options[place] if 0 <= place < len(options) else prediction
+    """Give the text of an option by its letter or, as Python counts, by a number that has none."""
+    if letter is None:
+        return prediction
+    place = LETTERS.index(letter) if letter in LETTERS else int(letter)
+    return options[place] if -len(options) <= place < len(options) else prediction
 
 
 def average_choices(scored: Scored, version: str) -> Metrics:
     """Average the scores of choices; instability is in natural logarithms, and less of it is better."""
     metrics = dict(MEANS(scored, version))
-    if "instability" in metrics:
-        metrics["instability"] = replace(metrics["instability"], unit="points", higher_is_better=False)
+    if INSTABILITY in metrics:
+        metrics[INSTABILITY] = replace(metrics[INSTABILITY], unit="points", higher_is_better=False)
     return metrics
 
 
@@ -135,6 +137,8 @@ def build_choice_table(scored: Scored, metrics: Metrics) -> Sequence[Row]:
     Raises:
         Error: Some samples stand more often than others, which the kit cannot average.
     """
-    if len({len(part) for _, part in scored.split("sample")}) > 1:
+    copies = {len(part) for _, part in scored.split("sample")}
+    if len(copies) > 1:
         raise Error("sample: some samples have more answered rows than others, and the kit cannot average them.")
-    return build_log_table(SINGLE_CHOICE, {name: estimate.value for name, estimate in metrics.items()})
+    shown = [name for name in metrics if copies != {1} or name != INSTABILITY]
+    return build_log_table(SINGLE_CHOICE, {name: metrics[name].value for name in shown})

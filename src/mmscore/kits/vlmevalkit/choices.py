@@ -12,6 +12,7 @@ from mmconvert.core.record import LETTERS
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Facts, Item, Recipe, Row, read_label
 from mmscore.core.table import Scored
+from mmscore.kits.vlmevalkit.rows import RESULTS
 from mmscore.parsers.vlmevalkit_option import REFUSAL, vlmevalkit_option
 
 KIT = "VLMEvalKit (exact matching)"
@@ -102,6 +103,7 @@ def build_choice_recipe(summary: str, default_for: Callable[[Facts], str | None]
         parse=parse,
         default_for=default_for,
         judges=("vlmevalkit_option",),
+        results=RESULTS,
         **fields,
     )
 

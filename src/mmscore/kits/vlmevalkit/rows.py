@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 
 from mmconvert.core.errors import RowError, show
 from mmconvert.core.record import encode_json
-from mmscore.core.recipe import Facts, Item, read_label
+from mmscore.core.recipe import Facts, Item, OwnResults, read_label
 
 KIT = "VLMEvalKit (exact matching)"
 JUDGED_KIT = "VLMEvalKit"
@@ -14,6 +14,9 @@ JUDGED_KIT = "VLMEvalKit"
 VERSIONS: Mapping[str, str] = {"1": "open-compass/VLMEvalKit@e8e78f05"}
 FORMATS = frozenset(("lmudata", "vlmevalkit_predictions"))
 """Formats that the kit reads or writes."""
+
+RESULTS = OwnResults(frozenset(("vlmevalkit_predictions",)), reading="vlmevalkit", failure="Failed to obtain answer")
+"""Result files are read by pandas with all defaults (vlmeval/smp/file.py:load), and failures scored as text."""
 
 
 def is_from_kit(facts: Facts, *parts: str) -> bool:

@@ -5,7 +5,7 @@ from typing import Any
 
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Facts, Item, Recipe
-from mmscore.kits.vlmevalkit.rows import KIT, VERSIONS, read_answer_cell
+from mmscore.kits.vlmevalkit.rows import KIT, RESULTS, VERSIONS, read_answer_cell
 from mmscore.metrics.vlmevalkit_yes_no import vlmevalkit_yes_no
 from mmscore.parsers.vlmevalkit_yes_no import vlmevalkit_yes_no as read_yes_no
 from mmscore.scoring.yes_no_rates import score_yes
@@ -33,6 +33,6 @@ def score_yes_rates(item: Item, parsed: Parsed, version: str) -> Mapping[str, fl
 
 def build_yes_no_recipe(summary: str, default_for: Callable[[Facts], str | None], **others: Any) -> Recipe:
     """Make a recipe for yes/no questions; `others` are further fields of `Recipe`, or other than here."""
-    fields = {"versions": VERSIONS, "columns": COLUMNS, "metrics": score_accuracy, **others}
+    fields = {"versions": VERSIONS, "columns": COLUMNS, "metrics": score_accuracy, "results": RESULTS, **others}
     judges = ("vlmevalkit_yes_no",)
     return Recipe(summary=summary, parity=KIT, parse=parse, default_for=default_for, judges=judges, **fields)

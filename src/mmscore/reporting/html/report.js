@@ -301,11 +301,17 @@
         mm.table("Questions by right replies", ["right replies", "questions"], rows.map((one) => [one.label, one.rows]))));
   };
 
+  /** The heading of a framework's own table; where rows have no score it covers the others only. */
+  const tableTitle = ({ parity, counts }) => {
+    const unscored = counts.failed + counts.judge_failed + counts.missing + counts.rejected;
+    return `Table as ${parity.split(", ")[0].split(" (")[0]} prints it${unscored ? `, over ${counts.total - unscored} of ${counts.total} rows` : ""}`;
+  };
+
   const kitTable = (entry, place) => {
     const heads = [...new Set(entry.table.flatMap((line) => Object.keys(line)))];
     const shown = (value) => (typeof value === "number" && !Number.isInteger(value) ? value.toPrecision(4) : value === null || value === undefined ? "" : String(value));
     return el("details", {}, text(el("summary", {}), several ? labels[place] : "Table"),
-      mm.table("The kit's own table", heads, entry.table.map((line) => heads.map((head) => shown(line[head])))));
+      mm.table(tableTitle(entry), heads, entry.table.map((line) => heads.map((head) => shown(line[head])))));
   };
 
   /** One part for each result that has it, side by side. */
@@ -325,7 +331,7 @@
     read.length ? panel("How replies were read", "Rows by the rule that fired; the dark part is their credit.", grid(read)) : null,
     fates(),
     repeated.length ? panel("The same question several times", "Copies, rotations of options, or several replies: how far they agree. The dark bar is always right.", grid(repeated)) : null,
-    tables.length ? panel("The kit's own table", null, tables) : null,
+    tables.length ? panel("Tables as the frameworks print them", null, tables) : null,
   ].filter(Boolean);
   const cards = entries.map(card);
   // One card alone is a panel among others.
