@@ -45,6 +45,8 @@ class ScoreOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Format of the files. [default: recognised by content]"""
     answers: str | None = None
     """Dataset with the references, joined by id."""
+    allow_mismatch: bool = False
+    """Score although --answers asks other questions than the files."""
     dataset: str | None = None
     """Name of the benchmark, for files that do not say it."""
     model: str | None = None
@@ -65,6 +67,7 @@ class FileKeywords(TypedDict, total=False):
     recipe_options: str | Path | None
     format: str | None
     answers: str | Path | None
+    allow_mismatch: bool
     dataset: str | None
 
 
@@ -227,7 +230,7 @@ def _plan(
     opened = [open_rows(path, format=options.format) for path in paths]
     if options.answers is not None:
         references = open_rows(options.answers, required=("id",))
-        opened = [join(rows, references) for rows in opened]
+        opened = [join(rows, references, allow_mismatch=options.allow_mismatch) for rows in opened]
     chosen = [(rows, choice) for rows in opened for choice in named or [_choose_fitting(rows, options)]]
     if log:
         _check_log([choice for _, choice in chosen])
@@ -319,11 +322,13 @@ def _score_one(
             column=numbers.average,
             panel=panel,
             answers=options.answers,
+            mismatch=rows.mismatch,
             digests=fingerprint.digests(),
         ),
         table=numbers.table,
         predictions=rows.path,
         messages=[
+            *rows.notes,
             *_describe_unasked(options, panel),
             *_list_messages(refusals),
             *(sitting.remarks() if sitting else ()),

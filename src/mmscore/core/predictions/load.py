@@ -28,6 +28,9 @@ BATCH_ROWS = 16_384
 FORMAT = "source.format"
 """Column name of the format that a record was read from."""
 
+ROW = "source.row"
+"""Column name of the place of a record in the file that it was read from, as text."""
+
 TABLES = frozenset(("predictions", "mmconvert"))
 """Formats of tables of no kit: their rows may say themselves how a prediction was made."""
 
@@ -47,6 +50,7 @@ class Refusal(msgspec.Struct, frozen=True):
     message: str
     sample: str | None = None
     variant: str | None = None
+    row: int | None = None
 
 
 class Rows(msgspec.Struct, frozen=True):
@@ -64,6 +68,8 @@ class Rows(msgspec.Struct, frozen=True):
         replies: The run asked for several replies a question, which `variant` numbers.
         title: What the rows are called where they name no model.
         sides: The predictions and the references, where these rows are both, joined.
+        notes: Remarks on how these were joined.
+        mismatch: How many of the joined rows differ in what they ask, `N/M`, where that was allowed; else empty.
         run: What the run that wrote the first file says of itself; empty where it says nothing.
     """
 
@@ -77,6 +83,8 @@ class Rows(msgspec.Struct, frozen=True):
     replies: bool = False
     title: str = ""
     sides: "tuple[Rows, ...]" = ()
+    notes: tuple[str, ...] = ()
+    mismatch: str = ""
     run: Mapping[str, Any] = msgspec.field(default_factory=dict)
 
     def __len__(self) -> int:
@@ -256,7 +264,10 @@ def _load_other_format(path: str, place: Path, format: str | None) -> Rows:
             table = table.append_column(name, _build_column(name, chunk))
         tables.append(table)
     table = pa.concat_tables(tables) if tables else PREDICTION_SCHEMA.empty_table()
-    table = table.append_column(FORMAT, pc.struct_field(table["source"], "format")).drop_columns(["source"])
+    for name in (FORMAT, ROW):
+        value = pc.struct_field(table["source"], name.partition(".")[2])
+        table = table.append_column(name, value.cast(find_column_type(name)))
+    table = table.drop_columns(["source"])
 
     def read(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         yield from table.select(list(columns)).to_batches(max_chunksize=BATCH_ROWS)
@@ -269,7 +280,7 @@ def _build_refusal(reject: Rejected) -> Refusal:
     """Say why a row was refused; without a sample of its own its id is the sample, as in rows that are read."""
     fields = reject.row.fields if reject.row else {}
     sample, variant = (None if fields.get(name) is None else str(fields[name]) for name in ("sample", "variant"))
-    return Refusal(reject.id, str(reject), sample or reject.id, variant)
+    return Refusal(reject.id, str(reject), sample or reject.id, variant, reject.where.row)
 
 
 def _build_column(name: str, records: Sequence[Record]) -> pa.Array:
