@@ -1,9 +1,9 @@
 """LLaVA's answers: JSON Lines of `question_id`, `prompt`, `text`, `answer_id`, `model_id` and `metadata`.
 
-LLaVA's evaluation scripts write them for every benchmark; `text` is the response, `prompt` the question as the model saw
-it. They hold no references: `--answers` takes the benchmark's own file. `options` and `round_id` stand there for
-MMBench. Where a `question_id` is that of a picture and several questions have it (MME, TextVQA), no row has an id of its
-own: all are numbered by place, and those with one `question_id` share a `group`. Source: haotian-liu/LLaVA@32cebc3
+LLaVA's evaluation scripts write them for every benchmark; `text` is the response, `prompt` the question as the model
+saw it. They hold no references: `--answers` takes the benchmark's own file. `options` and `round_id` are MMBench's.
+Where a `question_id` is that of an image and several questions have it (MME, TextVQA), no row has an id of its own:
+all are numbered by place, and those with one `question_id` share a `group`. Source: haotian-liu/LLaVA@32cebc3
 llava/eval/model_vqa_loader.py, model_vqa.py, model_vqa_mmbench.py.
 
 Kept: `model_id` as `extra.model`, `answer_id`, `metadata` and other fields in `extra`.

@@ -105,7 +105,9 @@ def score(
     return 0 if report.complete or options.allow_rejects else EXIT_PARTIAL
 
 
-def _next(report: Report, asked: Sequence[str], options: Mapping[str, str | bool | None], *, page: str | None) -> str | None:
+def _next(
+    report: Report, asked: Sequence[str], options: Mapping[str, str | bool | None], *, page: str | None
+) -> str | None:
     """Name the command that tells how files differ, or why one has its number."""
     files = list(dict.fromkeys(entry.predictions for entry in report.entries))
     found = list(dict.fromkeys(entry.recipe for entry in report.entries))

@@ -3,9 +3,10 @@
 A reply in which nothing is read counts as yes. One file is one of POPE's splits (random, popular,
 adversarial), and its numbers stand by themselves.
 
-Parity: AoiDragon/POPE@f3ec604 evaluate.py, and haotian-liu/LLaVA@32cebc3 llava/eval/eval_pope.py with the same rule. Kept on purpose: `NO`, `Not` and `no` behind a line break
-are a yes. Where the script divides by zero, the rate is 0 here. POPE's labels are `yes` and `no`; of any other
-the script makes a yes, here `Yes` and `No` mean what they say and the rest is refused.
+Parity: AoiDragon/POPE@f3ec604 evaluate.py; haotian-liu/LLaVA@32cebc3 llava/eval/eval_pope.py has the same
+rule. Kept on purpose: `NO`, `Not` and `no` behind a line break are a yes. Where the script divides by zero, the rate
+is 0 here. POPE's labels are `yes` and `no`; of any other the script makes a yes, here `Yes` and `No` mean what they
+say and the rest is refused.
 """
 
 from collections.abc import Mapping, Sequence

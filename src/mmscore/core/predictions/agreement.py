@@ -9,12 +9,12 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mmconvert.core.errors import Error
-from mmscore.core.predictions.load import Rows
+from mmscore.core.predictions.load import OPTIONS, Rows
 
 MOST_UNLIKE = 0.02
 """Share of joined rows that may differ: published questions are corrected now and then, by a word in a few rows."""
 
-QUESTION, OPTIONS = "question", "options"
+QUESTION = "question"
 _LEAST_CONTAINED = 8
 """Letters from which on a question counts as the same inside another: a prompt holds its question and more."""
 _EXAMPLES = 2

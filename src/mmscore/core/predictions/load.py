@@ -6,7 +6,7 @@ are needed and never a picture; every other file goes through `mmconvert.pipelin
 
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -18,6 +18,7 @@ from msgspec.structs import replace
 from mmconvert.core.errors import Error, UsageError, show, suggest_spelling, take_first_line
 from mmconvert.core.record import IMAGE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, Record, to_arrow
 from mmconvert.core.rows import Rejected
+from mmconvert.core.text.options import gather_lettered_options, list_letter_columns
 from mmconvert.dataset.manifest import MANIFEST, PREDICTIONS, build_config_folder, read_manifest
 from mmconvert.io.parquet import open_parquet
 from mmconvert.pipeline import convert
@@ -30,6 +31,8 @@ FORMAT = "source.format"
 
 ROW = "source.row"
 """Column name of the place of a record in the file that it was read from, as text."""
+
+OPTIONS = "options"
 
 TABLES = frozenset(("predictions", "mmconvert"))
 """Formats of tables of no kit: their rows may say themselves how a prediction was made."""
@@ -165,16 +168,20 @@ def _load_parquet(path: str, files: Sequence[Path], required: Sequence[str]) -> 
                 found = ", ".join(schema.names[:20])
                 raise Error(f"{file}: no column {name!r}.{hint} Found: {found}. Rename the column that holds it.")
     names = frozenset.intersection(*(frozenset(schema.names) for schema in schemas))
+    letters = "" if OPTIONS in names else list_letter_columns(names)
 
     def read(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        for file in files:
-            yield from _read(file, columns)
+        gathered = letters and OPTIONS in columns
+        wanted = [name for name in columns if name != OPTIONS] + [*letters] if gathered else columns
+        for batch in chain.from_iterable(_read(file, [*dict.fromkeys(wanted)]) for file in files):
+            yield _gather_options(batch, letters, columns) if gathered else batch
 
     wanted = ["id", *(name for name in _IDENTITY if name.partition(".")[0] in names)]
     identity = pa.Table.from_batches(read(wanted), schema=pa.schema([(n, find_column_type(n)) for n in wanted]))
     runs = [_run(schema) for schema in schemas]
     partial = any(run.get("partial") is True for run in runs)
     responses = any(run.get("n", 1) != 1 for run in runs)
+    names |= {OPTIONS} if letters else set()
     return Rows(path, names, identity, read, partial=partial, replies=responses, run=runs[0])
 
 
@@ -195,6 +202,15 @@ def _read(file: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
     except (pa.ArrowException, OSError) as error:
         raise Error(f"{file}: is a damaged parquet file ({take_first_line(error)}). Write it again.") from None
+
+
+def _gather_options(batch: pa.RecordBatch, letters: str, columns: Sequence[str]) -> pa.RecordBatch:
+    """Put options that have a column each into one, as a table of another kind is read."""
+    cells = zip(*(batch.column(letter).to_pylist() for letter in letters), strict=True)
+    options = [gather_lettered_options(cell or None for cell in row) for row in cells]
+    made = pa.array(options, find_column_type(OPTIONS))
+    arrays = [made if name == OPTIONS else batch.column(name) for name in columns]
+    return pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
 
 def _pick(batch: pa.RecordBatch, name: str) -> pa.Array:

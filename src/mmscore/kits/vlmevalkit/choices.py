@@ -102,6 +102,7 @@ def build_choice_recipe(summary: str, default_for: Callable[[Facts], str | None]
         parse=parse,
         default_for=default_for,
         judges=("vlmevalkit_option",),
+        has_options=lambda item: bool(list_options(item)),
         **fields,
     )
 
