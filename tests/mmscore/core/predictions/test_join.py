@@ -237,8 +237,12 @@ def test_other_ids_join_by_place_where_a_side_has_none_and_the_questions_agree(t
     assert "joined by place" in rows.notes[0]
     with pytest.raises(Error, match=r"2 of 4 rows joined by place, since no id is found .* differ"):
         join(_llava(tmp_path / "b.jsonl", _asked(4, n1="Is it a cat?", n2="Is it a car?")), key)
+    own = [{**row, "id": f"q{row['id']}"} for row in _asked(3)]
     with pytest.raises(Error, match="none of the ids"):
-        join(_llava(tmp_path / "a.jsonl", _asked(3)), open_rows(write_predictions(tmp_path / "q.parquet", _asked(3))))
+        join(
+            _llava(tmp_path / "a.jsonl", _asked(3)),
+            open_rows(write_predictions(tmp_path / "q.parquet", own), required=("id",)),
+        )
 
 
 def test_a_refused_row_keeps_its_place_and_rows_behind_the_end_are_rejected(tmp_path):
