@@ -67,11 +67,16 @@ class FileKeywords(TypedDict, total=False):
     recipe_options: str | Path | None
     format: str | None
     answers: str | Path | None
-    allow_mismatch: bool
     dataset: str | None
 
 
-class ScoreKeywords(FileKeywords, total=False):
+class JoinKeywords(FileKeywords, total=False):
+    """What of these every verb takes that may be told to pass over other questions."""
+
+    allow_mismatch: bool
+
+
+class ScoreKeywords(JoinKeywords, total=False):
     """The fields of `ScoreOptions` that users name, as keywords."""
 
     model: str | None
