@@ -24,7 +24,15 @@ from mmscore.reporting.notebook import NotebookReport as Report
 from mmscore.reporting.publish import HubOptions, PushedPredictions, push_results
 from mmscore.reporting.submit import Submission, SubmitOptions
 from mmscore.reporting.submit import submit as write_submission
-from mmscore.scoring.evaluate import FileKeywords, ScoreKeywords, ScoreOptions, list_files, list_recipes, score_results
+from mmscore.scoring.evaluate import (
+    FileKeywords,
+    JoinKeywords,
+    ScoreKeywords,
+    ScoreOptions,
+    list_files,
+    list_recipes,
+    score_results,
+)
 from mmscore.scoring.judging.request import JudgeRequest
 from mmscore.workflow.rank import RankOptions, rank_files
 from mmscore.workflow.run import Results, RunOptions, require_numbers, run_plan, write_pages
@@ -169,7 +177,7 @@ class RunKeywords(TypedDict, total=False):
     html: bool
 
 
-class CompareKeywords(FileKeywords, total=False):
+class CompareKeywords(JoinKeywords, total=False):
     """Keywords of `compare`: the options of `mmscore compare` by their names."""
 
     recipe: str | None
@@ -179,7 +187,7 @@ class CompareKeywords(FileKeywords, total=False):
     output: str | Path | None
 
 
-class ExplainKeywords(FileKeywords, total=False):
+class ExplainKeywords(JoinKeywords, total=False):
     """Keywords of `explain`: the options of `mmscore explain` by their names."""
 
     recipe: str | Sequence[str]

@@ -24,6 +24,9 @@ from mmconvert.core.errors import RowError, show
 from mmconvert.core.plugin_struct import PluginStruct
 
 SCHEMA_VERSION = 1
+NUMBER_DIGITS = 9
+"""Digits of the number that stands for an id where the source has none: the place of the record in its file."""
+
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 Task = Literal["multiple_choice", "yes_no", "vqa", "caption", "ocr", "kie", "chat"]
 

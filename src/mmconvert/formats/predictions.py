@@ -1,8 +1,8 @@
 """Any table with `id` and `prediction`: parquet, JSONL, TSV or CSV.
 
-Columns of the project's schema are read under their own names, everything else is kept in `extra`. A
-number as prediction becomes its text. In a TSV or CSV a blank cell is an empty response; elsewhere null or NaN is no
-response, and the row is refused.
+Columns of the project's schema are read under their own names, everything else is kept in `extra`; where there is
+no column `options`, columns A, B, C, ... hold an option each. A number as prediction becomes its text. In a TSV or CSV
+a blank cell is an empty response; elsewhere null or NaN is no response, and the row is refused.
 
 Kept: columns without a place in `extra`.
 Refused: rows without id or prediction, values of another type; a file without the two columns refuses all.
@@ -23,7 +23,7 @@ from mmconvert.core.record import SCHEMA, Part, Record, Turn, encode_json
 from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span
 from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.literals import looks_like_list, parse_list
-from mmconvert.core.text.options import read_option_texts
+from mmconvert.core.text.options import gather_lettered_options, list_letter_columns, read_option_texts
 from mmconvert.dataset.write_parquet import write_parquet
 from mmconvert.io import jsonl, parquet, tables
 from mmconvert.io.columns import keep_extra_fields
@@ -71,7 +71,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     texts = {name: _read_text(fields.pop(name, None), name) for name in _TEXTS}
     numbers = {name: _read_integer(fields.pop(name, None), name) for name in _NUMBERS}
     with in_field("options"):
-        options = read_option_texts(raw) if (raw := fields.pop("options", None)) else ()
+        options = read_option_texts(raw) if (raw := fields.pop("options", None)) else _take_letter_columns(fields)
     answer = fields.pop("answer", None)
     label = _read_label(fields.pop("label", None), answer)
     answers = _read_answers(fields.pop("answers", None), answer)
@@ -96,6 +96,12 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         **{name: value for name, value in texts.items() if name not in ("dataset", "subset")},  # type: ignore[arg-type]
         **numbers,  # type: ignore[arg-type]
     )
+
+
+def _take_letter_columns(fields: dict[str, Any]) -> tuple[str | None, ...]:
+    """Take options that have a column each; an empty cell is no option."""
+    cells = [_read_text(fields.pop(letter), letter) for letter in list_letter_columns(fields)]
+    return gather_lettered_options(cell or None for cell in cells)
 
 
 def _read_label(value: Any, answer: Any) -> str | None:

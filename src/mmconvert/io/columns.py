@@ -7,7 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError, in_field, show
-from mmconvert.core.record import Image, Record, encode_json
+from mmconvert.core.record import NUMBER_DIGITS, Image, Record, encode_json
 from mmconvert.core.rows import Row
 from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.options import is_option
@@ -50,7 +50,7 @@ def build_own_id(record: Record) -> dict[str, str]:
         >>> [build_own_id(Record(key, key, (), "vqa", where)) for key in ("000000007", "q000000007", "000000008")]
         [{}, {'id': 'q000000007'}, {'id': '000000008'}]
     """
-    return {} if record.id == f"{record.source.row:09d}" else {"id": record.id}
+    return {} if record.id == f"{record.source.row:0{NUMBER_DIGITS}d}" else {"id": record.id}
 
 
 def add_extra(

@@ -9,7 +9,7 @@ import msgspec
 
 from mmconvert.core.errors import UsageError, suggest_spelling
 from mmconvert.core.plugin_struct import PluginStruct
-from mmconvert.core.record import Record, Source
+from mmconvert.core.record import NUMBER_DIGITS, Record, Source
 from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span
 from mmconvert.images.loader import Pictures
 
@@ -48,7 +48,7 @@ class Context(PluginStruct, frozen=True):
 
     def numbered(self, row: Row) -> str:
         """Give an id to a row whose source has none: its record number, nine digits."""
-        return f"{self.id_prefix}{row.where.row:09d}"
+        return f"{self.id_prefix}{row.where.row:0{NUMBER_DIGITS}d}"
 
     def source(self, row: Row) -> Source:
         """Say where a record came from."""

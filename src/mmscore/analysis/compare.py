@@ -55,6 +55,7 @@ class Comparison(msgspec.Struct, frozen=True):
         groups: Column -> its value -> the differences of its rows.
         seed: Where the draws of the bootstrap began.
         unlike: Ids of compared rows whose references or options are others in each file.
+        notes: Remarks on how the files were joined with their references.
     """
 
     a: Entry
@@ -65,6 +66,7 @@ class Comparison(msgspec.Struct, frozen=True):
     groups: Mapping[str, Mapping[str, Group]]
     seed: int
     unlike: tuple[str, ...] = ()
+    notes: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -156,6 +158,8 @@ class CompareOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Format of the files. [default: recognised by content]"""
     answers: str | None = None
     """Dataset with the references, joined by id."""
+    allow_mismatch: bool = False
+    """Score although --answers asks other questions than the files."""
     dataset: str | None = None
     """Name of the benchmark, for files that do not say it."""
     by: tuple[str, ...] = ()
@@ -231,7 +235,8 @@ def compare_results(
     scores = _compute_differences(pairing, np.ones(len(pairing), np.bool_), draws)
     numbers = draws.test_numbers(pairing.a, pairing.b)
     others = find_unlike_questions(a.rows, b.rows, pairing.a.rows["id"].combine_chunks())
-    return Comparison(entry_a, entry_b, pairing, numbers, scores, groups, seed, others)
+    notes = tuple(dict.fromkeys((*a.rows.notes, *b.rows.notes)))
+    return Comparison(entry_a, entry_b, pairing, numbers, scores, groups, seed, others, notes)
 
 
 def _drop_rows(result: Result, ids: pa.Array) -> Scored:

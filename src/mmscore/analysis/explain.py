@@ -77,6 +77,7 @@ class Explanation(msgspec.Struct, frozen=True):
         found: Rows there are to show: all, or with two recipes those whose scores differ.
         rows: The first of them.
         refusals: Why rows were rejected.
+        notes: Remarks on how the file was joined with its references.
     """
 
     predictions: str
@@ -85,6 +86,7 @@ class Explanation(msgspec.Struct, frozen=True):
     found: int
     rows: tuple[ExplainedRow, ...]
     refusals: tuple[str, ...]
+    notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Give the object of schemas/explain.json."""
@@ -116,7 +118,7 @@ class Explanation(msgspec.Struct, frozen=True):
                 }
                 for row in self.rows
             ],
-            "messages": list(self.refusals),
+            "messages": [*self.notes, *self.refusals],
         }
 
 
@@ -131,6 +133,8 @@ class ExplainOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Format of the file. [default: recognised by content]"""
     answers: str | None = None
     """Dataset with the references, joined by id."""
+    allow_mismatch: bool = False
+    """Score although --answers asks other questions than the file."""
     dataset: str | None = None
     """Name of the benchmark, for files that do not say it."""
     score: str | None = None
@@ -155,7 +159,7 @@ def explain_file(predictions: str, options: ExplainOptions) -> Explanation:
     require_apart([options.output], [predictions])
     if len(options.recipe) > MOST_RECIPES:
         raise UsageError(f"explain holds at most two recipes against each other, not {len(options.recipe)}. Drop some.")
-    rows = open_joined(predictions, options.answers, options.format)
+    rows = open_joined(predictions, options.answers, options.format, allow_mismatch=options.allow_mismatch)
     shown = sorted({_TEXT, *(REFERENCES & rows.names)})
     choices = choose_recipes(rows, options.recipe, options.dataset, options.recipe_options)
     found = [score_by_recipe(rows, choice, dataset=options.dataset, keep=shown) for choice in choices]
@@ -166,7 +170,7 @@ def explain_file(predictions: str, options: ExplainOptions) -> Explanation:
         gap, sides = explain_gap(found[0], found[1], names), [*_find_differing_rows(*readers)]
     listed = _explain_rows([side.take(np.arange(min(options.limit, len(side)))) for side in sides], names)
     refusals = tuple(dict.fromkeys(refusal.message for one in found for refusal in one.refusals))
-    explanation = Explanation(predictions, readers, gap, len(sides[0]), listed, refusals)
+    explanation = Explanation(predictions, readers, gap, len(sides[0]), listed, refusals, rows.notes)
     if options.output:
         publish(options.output, json_text(explanation.to_json()).encode() + b"\n")
     return explanation

@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
 from mmconvert.console.options import add_struct_options
 from mmscore.analysis.compare import CompareOptions, compare_files
-from mmscore.cli.shared import describe_fields, judge_options, request_of
+from mmscore.cli.shared import describe_fields, judge_options, request_of, show_notes
 from mmscore.core.report import json_text
 from mmscore.reporting.compare_table import show
 from mmscore.scoring.judging.request import JudgeOptions
@@ -36,4 +36,5 @@ def compare(a: str, b: str, judge: JudgeOptions, allow_rejects: bool, as_json: b
         click.echo(json_text(found.to_json()))
     else:
         show(found)
+    show_notes(found.notes)
     return 0 if found.complete or allow_rejects else EXIT_PARTIAL

@@ -5,7 +5,7 @@ import click
 from mmconvert.console.app import OPTIONS_FILE
 from mmconvert.console.options import add_struct_options
 from mmscore.analysis.explain import ExplainOptions, explain_file
-from mmscore.cli.shared import describe_fields
+from mmscore.cli.shared import describe_fields, show_notes
 from mmscore.core.report import json_text
 from mmscore.reporting.explain_table import show
 
@@ -26,4 +26,5 @@ def explain(predictions: str, as_json: bool, options: ExplainOptions) -> int:
         click.echo(json_text(found.to_json()))
     else:
         show(found)
+    show_notes(found.notes)
     return 0

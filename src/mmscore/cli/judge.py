@@ -10,7 +10,7 @@ from mmconvert.console.options import add_struct_options
 from mmconvert.console.summary import close, format_command
 from mmconvert.core.errors import UsageError
 from mmconvert.core.text.printable import escape_control
-from mmscore.cli.shared import describe_fields, judge_options, scoring_progress, show_estimates
+from mmscore.cli.shared import describe_fields, judge_options, scoring_progress, show_estimates, show_notes
 from mmscore.scoring.evaluate import ScoreOptions, score_each
 from mmscore.scoring.judging.jury import Spent
 from mmscore.scoring.judging.request import JudgeOptions, store_place
@@ -62,8 +62,7 @@ def judge(
             files = dict.fromkeys(run.predictions for run in runs)
             close({"replies": ", ".join(kept), "next": format_command("mmscore", *files, *_given()) if runs else None})
     if not quiet:
-        for note in notes:
-            click.echo(escape_control(f"mmscore: {note}"), err=True)
+        show_notes(notes)
     return EXIT_PARTIAL if any(run.failed for run in runs) else 0
 
 
@@ -75,5 +74,6 @@ def _given() -> list[str]:
         value = context.params.get(option.name or "")
         values = value if isinstance(value, tuple) else (value,)
         if option.name not in _OF_THIS_RUN:
-            words += [word for one in values if one is not None for word in (option.opts[0], str(one))]
+            given = [one for one in values if one is not None and one is not False]
+            words += [word for one in given for word in (option.opts[0], *([] if one is True else [str(one)]))]
     return words

@@ -11,7 +11,6 @@ from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
 from mmconvert.console.options import add_struct_options
 from mmconvert.console.summary import close, format_command
 from mmconvert.core.errors import UsageError
-from mmconvert.core.text.printable import escape_control
 from mmscore.cli.shared import (
     describe_fields,
     judge_options,
@@ -20,6 +19,7 @@ from mmscore.cli.shared import (
     request_of,
     scoring_progress,
     show_estimates,
+    show_notes,
 )
 from mmscore.core.predictions.load import list_model_folders
 from mmscore.core.predictions.locate import STDIN
@@ -32,7 +32,7 @@ from mmscore.workflow.score import ReportOptions, score_to_files
 
 _CALLED = {"output": "report", "csv": "table", "html": "page", "rows": "rows", "log": "log"}
 """Option that names a file to write -> what the last lines call it."""
-_READ_SO = ("answers", "dataset", "format", "recipe_options")
+_READ_SO = ("answers", "allow_mismatch", "dataset", "format", "recipe_options")
 """Options that another command on the same files needs too."""
 
 
@@ -94,8 +94,7 @@ def score(
     else:
         show(report)
     if not quiet:
-        for message in dict.fromkeys(message for entry in report.entries for message in entry.messages):
-            click.echo(escape_control(f"mmscore: {message}"), err=True)
+        show_notes(message for entry in report.entries for message in entry.messages)
         # Places and the next step, where files were written or somebody watches.
         files = {label: getattr(options, name) for name, label in _CALLED.items()}
         if any(files.values()) or (sys.stderr is not None and sys.stderr.isatty()):
@@ -106,7 +105,9 @@ def score(
     return 0 if report.complete or options.allow_rejects else EXIT_PARTIAL
 
 
-def _next(report: Report, asked: Sequence[str], options: Mapping[str, str | None], *, page: str | None) -> str | None:
+def _next(
+    report: Report, asked: Sequence[str], options: Mapping[str, str | bool | None], *, page: str | None
+) -> str | None:
     """Name the command that tells how files differ, or why one has its number."""
     files = list(dict.fromkeys(entry.predictions for entry in report.entries))
     found = list(dict.fromkeys(entry.recipe for entry in report.entries))
@@ -116,7 +117,7 @@ def _next(report: Report, asked: Sequence[str], options: Mapping[str, str | None
     alike = bool(recipes) and len(datasets) < 2
     if STDIN in files or (len(files) > 2 and page) or (len(files) == 2 and not alike):
         return None
-    given = [word for name, value in options.items() if value for word in (name, value)]
+    given = [word for name, value in options.items() if value for word in (name, value) if isinstance(word, str)]
     if len(files) > 2:
         return format_command("mmscore", *files, *_each("--recipe", recipes), *given, "--html", "report.html")
     verb, most = ("compare", 1) if len(files) == 2 else ("explain", 2)

@@ -2,7 +2,7 @@
 
 import contextlib
 import json
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import asdict
 from typing import Any, TypeVar
 
@@ -75,6 +75,12 @@ def push_options(*without: str) -> Callable[[Any], Any]:
         without: Further ones that it has not.
     """
     return add_struct_options(HubOptions, describe_fields(HubOptions), into="hub", without=["dry_run", *without])
+
+
+def show_notes(notes: Iterable[str]) -> None:
+    """Print remarks on stderr, each once."""
+    for note in dict.fromkeys(notes):
+        click.echo(escape_control(f"mmscore: {note}"), err=True)
 
 
 def pushed_text(done: PushedPredictions) -> str:

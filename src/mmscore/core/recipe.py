@@ -71,6 +71,11 @@ class NoReferenceError(RowError):
         super().__init__(f"{field}.missing", field, f"the row has no reference {show(None)}. Give --answers.")
 
 
+def has_options(item: Item) -> bool:
+    """Tell whether a row has options; for `Recipe.has_options` of rules that read choices by them."""
+    return bool(item.options)
+
+
 class Facts(PluginStruct, frozen=True):
     """What a predictions file says about itself; a recipe offers itself from it.
 
@@ -187,6 +192,8 @@ class Recipe(PluginStruct, frozen=True):
             Unknown options are UsageErrors, see `mmscore.core.recipe_options`.
         options: What it was configured with; a judge sees them too.
         results: How the framework treats its own result files; None where it treats all predictions alike.
+        has_options: Item -> whether the row has options to read a reply by; a file in which no row has any is
+            refused. None where the rule needs none.
         asks_outside: It asks models or services beside the files, so that nobody else can recompute it.
     """
 
@@ -212,6 +219,7 @@ class Recipe(PluginStruct, frozen=True):
     options: Mapping[str, Any] = msgspec.field(default_factory=dict)
     results: OwnResults | None = None
     asks_outside: bool = False
+    has_options: Callable[[Item], bool] | None = None
 
     @property
     def fields(self) -> tuple[str, ...]:

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError, show
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Recipe, read_label
+from mmscore.core.recipe import Facts, Item, Recipe, has_options, read_label
 from mmscore.core.recipe_options import check_known
 from mmscore.kits.evalscope.response import split_reasoning
 from mmscore.kits.evalscope.table import OUTPUTS, RELEASES, VERSIONS, build_mean_table, compute_labeled_means
@@ -80,4 +80,5 @@ RECIPE = Recipe(
     default_for=_default_for,
     judges=("evalscope", "evalscope_numeric"),
     configure=_configure,
+    has_options=has_options,
 )

@@ -14,7 +14,7 @@ from mmconvert.core.errors import RowError, show
 from mmconvert.core.record import LETTERS
 from mmconvert.core.text.options import list_letters
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, OwnResults, Recipe
+from mmscore.core.recipe import Facts, Item, OwnResults, Recipe, has_options
 from mmscore.kits.mmmu.fallback import average_undrawn_scores, score_without_draw
 from mmscore.parsers.mmmu_pro_choice import mmmu_pro_choice
 
@@ -50,4 +50,5 @@ RECIPE = Recipe(
     groups=("subset", "l2_category", "category"),
     default_for=_default_for,
     results=OwnResults(FORMATS, absent=""),
+    has_options=has_options,
 )

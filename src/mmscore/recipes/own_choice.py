@@ -17,7 +17,7 @@ from mmconvert.core.errors import RowError, show
 from mmconvert.core.record import LETTERS
 from mmconvert.core.text.options import list_letters
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import MEANS, OWN, Facts, Item, Metrics, Recipe
+from mmscore.core.recipe import MEANS, OWN, Facts, Item, Metrics, Recipe, has_options
 from mmscore.core.table import Scored
 from mmscore.parsers.own_choice import own_choice
 from mmscore.scoring.repeats import COLUMNS, QUESTION, compute_repeat_metrics, find_repeats
@@ -33,6 +33,8 @@ def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     if item.answer is None:
         return {}
     letters = list_letters(item.options)
+    if not letters:
+        raise RowError("options.missing", "options", "the row has no options.")
     if len(item.answer) != 1 or item.answer not in letters:
         raise RowError("answer.not_an_option", "answer", f"expected one of {', '.join(letters)} {show(item.answer)}.")
     right = float(parsed.value == item.answer)
@@ -72,4 +74,5 @@ RECIPE = Recipe(
     default_for=_default_for,
     joint=(QUESTION,),
     judges=("own",),
+    has_options=has_options,
 )

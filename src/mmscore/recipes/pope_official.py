@@ -3,9 +3,10 @@
 A reply in which nothing is read counts as yes. One file is one of POPE's splits (random, popular,
 adversarial), and its numbers stand by themselves.
 
-Parity: AoiDragon/POPE@f3ec604 evaluate.py. Kept on purpose: `NO`, `Not` and `no` behind a line break
-are a yes. Where the script divides by zero, the rate is 0 here. POPE's labels are `yes` and `no`; of any other
-the script makes a yes, here `Yes` and `No` mean what they say and the rest is refused.
+Parity: AoiDragon/POPE@f3ec604 evaluate.py; haotian-liu/LLaVA@32cebc3 llava/eval/eval_pope.py has the same
+rule. Kept on purpose: `NO`, `Not` and `no` behind a line break are a yes. Where the script divides by zero, the rate
+is 0 here. POPE's labels are `yes` and `no`; of any other the script makes a yes, here `Yes` and `No` mean what they
+say and the rest is refused.
 """
 
 from collections.abc import Mapping, Sequence
@@ -16,7 +17,10 @@ from mmscore.core.table import Scored
 from mmscore.parsers.pope_yes_no import pope_yes_no
 from mmscore.scoring.yes_no_rates import NO, YES, check_word, compute_yes_rates, score_yes
 
+DATASET = "POPE"
 FORMATS = frozenset(("pope",))
+LLAVA = frozenset(("llava_answers",))
+"""Formats of LLaVA's answers, which its `eval_pope.py` scores as POPE's own script does."""
 
 
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
@@ -36,7 +40,9 @@ def _build_table(scored: Scored, version: str) -> Sequence[Row]:
 
 
 def _default_for(facts: Facts) -> str | None:
-    return "POPE's own answer files" if facts.formats and facts.formats <= FORMATS else None
+    if facts.formats and facts.formats <= FORMATS:
+        return "POPE's own answer files"
+    return "LLaVA's answers to POPE" if facts.formats == LLAVA and facts.datasets == {DATASET} else None
 
 
 RECIPE = Recipe(

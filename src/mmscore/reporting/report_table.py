@@ -2,7 +2,7 @@
 
 import io
 from collections.abc import Mapping, Sequence
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 from mmscore.core.recipe import Metrics
 from mmscore.core.report import Counts, Entry, Report

@@ -45,6 +45,8 @@ class ScoreOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Format of the files. [default: recognised by content]"""
     answers: str | None = None
     """Dataset with the references, joined by id."""
+    allow_mismatch: bool = False
+    """Score although --answers asks other questions than the files."""
     dataset: str | None = None
     """Name of the benchmark, for files that do not say it."""
     model: str | None = None
@@ -68,7 +70,13 @@ class FileKeywords(TypedDict, total=False):
     dataset: str | None
 
 
-class ScoreKeywords(FileKeywords, total=False):
+class JoinKeywords(FileKeywords, total=False):
+    """What of these every verb takes that may be told to pass over other questions."""
+
+    allow_mismatch: bool
+
+
+class ScoreKeywords(JoinKeywords, total=False):
     """The fields of `ScoreOptions` that users name, as keywords."""
 
     model: str | None
@@ -227,7 +235,7 @@ def _plan(
     opened = [open_rows(path, format=options.format, repeated=True) for path in paths]
     if options.answers is not None:
         references = open_rows(options.answers, required=("id",))
-        opened = [join(rows, references) for rows in opened]
+        opened = [join(rows, references, allow_mismatch=options.allow_mismatch) for rows in opened]
     chosen = [(rows, choice) for rows in opened for choice in named or [_choose_fitting(rows, options)]]
     chosen = [(read_for(rows, choice.recipe.results), choice) for rows, choice in chosen]
     if log:
@@ -327,11 +335,13 @@ def _score_one(
             column=numbers.average,
             panel=panel,
             answers=options.answers,
+            mismatch=rows.mismatch,
             digests=fingerprint.digests(),
         ),
         table=numbers.table,
         predictions=rows.path,
         messages=[
+            *rows.notes,
             *_describe_unasked(options, panel),
             *_list_messages(refusals),
             *(sitting.remarks() if sitting else ()),

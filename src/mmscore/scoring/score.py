@@ -75,7 +75,7 @@ def score_rows(
         read and those that are missing; and why rows were rejected, or got no verdict.
 
     Raises:
-        Error: No row has a reference although the recipe compares with one.
+        Error: No row has a reference although the recipe compares with one, or options although it chooses among them.
     """
     kept = [name for name in dict.fromkeys([*by, *recipe.groups, *recipe.keep]) if name not in ROW_FIELDS.names]
     panel = sitting.panel if sitting else None
@@ -102,6 +102,8 @@ def score_rows(
         progress(collector.rows, len(rows))
     if not labelled and (wanted or (collector.bare and not collector.has_scores)):
         raise _build_no_reference_error(rows.path, wanted or known)
+    if recipe.has_options is not None and collector.read and not collector.optioned:
+        raise _build_no_options_error(rows.path, collector.read)
     for ids, status in (([refusal.id for refusal in rows.rejected], REJECTED), (rows.missing, MISSING)):
         facts = read_unmatched(rows, ids, [*_TOGETHER, *map(find_source_column, kept)])
         collector.add_unscored(facts if dataset is None else _add_dataset(facts, dataset), status)
@@ -117,6 +119,13 @@ def _build_no_reference_error(path: str, columns: Sequence[str]) -> Error:
     return Error(
         f"{path}: no row has a reference (columns {', '.join(columns)}). "
         "Give the dataset that has them: --answers DATASET."
+    )
+
+
+def _build_no_options_error(path: str, count: int) -> Error:
+    return Error(
+        f"{path}: {count:,} of {count:,} rows have no options, and the recipe reads a choice by them. Give a column "
+        "options, or A, B, C, ..., or the dataset that has them (--answers DATASET), or choose another --recipe."
     )
 
 
@@ -146,6 +155,10 @@ class _Collector:
         self.rows = 0
         self.bare = 0
         """Rows that were refused because they have no reference."""
+        self.read = 0
+        """Rows whose prediction was read."""
+        self.optioned = False
+        """Whether one of these has options, where the recipe needs them."""
         self.refusals: list[Refusal] = []
 
     def add(self, batch: pa.RecordBatch, recipe: Recipe, version: str) -> None:
@@ -159,6 +172,8 @@ class _Collector:
             response: Parsed = UNPARSED
             row_scores: Mapping[str, float] = {}
             if statuses[number] is SCORED:
+                self.read += 1
+                self.optioned = self.optioned or (recipe.has_options is not None and recipe.has_options(item))
                 try:
                     response = parse(item, version)
                     row_scores = metrics(item, response, version)

@@ -61,15 +61,19 @@ def choose_recipes(
     return choices
 
 
-def open_joined(predictions: str, answers: str | None = None, format: str | None = None) -> Rows:
+def open_joined(
+    predictions: str, answers: str | None = None, format: str | None = None, *, allow_mismatch: bool = False
+) -> Rows:
     """Open a predictions file, with the references of a dataset where one is given.
 
     Raises:
         UsageError: Nothing stands there.
-        Error: A file is damaged, or they have no row in common.
+        Error: A file is damaged, they have no row in common, or they differ in what they ask.
     """
     rows = open_rows(predictions, format=format, repeated=True)
-    return rows if answers is None else join(rows, open_rows(answers, required=("id",)))
+    if answers is None:
+        return rows
+    return join(rows, open_rows(answers, required=("id",)), allow_mismatch=allow_mismatch)
 
 
 def score_by_recipe(

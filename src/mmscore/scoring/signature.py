@@ -36,6 +36,7 @@ def write_signature(
     column: str | None,
     panel: Panel | None,
     answers: str | Path | None,
+    mismatch: str,
     digests: Mapping[str, str],
 ) -> str:
     """Write the signature of the numbers of one file under one recipe.
@@ -46,6 +47,7 @@ def write_signature(
         column: The column whose groups were averaged; None for rows.
         panel: Who judged after the rules; None for nobody.
         answers: The dataset that the references were read from; None for the predictions' own.
+        mismatch: How many of the rows these ask something else of, where that was allowed; else empty.
         digests: What `Fingerprint.digests` gave.
 
     Returns:
@@ -63,6 +65,8 @@ def write_signature(
         parts["options"] = choice.options
     if answers is not None:
         parts["answers"] = Path(answers).name
+    if mismatch:
+        parts["mismatch"] = mismatch
     parts |= digests
     parts["releases"] = ",".join(f"{name}={release}" for name, release in releases.items())
     return "|".join(f"{key}:{value}" for key, value in parts.items())

@@ -11,6 +11,7 @@ from msgspec.structs import replace
 from mmconvert.core.record import to_arrow
 from mmconvert.pipeline.convert import read, write
 from mmconvert.plugins.format import Target
+from mmscore.core.predictions.load import open_rows
 from support.datasets_on_disk import record
 
 ROWS = [
@@ -61,3 +62,34 @@ def test_an_extra_that_is_no_object_of_ours_is_a_field(tmp_path: Path) -> None:
     path = tmp_path / "rows.jsonl"
     path.write_text('{"id": "a", "prediction": "x", "extra": "{not json"}\n')
     assert [record.extra for record in read(path, "predictions")] == [{"extra": "{not json"}]
+
+
+@pytest.mark.parametrize("suffix", [".csv", ".jsonl", ".parquet"])
+def test_letter_columns_are_options_where_there_is_no_column_of_that_name(suffix: str, tmp_path: Path) -> None:
+    rows = [
+        {"id": "1", "A": "red", "B": "blue", "C": "", "E": "note", "answer": "B", "prediction": "B"},
+        {"id": "2", "A": "1", "B": "", "C": "3", "E": "note", "answer": "C", "prediction": "A"},
+    ]
+    file = tmp_path / f"p{suffix}"
+    if suffix == ".parquet":
+        pq.write_table(pa.Table.from_pylist(rows), file)
+    elif suffix == ".csv":
+        file.write_text("\n".join(",".join(cells) for cells in (rows[0], *(row.values() for row in rows))) + "\n")
+    else:
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    found = list(read(file))
+    assert [(one.options, one.task, one.extra) for one in found] == [
+        (("red", "blue"), "multiple_choice", {"E": "note"}),
+        (("1", None, "3"), "multiple_choice", {"E": "note"}),
+    ]
+    batches = open_rows(file).read(["options", "answer"])
+    assert [row for batch in batches for row in batch.to_pylist()] == [
+        {"options": ["red", "blue"], "answer": "B"}, {"options": ["1", None, "3"], "answer": "C"},
+    ]  # fmt: skip
+
+
+def test_letter_columns_beside_options_stay_fields(tmp_path: Path) -> None:
+    file = tmp_path / "p.jsonl"
+    file.write_text('{"id": "1", "A": "x", "B": "y", "options": ["red", "blue"], "prediction": "B"}\n')
+    (found,) = read(file)
+    assert (found.options, found.extra) == (("red", "blue"), {"A": "x", "B": "y"})

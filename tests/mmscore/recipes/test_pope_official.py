@@ -84,6 +84,48 @@ def test_answers_alone_ask_for_their_question_file(answers):
     assert shown.code == 1
 
 
+@pytest.fixture
+def field(shared):
+    """LLaVA-1.5-13B's published answers to POPE, and POPE's question files."""
+    return shared / "real/field/llava_pope"
+
+
+@pytest.mark.parametrize(("key", "differ"), [("adversarial", 0), ("adversarial_corrected", 58)])
+def test_llavas_answers_get_the_numbers_of_its_script_by_the_key_of_their_questions(field, key, differ):
+    (entry,) = score(field / "llava-v1.5-13b_adversarial.jsonl", answers=field / f"coco_pope_{key}.json").entries
+    assert (entry.recipe, entry.reason, entry.model) == (
+        "pope_official", "LLaVA's answers to POPE", "llava-v1.5-13b",
+    )  # fmt: skip
+    # haotian-liu/LLaVA llava/eval/eval_pope.py on the same files.
+    assert {name: e.value for name, e in entry.metrics.items()} == {
+        "accuracy": 0.855, "precision": pytest.approx(0.9099307159353349), "recall": 0.788,
+        "f1": pytest.approx(0.8445873526259379), "yes_ratio": 0.433,
+    }  # fmt: skip
+    assert entry.counts.scored == 3000
+    assert [f"{differ} of 3,000 rows" in message for message in entry.messages] == [False, *([True] if differ else [])]
+    assert "mismatch:" not in entry.signature
+
+
+@pytest.mark.parametrize(("key", "count"), [("popular", "1,132 of 3,000"), ("random", "2,801 of 2,910")])
+def test_the_key_of_other_questions_is_refused_unless_allowed(field, key, count):
+    file, answers = field / "llava-v1.5-13b_adversarial.jsonl", field / f"coco_pope_{key}.json"
+    shown = mmscore(file, "--answers", answers)
+    assert shown.code == 1
+    assert f"{count} rows joined by place" in one_message(shown, "mmscore")
+    assert "against 'Is there a" in shown.err
+    allowed = mmscore(file, "--answers", answers, "--allow-mismatch")
+    assert f"{count} rows" in allowed.err
+    assert f"|mismatch:{count.replace(',', '').replace(' of ', '/')}|" in allowed.out
+
+
+def test_llavas_own_numbers_join_by_place(shared):
+    folder = shared / "real/field/llava_pope_ids"
+    answers = folder / "coco_pope_popular_300.json"
+    (entry,) = score(folder / "llava-v1.5-13b_popular_300.jsonl", answers=answers).entries
+    assert (entry.metrics["accuracy"].value, entry.counts.scored) == (0.88, 300)
+    assert "joined by place" in entry.messages[0]
+
+
 @pytest.mark.parametrize(
     ("reply", "value"),
     [

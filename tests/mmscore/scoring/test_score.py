@@ -107,6 +107,28 @@ def test_no_reference_at_all_is_refused_and_not_scored_as_zero(tmp_path, rows):
         _scored(tmp_path, rows)
 
 
+@pytest.mark.parametrize("recipe", ["own_choice", "vlmevalkit_mcq", "mmbench_circular", "evalscope_general_vmcq"])
+def test_a_file_without_options_is_refused_by_rules_that_choose_among_them(tmp_path, recipe):
+    bare = [{"id": str(n), "prediction": "A", "answer": "A"} for n in range(20)]
+    with pytest.raises(Error, match=r"p\.parquet: 20 of 20 rows have no options, .* or A, B, C, "):
+        score(write_predictions(tmp_path / "p.parquet", bare), recipe)
+
+
+def test_rules_that_need_no_options_read_rows_without(tmp_path):
+    bare = [{"id": "1", "prediction": "(A)", "answer": "A", "label": '"A"', "dataset": "MMMU_DEV_VAL"}]
+    file = write_predictions(tmp_path / "p.parquet", bare)
+    # VLMEvalKit makes two options up for MMMU's open questions; ReForm-Eval reads the first mark in brackets.
+    for recipe in ("vlmevalkit_mcq", "reform_singlechoice"):
+        assert score(file, recipe).entries[0].metrics["accuracy"].value == 1.0
+
+
+def test_a_row_without_options_among_others_is_rejected_by_our_own_rule(tmp_path):
+    rows = [*choices(("A", "A")), {"id": "x", "prediction": "A", "answer": "A"}]
+    (entry,) = score(write_predictions(tmp_path / "p.parquet", rows), "own_choice").entries
+    assert (entry.counts.scored, entry.counts.rejected) == (1, 1)
+    assert "the row has no options" in entry.messages[0]
+
+
 def test_split_keeps_order_and_leaves_null_out(tmp_path):
     rows = [{"id": str(n), "prediction": "x", "answer": "x", "category": c} for n, c in enumerate("bab")] + [
         {"id": "9", "prediction": "x", "answer": "x"}

@@ -1,6 +1,7 @@
 """Option lists, their letters, and the plain prompt that several formats share."""
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Container, Iterable, Sequence
+from itertools import takewhile
 from typing import Any
 
 from msgspec.structs import replace
@@ -43,6 +44,17 @@ def read_option_texts(value: Any, least: int = 2) -> tuple[str, ...]:
     if not least <= len(texts) <= len(LETTERS):
         raise RowError("options.count", "", f"expected {least} to {len(LETTERS)} options, found {len(texts)}.")
     return tuple(texts)
+
+
+def list_letter_columns(names: Container[str]) -> str:
+    """List the columns of a table that hold options: A, B, C, ... without a gap, two or more.
+
+    Example:
+        >>> list_letter_columns(["id", "A", "B", "C", "E"]), list_letter_columns(["id", "A"])
+        ('ABC', '')
+    """
+    letters = "".join(takewhile(names.__contains__, LETTERS))
+    return letters if len(letters) > 1 else ""
 
 
 def gather_lettered_options(cells: Iterable[str | None]) -> tuple[str | None, ...]:

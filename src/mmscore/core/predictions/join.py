@@ -1,17 +1,20 @@
 """Put the references of a dataset beside predictions that lack them."""
 
+import contextlib
 import json
 from collections.abc import Iterator, Sequence
 from functools import reduce
 
+import msgspec
 import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, show
-from mmconvert.core.record import encode_json
-from mmscore.core.predictions.load import FORMAT, TABLES, Refusal, Rows, check_ids
+from mmconvert.core.record import NUMBER_DIGITS, encode_json
+from mmscore.core.predictions.agreement import MOST_UNLIKE, compare_questions
+from mmscore.core.predictions.load import FORMAT, ROW, TABLES, Refusal, Rows, check_ids
 
 ANSWER_COLUMNS = frozenset(("id", "prediction", "prediction_status", "prediction_error", "method", "model"))
 """Columns that tell what a model did; all others tell what it was asked."""
@@ -19,13 +22,19 @@ ANSWER_COLUMNS = frozenset(("id", "prediction", "prediction_status", "prediction
 REFERENCES = frozenset(("answer", "answers", "label"))
 """Columns in which a reference answer can stand; those of a row go together."""
 
+_CHECK = "Check that it is the dataset that the predictions were made of."
 _COPY = "variant"
 _EXTRA = "extra"
 _GIVE = "Give the dataset that was asked about: --answers DATASET."
+_ALLOW = "Give the dataset that the predictions were made of, or score all the same: --allow-mismatch."
 
 
-def join(predictions: Rows, references: Rows) -> Rows:
-    """Join predictions and the dataset they were made of: by id, else by sample and variant.
+def join(predictions: Rows, references: Rows, *, allow_mismatch: bool = False) -> Rows:
+    """Join predictions and the dataset they were made of: by id, else by sample and variant, else by place.
+
+    Questions and options of joined rows must agree (`compare_questions`) but for `MOST_UNLIKE` of the rows. Ids with
+    which a reader numbered rows say nothing but their place: such rows must have questions that agree. By place
+    alone are joined rows of which no id is found, where one side at least has no ids of its own.
 
     Several replies to one question, which have a variant where the dataset has none, all find it by
     their sample, and keep their variants. Where both sides say something of a question the dataset
@@ -35,26 +44,23 @@ def join(predictions: Rows, references: Rows) -> Rows:
     Args:
         predictions: Rows whose `ANSWER_COLUMNS` count; their order stays.
         references: Rows whose other columns count; what only the predictions say stays.
+        allow_mismatch: Join although questions differ.
 
     Returns:
         The predictions that have a reference; the others are `rejected`, and the references
         without a prediction, or a refused one, `missing`.
 
     Raises:
-        Error: No prediction finds a reference.
+        Error: No prediction finds a reference, or too many rows differ.
     """
     check_ids(predictions)
-    partner = _find_partners(predictions.identity, references.identity)
+    pairs = _find_pairs(predictions, references)
+    notes, mismatch = _check_pairs(predictions, references, pairs, allow_mismatch=allow_mismatch)
+    partner = pairs.partner
     found = pc.is_valid(partner)
-    ids = predictions.identity["id"]
-    if not pc.any(found).as_py():
-        raise Error(
-            f"{references.path}: has none of the ids of {predictions.path} {show(ids[0].as_py())}. "
-            "Give the dataset that the predictions were made of."
-        )
-    unmatched = ids.filter(pc.invert(found)).to_pylist()
+    unmatched = predictions.identity["id"].filter(pc.invert(found)).to_pylist()
     asked = references.identity["id"]
-    replied = pa.concat_arrays([partner, _find_partners(_build_lookup(predictions.rejected), references.identity)])
+    replied = pa.concat_arrays([partner, pairs.refused])
     missing = asked.filter(pc.invert(pc.is_in(pa.array(np.arange(len(references), dtype=np.int32)), value_set=replied)))
 
     reread = predictions.reread
@@ -74,7 +80,8 @@ def join(predictions: Rows, references: Rows) -> Rows:
             arrays = [_choose_column(name, of_question, batch) for name in columns]
             yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
-    lost = tuple(Refusal(id, f"{references.path}: has no row with this id {show(id)}. {_GIVE}") for id in unmatched)
+    what = "no row at the place of this one" if pairs.by_place else "no row with this id"
+    lost = tuple(Refusal(id, f"{references.path}: has {what} {show(id)}. {_GIVE}") for id in unmatched)
     return replace(
         predictions,
         names=predictions.names | (references.names - ANSWER_COLUMNS),
@@ -83,7 +90,9 @@ def join(predictions: Rows, references: Rows) -> Rows:
         rejected=predictions.rejected + lost,
         missing=tuple(missing.to_pylist()),
         sides=(predictions, references),
-        reread=reread and (lambda reading: join(reread(reading), references)),
+        reread=reread and (lambda reading: join(reread(reading), references, allow_mismatch=True)),
+        notes=notes,
+        mismatch=mismatch,
     )
 
 
@@ -108,6 +117,85 @@ def read_unmatched(rows: Rows, ids: Sequence[str | None], columns: Sequence[str]
             facts = _flatten(table.column(name))
             found[name] = pc.if_else(_has_value(name, found[name]), found[name], facts) if name in found else facts
     return pa.RecordBatch.from_pydict(found)
+
+
+class _Pairs(msgspec.Struct, frozen=True):
+    """Row numbers of references: of each prediction, null for none, and of each refused row.
+
+    `vouched`: ids of at least one side's own say so; `by_place`: none does.
+    """
+
+    partner: pa.Array
+    refused: pa.Array
+    vouched: bool = False
+    by_place: bool = False
+
+
+def _find_pairs(predictions: Rows, references: Rows) -> _Pairs:
+    """Find the reference of each prediction by its id, and by its place where no id is found and one side has none."""
+    partner = _find_partners(predictions.identity, references.identity)
+    if pc.any(pc.is_valid(partner)).as_py():
+        refused = _find_partners(_build_lookup(predictions.rejected), references.identity)
+        return _Pairs(partner, refused, vouched=not (_is_numbered(predictions) and _is_numbered(references)))
+    places, theirs = _list_places(predictions), _list_places(references)
+    if _is_numbered(predictions) or _is_numbered(references):
+        partner = pc.index_in(places, value_set=theirs)
+        single = all(len(pc.unique(side)) == len(side) for side in (places, theirs))
+        if single and partner.null_count < len(partner):
+            rows = _cast_ids([None if one.row is None else str(one.row) for one in predictions.rejected])
+            return _Pairs(partner, pc.index_in(rows, value_set=theirs, skip_nulls=True), by_place=True)
+    raise Error(
+        f"{references.path}: has none of the ids of {predictions.path} {show(predictions.identity['id'][0].as_py())}. "
+        "Give the dataset that the predictions were made of."
+    )
+
+
+def _list_places(rows: Rows) -> pa.Array:
+    """Give the place of each row in the file that it was read from, as text; its place here where that is not known."""
+    if rows.names & {ROW, ROW.partition(".")[0]}:
+        with contextlib.suppress(Error):
+            places = pa.Table.from_batches(rows.read([ROW])).column(ROW)
+            if not places.null_count:
+                return places.combine_chunks()
+    return pa.array(np.arange(len(rows))).cast(pa.string())
+
+
+def _is_numbered(rows: Rows) -> bool:
+    """Tell whether a reader numbered the rows, since they have no ids; a run of ours takes the dataset's ids over."""
+    if rows.run:
+        return False
+    ends = pc.utf8_slice_codeunits(rows.identity["id"], -NUMBER_DIGITS)
+    return bool(pc.all(pc.equal(ends, pc.utf8_lpad(_list_places(rows), NUMBER_DIGITS, "0")), skip_nulls=False).as_py())
+
+
+def _check_pairs(
+    predictions: Rows, references: Rows, pairs: _Pairs, *, allow_mismatch: bool
+) -> tuple[tuple[str, ...], str]:
+    """Check that joined rows ask the same.
+
+    Returns:
+        What to say of it, and what goes into the signature, "" for nothing.
+
+    Raises:
+        Error: Too many rows differ, or cannot be compared where no id vouches for them.
+    """
+    found = compare_questions(predictions, references, pairs.partner)
+    unknown = 0 if pairs.vouched else found.joined - found.compared
+    doubtful = found.unlike + unknown
+    example = show(predictions.identity["id"][0].as_py())
+    how = f" joined by place, since no id is found {example}" if pairs.by_place else ""
+    if found.unlike or not unknown:
+        what = f"{found.unlike:,} of {found.joined:,} rows{how} differ from {predictions.path} in question or options"
+        what += f", such as {'; '.join(found.examples)}"
+    else:
+        what = f"{unknown:,} of {found.joined:,} rows{how} have no question to compare, nor ids of their own"
+    if doubtful <= MOST_UNLIKE * found.joined:
+        notes = [f"{references.path}: its rows are{how}; the questions agree."] if pairs.by_place else []
+        notes += [f"{references.path}: {what}. {_CHECK}"] if found.unlike else []
+        return tuple(notes), ""
+    if not allow_mismatch:
+        raise Error(f"{references.path}: {what}. {_ALLOW}")
+    return (f"{references.path}: {what}; scored all the same (--allow-mismatch).",), f"{doubtful}/{found.joined}"
 
 
 def _find_partners(predictions: pa.Table, references: pa.Table) -> pa.Array:

@@ -7,7 +7,7 @@ are needed and never a picture; every other file goes through `mmconvert.pipelin
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import islice
+from itertools import chain, islice
 from pathlib import Path
 from typing import Any
 
@@ -19,6 +19,7 @@ from msgspec.structs import replace
 from mmconvert.core.errors import Error, UsageError, show, suggest_spelling, take_first_line
 from mmconvert.core.record import IMAGE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, Record, to_arrow
 from mmconvert.core.rows import DELIMITERS, Rejected
+from mmconvert.core.text.options import gather_lettered_options, list_letter_columns
 from mmconvert.dataset.manifest import MANIFEST, PREDICTIONS, build_config_folder, read_manifest
 from mmconvert.io.parquet import open_parquet
 from mmconvert.pipeline import convert
@@ -29,6 +30,11 @@ from mmscore.core.recipe import OwnResults
 BATCH_ROWS = 16_384
 FORMAT = "source.format"
 """Column name of the format that a record was read from."""
+
+ROW = "source.row"
+"""Column name of the place of a record in the file that it was read from, as text."""
+
+OPTIONS = "options"
 
 TABLES = frozenset(("predictions", "mmconvert"))
 """Formats of tables of no kit: their rows may say themselves how a prediction was made."""
@@ -52,6 +58,7 @@ class Refusal(msgspec.Struct, frozen=True):
     message: str
     sample: str | None = None
     variant: str | None = None
+    row: int | None = None
 
 
 class Rows(msgspec.Struct, frozen=True):
@@ -69,6 +76,8 @@ class Rows(msgspec.Struct, frozen=True):
         replies: The run asked for several replies a question, which `variant` numbers.
         title: What the rows are called where they name no model.
         sides: The predictions and the references, where these rows are both, joined.
+        notes: Remarks on how these were joined.
+        mismatch: How many of the joined rows differ in what they ask, `N/M`, where that was allowed; else empty.
         run: What the run that wrote the first file says of itself; empty where it says nothing.
         reread: Opens the file again under a reading of `mmconvert.readings`; None where there is nothing to read anew.
         blank: Empty responses of the file, known where a framework's reading hides them.
@@ -84,6 +93,8 @@ class Rows(msgspec.Struct, frozen=True):
     replies: bool = False
     title: str = ""
     sides: "tuple[Rows, ...]" = ()
+    notes: tuple[str, ...] = ()
+    mismatch: str = ""
     run: Mapping[str, Any] = msgspec.field(default_factory=dict)
     reread: Callable[[str], "Rows"] | None = None
     blank: int | None = None
@@ -163,7 +174,8 @@ def read_for(rows: Rows, results: OwnResults | None) -> Rows:
         return rows
     if results.reading is None or rows.reread is None:
         return rows
-    return replace(rows.reread(results.reading), title=rows.title, blank=rows.count_blank())
+    again = rows.reread(results.reading)
+    return replace(again, title=rows.title, blank=rows.count_blank(), notes=rows.notes, mismatch=rows.mismatch)
 
 
 def list_model_folders(path: str | Path) -> list[str]:
@@ -202,16 +214,20 @@ def _load_parquet(path: str, files: Sequence[Path], required: Sequence[str]) -> 
                 found = ", ".join(schema.names[:20])
                 raise Error(f"{file}: no column {name!r}.{hint} Found: {found}. Rename the column that holds it.")
     names = frozenset.intersection(*(frozenset(schema.names) for schema in schemas))
+    letters = "" if OPTIONS in names else list_letter_columns(names)
 
     def read(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
-        for file in files:
-            yield from _read(file, columns)
+        gathered = letters and OPTIONS in columns
+        wanted = [name for name in columns if name != OPTIONS] + [*letters] if gathered else columns
+        for batch in chain.from_iterable(_read(file, [*dict.fromkeys(wanted)]) for file in files):
+            yield _gather_options(batch, letters, columns) if gathered else batch
 
     wanted = ["id", *(name for name in _IDENTITY if name.partition(".")[0] in names)]
     identity = pa.Table.from_batches(read(wanted), schema=pa.schema([(n, find_column_type(n)) for n in wanted]))
     runs = [_run(schema) for schema in schemas]
     partial = any(run.get("partial") is True for run in runs)
     responses = any(run.get("n", 1) != 1 for run in runs)
+    names |= {OPTIONS} if letters else set()
     return Rows(path, names, identity, read, partial=partial, replies=responses, run=runs[0])
 
 
@@ -232,6 +248,15 @@ def _read(file: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
     except (pa.ArrowException, OSError) as error:
         raise Error(f"{file}: is a damaged parquet file ({take_first_line(error)}). Write it again.") from None
+
+
+def _gather_options(batch: pa.RecordBatch, letters: str, columns: Sequence[str]) -> pa.RecordBatch:
+    """Put options that have a column each into one, as a table of another kind is read."""
+    cells = zip(*(batch.column(letter).to_pylist() for letter in letters), strict=True)
+    options = [gather_lettered_options(cell or None for cell in row) for row in cells]
+    made = pa.array(options, find_column_type(OPTIONS))
+    arrays = [made if name == OPTIONS else batch.column(name) for name in columns]
+    return pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
 
 def _pick(batch: pa.RecordBatch, name: str) -> pa.Array:
@@ -301,7 +326,10 @@ def _load_other_format(path: str, place: Path, format: str | None, reading: str 
             table = table.append_column(name, _build_column(name, chunk))
         tables.append(table)
     table = pa.concat_tables(tables) if tables else PREDICTION_SCHEMA.empty_table()
-    table = table.append_column(FORMAT, pc.struct_field(table["source"], "format")).drop_columns(["source"])
+    for name in (FORMAT, ROW):
+        value = pc.struct_field(table["source"], name.partition(".")[2])
+        table = table.append_column(name, value.cast(find_column_type(name)))
+    table = table.drop_columns(["source"])
 
     def read(columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
         yield from table.select(list(columns)).to_batches(max_chunksize=BATCH_ROWS)
@@ -322,7 +350,7 @@ def _build_refusal(reject: Rejected) -> Refusal:
     """Say why a row was refused; without a sample of its own its id is the sample, as in rows that are read."""
     fields = reject.row.fields if reject.row else {}
     sample, variant = (None if fields.get(name) is None else str(fields[name]) for name in ("sample", "variant"))
-    return Refusal(reject.id, str(reject), sample or reject.id, variant)
+    return Refusal(reject.id, str(reject), sample or reject.id, variant, reject.where.row)
 
 
 def _build_column(name: str, records: Sequence[Record]) -> pa.Array:

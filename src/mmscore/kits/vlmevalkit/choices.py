@@ -104,6 +104,7 @@ def build_choice_recipe(summary: str, default_for: Callable[[Facts], str | None]
         default_for=default_for,
         judges=("vlmevalkit_option",),
         results=RESULTS,
+        has_options=lambda item: bool(list_options(item)),
         **fields,
     )
 

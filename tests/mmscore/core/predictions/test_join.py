@@ -6,16 +6,17 @@ import pytest
 
 from mmconvert.core.errors import Error
 from mmscore.core.predictions.join import join, read_unmatched
-from mmscore.core.predictions.load import FORMAT, open_rows
+from mmscore.core.predictions.load import FORMAT, RUN_METADATA, open_rows
 from support.predictions import write_predictions
 
 QUESTIONS = [{"id": n, "answer": n.upper(), "sample": n, "variant": 0} for n in "abc"]
 
 
-def _joined(tmp_path, predictions, questions=QUESTIONS):
+def _joined(tmp_path, predictions, questions=QUESTIONS, **how):
     return join(
         open_rows(write_predictions(tmp_path / "p.parquet", predictions)),
         open_rows(write_predictions(tmp_path / "q.parquet", questions), required=("id",)),
+        **how,
     )
 
 
@@ -98,7 +99,7 @@ def test_what_only_the_predictions_say_of_a_question_stays(tmp_path):
         {"id": "b", "prediction": "1", "category": "log", "options": ["y"], "extra": '{"lat": 2}', "round": 1},
         {"id": "a", "prediction": "2", "category": "log", "options": ["z", "u"], "extra": '{"lat": 1, "from": "log"}'},
     ]
-    rows = _joined(tmp_path, replies, questions)
+    rows = _joined(tmp_path, replies, questions, allow_mismatch=True)
     assert _columns(rows, "category", "options", "round", "extra") == [
         ("own", ["x"], 1, '{"lat": 2}'),
         ("log", ["z", "u"], 3, '{"lat":1,"from":"dataset","year":1}'),
@@ -174,3 +175,102 @@ def test_questions_without_a_row_are_told_by_the_dataset_else_by_the_predictions
         {"id": "c", "category": "C", "group": None},
     ]
     assert read_unmatched(rows.sides[0], ["x"], ["category"]).to_pylist() == [{"id": "x"}]
+
+
+def _asked(count, **others):
+    """Make questions, the text of some of them another one: `others` by number, as n3="text"."""
+    texts = {n: others.get(f"n{n}", f"Is there a thing {n} in the image?") for n in range(count)}
+    return [{"id": str(n), "question": text} for n, text in texts.items()]
+
+
+def _replies(rows):
+    return [{**row, "question": f"{row['question']} Say yes or no.", "prediction": "yes"} for row in rows]
+
+
+def test_a_few_rows_that_ask_something_else_are_named(tmp_path):
+    rows = _joined(tmp_path, _replies(_asked(100)), _asked(100, n3="Is it a cat?", n50="Is it a car?"))
+    (note,) = rows.notes
+    assert "q.parquet: 2 of 100 rows differ from" in note
+    assert "3: 'Is there a thing 3 in the image? Say yes or no.' against 'Is it a cat?'; 50: " in note
+    assert rows.mismatch == ""
+    assert len(rows) == 100
+
+
+def test_more_than_two_percent_of_other_questions_are_refused_and_may_be_allowed(tmp_path):
+    asked = _asked(100, n3="Is it a cat?", n50="Is it a car?", n51="Is it a dog?")
+    with pytest.raises(Error, match=r"3 of 100 rows differ .* against 'Is it a car\?'\. .* --allow-mismatch\.$"):
+        _joined(tmp_path, _replies(_asked(100)), asked)
+    rows = _joined(tmp_path, _replies(_asked(100)), asked, allow_mismatch=True)
+    assert (len(rows), rows.mismatch) == (100, "3/100")
+    assert "3 of 100 rows differ" in rows.notes[0]
+
+
+def test_alike_questions_say_nothing(tmp_path):
+    rows = _joined(tmp_path, _replies(_asked(3)), _asked(3), allow_mismatch=True)
+    assert (rows.notes, rows.mismatch) == ((), "")
+
+
+def _write_lines(path, rows):
+    path.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return path
+
+
+def _key(path, rows):
+    """Write POPE's question file, whose rows its reader numbers."""
+    lines = [{"question_id": 1, "image": "i.jpg", "text": row["question"], "label": "yes"} for row in rows]
+    return open_rows(_write_lines(path, lines), required=("id",))
+
+
+def _llava(path, rows, first=20_000_001):
+    lines = [
+        {"question_id": first + n, "prompt": row["question"], "text": "Yes", "answer_id": "a", "model_id": "m"}
+        for n, row in enumerate(rows)
+    ]
+    return open_rows(_write_lines(path, lines))
+
+
+def test_other_ids_join_by_place_where_a_side_has_none_and_the_questions_agree(tmp_path):
+    key = _key(tmp_path / "key.json", _asked(4))
+    rows = join(_llava(tmp_path / "a.jsonl", _asked(3)), key)
+    assert _columns(rows, "id", "answer") == [(str(n), "yes") for n in range(20_000_001, 20_000_004)]
+    assert rows.missing == ("000000003",)
+    assert "joined by place" in rows.notes[0]
+    with pytest.raises(Error, match=r"2 of 4 rows joined by place, since no id is found .* differ"):
+        join(_llava(tmp_path / "b.jsonl", _asked(4, n1="Is it a cat?", n2="Is it a car?")), key)
+    own = [{**row, "id": f"q{row['id']}"} for row in _asked(3)]
+    with pytest.raises(Error, match="none of the ids"):
+        join(
+            _llava(tmp_path / "a.jsonl", _asked(3)),
+            open_rows(write_predictions(tmp_path / "q.parquet", own), required=("id",)),
+        )
+
+
+def test_a_refused_row_keeps_its_place_and_rows_behind_the_end_are_rejected(tmp_path):
+    key = _key(tmp_path / "key.json", _asked(4))
+    file = tmp_path / "a.jsonl"
+    _llava(file, _asked(6))
+    lines = file.read_text().splitlines()
+    lines[1] = lines[1].replace('"text": "Yes"', '"text": 1')
+    file.write_text("\n".join(lines))
+    rows = join(open_rows(file), key)
+    assert rows.identity["id"].to_pylist() == ["20000001", "20000003", "20000004"]
+    assert (len(rows.rejected), rows.missing) == (3, ())
+    assert "no row at the place" in rows.rejected[-1].message
+
+
+def test_ids_that_a_reader_numbered_vouch_for_nothing(tmp_path):
+    def table(name, **columns):
+        rows = [{"id": f"{n:09d}", "prediction": "yes", "answer": "yes", **columns} for n in range(3)]
+        return open_rows(write_predictions(tmp_path / name, rows))
+
+    with pytest.raises(Error, match=r"3 of 3 rows have no question to compare, nor ids of their own"):
+        join(table("p.parquet", question="What?"), table("q.parquet"))
+    assert join(table("p.parquet"), table("q.parquet"), allow_mismatch=True).mismatch == "3/3"
+    assert len(join(table("p.parquet", question="What?"), table("q.parquet", question="what?"))) == 3
+
+
+def test_a_run_of_ours_takes_the_ids_over(tmp_path):
+    table = pa.table({"id": ["000000000"], "prediction": ["yes"]}).replace_schema_metadata({RUN_METADATA: '{"n": 1}'})
+    pq.write_table(table, tmp_path / "p.parquet")
+    key = write_predictions(tmp_path / "q.parquet", [{"id": "000000000", "answer": "yes"}])
+    assert len(join(open_rows(tmp_path / "p.parquet"), open_rows(key, required=("id",)))) == 1

@@ -1,0 +1,131 @@
+"""Whether two joined files ask the same: their questions and options, row by row."""
+
+from collections.abc import Sequence
+
+import msgspec
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
+
+from mmconvert.core.errors import Error
+from mmscore.core.predictions.load import OPTIONS, Rows
+
+MOST_UNLIKE = 0.02
+"""Share of joined rows that may differ: published questions are corrected now and then, by a word in a few rows."""
+
+QUESTION = "question"
+_LEAST_CONTAINED = 8
+"""Letters from which on a question counts as the same inside another: a prompt holds its question and more."""
+_EXAMPLES = 2
+_SHOWN = 90
+_BLANKS = r"[\s\p{Z}]+"
+_IMAGES = r"<image(?: ?\d+)?>"
+_DIVIDER = "\x1f"
+
+
+class Agreement(msgspec.Struct, frozen=True):
+    """How far two joined files ask the same.
+
+    Attributes:
+        joined: Rows that have a partner.
+        compared: Those of them whose questions, or options, both sides have.
+        unlike: Those of the compared rows that differ.
+        examples: The first few of these, to be shown.
+    """
+
+    joined: int
+    compared: int = 0
+    unlike: int = 0
+    examples: tuple[str, ...] = ()
+
+
+def compare_questions(predictions: Rows, references: Rows, partner: pa.Array) -> Agreement:
+    """Compare what two files ask, for the rows that were joined.
+
+    Questions are the same where one is the other, or holds it and it has 8 letters or more; options where they are the
+    same texts in the same order. White space, case and the places of images do not count. What a side does not say
+    is no difference.
+
+    Args:
+        predictions: One file.
+        references: The other.
+        partner: For each row of the first its row number in the second, null for none.
+
+    Raises:
+        Error: A file is damaged.
+    """
+    joined = len(partner) - partner.null_count
+    names = [name for name in (QUESTION, OPTIONS) if _has_texts(predictions, name) and _has_texts(references, name)]
+    if not names:
+        return Agreement(joined)
+    asked = pa.Table.from_batches(references.read(names)).combine_chunks()
+    compared = unlike = start = 0
+    examples: list[str] = []
+    for batch in predictions.read(["id", *names]):
+        index = partner.slice(start, batch.num_rows)
+        start += batch.num_rows
+        batch, theirs = batch.filter(index.is_valid()), asked.take(index.drop_null())
+        known, differ = np.zeros((2, batch.num_rows), np.bool_)
+        for name in names:
+            a, b = (_read_texts(side.column(name)) for side in (batch, theirs))
+            both = pc.and_(_has_text(a), _has_text(b))
+            places = pc.indices_nonzero(pc.and_(both, pc.not_equal(a, b))).to_numpy()
+            places = places[_find_unlike(a.take(places), b.take(places), contained=name == QUESTION)]
+            for place in places[: _EXAMPLES - len(examples)] if len(examples) < _EXAMPLES else ():
+                quoted = " against ".join(_quote(side[int(place)].as_py()) for side in (a, b))
+                examples.append(f"{batch.column('id')[int(place)].as_py()}: {quoted}")
+            known |= both.to_numpy(zero_copy_only=False)
+            differ[places] = True
+        compared += int(known.sum())
+        unlike += int(differ.sum())
+    return Agreement(joined, compared, unlike, tuple(examples))
+
+
+def _has_texts(rows: Rows, name: str) -> bool:
+    """Tell whether a file has a column with our meaning of it; others may keep something else under its name."""
+    try:
+        return name in rows.names and all(True for _, _ in zip(rows.read([name]), range(1), strict=False))
+    except Error:
+        return False
+
+
+def _read_texts(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    """Give a text a row: a question as it stands, options with a divider between them."""
+    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    if not pa.types.is_list(column.type):
+        return column
+    lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy()
+    offsets = pa.array(np.concatenate([[0], lengths.cumsum()]), pa.int32())
+    texts = pc.binary_join(pa.ListArray.from_arrays(offsets, pc.fill_null(column.flatten(), "")), _DIVIDER)
+    return pc.utf8_rtrim(texts, _DIVIDER)
+
+
+def _has_text(texts: pa.Array) -> pa.Array:
+    return pc.fill_null(pc.greater(pc.binary_length(texts), 0), False)
+
+
+def _find_unlike(a: pa.Array, b: pa.Array, *, contained: bool) -> npt.NDArray[np.int64]:
+    """Find the places at which two columns of texts differ; `contained`: a text may hold the other."""
+    one, other = _fold(a), _fold(b)
+    said = pc.and_(_has_text(one), _has_text(other))
+    places: npt.NDArray[np.int64] = pc.indices_nonzero(pc.and_(said, pc.not_equal(one, other))).to_numpy()
+    if not contained:
+        return places
+    pairs = zip(one.take(places).to_pylist(), other.take(places).to_pylist(), strict=True)
+    return places[np.array([not _is_contained(*sorted(pair, key=len)) for pair in pairs], np.bool_)]
+
+
+def _fold(texts: pa.Array) -> pa.Array:
+    bare = pc.replace_substring_regex(pc.replace_substring_regex(texts, _IMAGES, " "), _BLANKS, " ")
+    return pc.utf8_lower(pc.utf8_trim_whitespace(pc.replace_substring_regex(bare, f" ?{_DIVIDER} ?", _DIVIDER)))
+
+
+def _is_contained(shorter: str, longer: str) -> bool:
+    return len(shorter) >= _LEAST_CONTAINED and shorter in longer
+
+
+def _quote(text: str) -> str:
+    words: Sequence[str] = text.replace(_DIVIDER, " | ").split()
+    line = " ".join(words)
+    return f"{line[:_SHOWN]!r}{'...' if len(line) > _SHOWN else ''}"
