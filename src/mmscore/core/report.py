@@ -66,6 +66,7 @@ class Entry(msgspec.Struct, frozen=True):
         predictions: The file, as the user wrote it.
         messages: Remarks about single rows, the first few.
         method: How answers were made, generate or likelihood; None where the file does not say.
+        notes: What the reader of the numbers must know, such as another number that the file itself states.
     """
 
     recipe: str
@@ -83,6 +84,7 @@ class Entry(msgspec.Struct, frozen=True):
     predictions: str = ""
     messages: Sequence[str] = ()
     method: str | None = None
+    notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Give the entry as JSON values; a number that does not exist is null."""
@@ -105,6 +107,7 @@ class Entry(msgspec.Struct, frozen=True):
             "table": [{key: drop_infinite(value) for key, value in line.items()} for line in self.table],
             "predictions": self.predictions,
             "messages": list(self.messages),
+            "notes": list(self.notes),
         }
 
 

@@ -21,6 +21,7 @@ from mmconvert.core.rows import Rejected
 from mmconvert.dataset.manifest import MANIFEST, PREDICTIONS, build_config_folder, read_manifest
 from mmconvert.io.parquet import open_parquet
 from mmconvert.pipeline import convert
+from mmconvert.plugins.format import StatedNumbers
 from mmconvert.storage.hub_fs import find_on_hub
 from mmscore.core.predictions.locate import locate_predictions
 
@@ -65,6 +66,7 @@ class Rows(msgspec.Struct, frozen=True):
         title: What the rows are called where they name no model.
         sides: The predictions and the references, where these rows are both, joined.
         run: What the run that wrote the first file says of itself; empty where it says nothing.
+        stated: The numbers that a framework itself gives for the file; None where it gives none.
     """
 
     path: str
@@ -78,6 +80,7 @@ class Rows(msgspec.Struct, frozen=True):
     title: str = ""
     sides: "tuple[Rows, ...]" = ()
     run: Mapping[str, Any] = msgspec.field(default_factory=dict)
+    stated: StatedNumbers | None = None
 
     def __len__(self) -> int:
         """Count the rows."""
@@ -262,7 +265,8 @@ def _load_other_format(path: str, place: Path, format: str | None) -> Rows:
         yield from table.select(list(columns)).to_batches(max_chunksize=BATCH_ROWS)
 
     identity = table.select(["id", *(name for name in _IDENTITY if name in table.column_names)])
-    return Rows(path, frozenset(table.column_names), identity, read, tuple(map(_build_refusal, records.rejects)))
+    refusals = tuple(map(_build_refusal, records.rejects))
+    return Rows(path, frozenset(table.column_names), identity, read, refusals, stated=records.read_numbers())
 
 
 def _build_refusal(reject: Rejected) -> Refusal:
