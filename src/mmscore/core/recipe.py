@@ -108,7 +108,8 @@ class Facts(PluginStruct, frozen=True):
             None where some name of either is unknown.
 
         Example:
-            >>> sorted(Facts(frozenset(["my POPE"]), logged=frozenset(["pope"])).list_known_names({"pope"}.__contains__))
+            >>> facts = Facts(frozenset(["my POPE"]), logged=frozenset(["pope"]))
+            >>> sorted(facts.list_known_names({"pope"}.__contains__))
             ['pope']
         """
         either = (names for names in (self.datasets, self.logged) if names and all(map(knows, names)))

@@ -135,7 +135,9 @@ def _offer_instead(facts: Facts, offers: list[RecipeChoice]) -> list[RecipeChoic
                 listed = ", ".join(find_plugins(RECIPES))
                 raise UsageError(f"{missing}, and none of our own fits its rows. Choose with --recipe: {listed}.")
             instead = f"{framework.name} {named}"
-            return [replace(offer, reason=f"{missing}, so that mmscore's own is taken", instead=instead) for offer in offers]
+            return [
+                replace(offer, reason=f"{missing}, so that mmscore's own is taken", instead=instead) for offer in offers
+            ]
         if framework.results and not facts.asked:
             raise UsageError(
                 f"cannot tell by which of {framework.name}'s rules these results are scored (dataset "

@@ -27,7 +27,7 @@ BENCHMARKS = (
     "general_vmcq", "blink", "cc_bench", "emb_spatial_bench", "erqa", "micro_vqa", "mm_bench", "mm_star", "mmmu_pro",
     "pmc_vqa", "science_qa", "seed_bench_2_plus", "visulogic", "vstar_bench",
 )  # fmt: skip
-"""Benchmarks that the kit reads and scores as General-VMCQ. Source: modelscope/evalscope@fde259d evalscope/benchmarks."""
+"""Benchmarks that are read and scored as General-VMCQ. Source: modelscope/evalscope@fde259d evalscope/benchmarks."""
 
 NAMES = {"1.14": "accuracy"}
 """The score's name at a version; `acc` at all others."""

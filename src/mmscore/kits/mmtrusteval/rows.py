@@ -133,7 +133,9 @@ def build_task_recipe(
 
     def fit(facts: Facts) -> Recipe:
         configs = find_logged_chains(facts)
-        chains_of = build_task_chains(fits, setting) if configs is None else _use_same_chains(configs, setting, versions)
+        chains_of = (
+            build_task_chains(fits, setting) if configs is None else _use_same_chains(configs, setting, versions)
+        )
         return build_recipe(chains_of, summary, parity=parity, versions=versions, judge=judge)
 
     recipe = build_recipe(build_task_chains(fits, setting), summary, parity=parity, versions=versions, judge=judge)
