@@ -66,6 +66,7 @@ _ENTRY = {
         "table": {"type": "array", "items": {"type": "object"}},
         "predictions": {"type": "string"},
         "messages": {"type": "array", "items": {"type": "string"}},
+        "notes": {"type": "array", "items": {"type": "string"}},
     },
 }
 

@@ -17,7 +17,7 @@ from mmconvert.core.record import Record
 from mmconvert.core.rows import Row
 from mmconvert.io.columns import keep_extra_fields
 from mmconvert.kits.evalscope import outputs
-from mmconvert.plugins.format import Context, Format
+from mmconvert.plugins.format import Context, Format, Framework
 
 REQUIRED = ("index", "model_output")
 
@@ -73,4 +73,5 @@ FORMAT = Format(
     rows=lambda path, _: outputs.read_last_rows(path),
     records=_read_records,
     mismatch=lambda sample: sample.find_missing(REQUIRED, "field"),
+    framework=Framework("EvalScope", results=True, knows=outputs.BENCHMARKS.__contains__),
 )

@@ -12,14 +12,16 @@ Lost: all but the last of several rows with one index, as in the kit.
 
 import re
 from collections.abc import Iterable
+from pathlib import Path
 from typing import Any
 
 from mmconvert.core.errors import RowError, show
 from mmconvert.core.record import LETTERS, Record, encode_json
 from mmconvert.core.rows import Row
 from mmconvert.io.columns import keep_extra_fields
+from mmconvert.io.number_files import keep_numbers, load_object
 from mmconvert.kits.evalscope import outputs
-from mmconvert.plugins.format import Context, Format
+from mmconvert.plugins.format import Context, Format, Framework, StatedNumbers
 
 REQUIRED = ("index", "sample_score")
 _BETWEEN = re.compile(r"[\s,]+")
@@ -81,10 +83,35 @@ def _read_answers(target: Any, options: tuple[str, ...]) -> tuple[str | None, tu
     return ("".join(sorted(letters)) or None) if known else None, tuple(values)
 
 
+def _read_report(path: Path) -> StatedNumbers | None:
+    """Read the report of the same run, `reports/{model}/{benchmark}.json`: the numbers of the file's subset."""
+    benchmark, subset = outputs.parse_file_stem(path.stem)
+    folder = path.resolve().parent
+    report = load_object(folder.parent.parent / "reports" / folder.name / f"{benchmark}.json")
+    found = {}
+    for metric in report.get("metrics", ()):
+        scores = {
+            one["name"]: one.get("score") for part in metric["categories"] for one in part["subsets"] if "name" in one
+        }
+        found[_build_label(metric)] = scores.get(subset)
+    return StatedNumbers(f"reports/{folder.name}/{benchmark}.json", keep_numbers(found)) if found else None
+
+
+def _build_label(metric: dict[str, Any]) -> str:
+    """Name a metric of a report: by its name, since 1.14 by the parts of its identity."""
+    if metric.get("identity") is None:
+        return str(metric.get("name"))
+    identity = metric["identity"]
+    listed = ",".join(f"{key}={encode_json(value)}" for key, value in sorted(identity["dimensions"].items()))
+    return f"{identity['name']}:{identity['aggregation']}" + (f"[{listed}]" if listed else "")
+
+
 FORMAT = Format(
     summary="EvalScope reviews, {benchmark}_{subset}.jsonl",
     suffixes=(".jsonl",),
     rows=lambda path, _: outputs.read_last_rows(path),
     records=_read_records,
     mismatch=lambda sample: sample.find_missing(REQUIRED, "field"),
+    framework=Framework("EvalScope", results=True, knows=outputs.BENCHMARKS.__contains__),
+    read_numbers=_read_report,
 )

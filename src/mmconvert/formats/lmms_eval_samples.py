@@ -14,6 +14,7 @@ Lost: pictures, which the log does not hold.
 
 import re
 from collections.abc import Iterable, Iterator, Mapping
+from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
@@ -25,10 +26,11 @@ from mmconvert.core.text.literals import looks_like_list, parse_list
 from mmconvert.core.text.options import gather_lettered_options
 from mmconvert.io import jsonl
 from mmconvert.io.columns import keep_extra_fields
-from mmconvert.plugins.format import Context, Format
+from mmconvert.io.number_files import keep_numbers, load_object
+from mmconvert.plugins.format import Context, Format, Framework, StatedNumbers
 
 REQUIRED = ("doc_id", "target", "filtered_resps")
-NAME = re.compile(r"(?:.*_)?samples_(?P<task>.+)")
+NAME = re.compile(r"(?P<run>.*_)?samples_(?P<task>.+)")
 
 # Source: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks
 TASKS = {
@@ -157,10 +159,23 @@ def _flatten_texts(value: Any) -> Iterator[Any]:
         yield value
 
 
+def _read_results(path: Path) -> StatedNumbers | None:
+    """Read what the same run found for the task, `{time}_results.json`; names come without their filter."""
+    name = NAME.fullmatch(path.stem)
+    if name is None:
+        return None
+    source = f"{name['run'] or ''}results.json"
+    found = keep_numbers(load_object(path.with_name(source)).get("results", {}).get(name["task"], {}))
+    found = {key.partition(",")[0]: value for key, value in found.items() if "_stderr," not in key}
+    return StatedNumbers(source, found) if found else None
+
+
 FORMAT = Format(
     summary="lmms-eval logged samples, {time}_samples_{task}.jsonl",
     suffixes=(".jsonl",),
     rows=jsonl.rows,
     records=_read_records,
     mismatch=lambda sample: sample.find_missing(REQUIRED, "field"),
+    framework=Framework("lmms-eval", results=True, knows=bool),
+    read_numbers=_read_results,
 )

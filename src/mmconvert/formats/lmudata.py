@@ -25,9 +25,9 @@ from mmconvert.core.text.turns import are_placeholders, shows_what_is_named
 from mmconvert.io.columns import add_extra, read_letter_or_label, respell, take_headers
 from mmconvert.io.write_delimited import TableWriter
 from mmconvert.kits.vlmevalkit import lmu_table
-from mmconvert.kits.vlmevalkit.datasets import TASKS
+from mmconvert.kits.vlmevalkit.datasets import NAMES, TASKS
 from mmconvert.kits.vlmevalkit.lmu_table import TableSettings, build_index_cell, list_index_columns, split_rounds
-from mmconvert.plugins.format import IMAGES, Context, Format, Loss, Sample, Target
+from mmconvert.plugins.format import IMAGES, Context, Format, Framework, Loss, Sample, Target
 
 _GROUP = "g_index"
 _TAKEN = {*lmu_table.WORDS, *LETTERS, "prediction"} - {_GROUP}
@@ -48,7 +48,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
 
 @lru_cache
 def _build_table_settings(stem: str, dataset: str | None, task: str | None) -> TableSettings:
-    dataset = dataset or (stem if stem in TASKS else None)
+    dataset = dataset or (stem if stem in NAMES else None)
     return TableSettings(dataset, task or TASKS.get(dataset or ""), CAPTION_PROMPT)
 
 
@@ -172,4 +172,5 @@ FORMAT = Format(
     file_name=lambda record: f"{require_text(record.dataset, 'dataset')}.tsv",
     cuttable=True,
     images=IMAGES,
+    framework=Framework("VLMEvalKit", results=False, knows=NAMES.__contains__),
 )

@@ -25,8 +25,9 @@ from mmconvert.io import xlsx
 from mmconvert.io.columns import HEADERS, respell
 from mmconvert.io.write_xlsx import CELL_LENGTH, count_utf16_units, write_workbook
 from mmconvert.kits.vlmevalkit import lmu_table
+from mmconvert.kits.vlmevalkit.datasets import NAMES
 from mmconvert.kits.vlmevalkit.lmu_table import TableSettings, build_index_cell, list_index_columns
-from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
+from mmconvert.plugins.format import Context, Format, Framework, Loss, Sample, Target
 
 WORKBOOK = ".xlsx"
 REQUIRED = ("index", "question", "A", "prediction")
@@ -145,4 +146,5 @@ FORMAT = Format(
     mismatch=_find_mismatch,
     write=_write,
     columns=tuple(COLUMNS),
+    framework=Framework("VLMEvalKit", results=False, knows=NAMES.__contains__),
 )

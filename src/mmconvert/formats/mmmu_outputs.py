@@ -20,7 +20,7 @@ from mmconvert.core.record import LETTERS, Record, encode_json
 from mmconvert.core.rows import Rejected, Row, Span, Where
 from mmconvert.core.text.json import parse_json
 from mmconvert.io.columns import keep_extra_fields
-from mmconvert.plugins.format import Context, Format, Sample
+from mmconvert.plugins.format import Context, Format, Framework, Sample
 
 OUTPUT = "output.json"
 MULTIPLE_CHOICE = "multiple-choice"
@@ -112,4 +112,5 @@ FORMAT = Format(
     rows=_read_rows,
     records=_read_records,
     mismatch=_find_mismatch,
+    framework=Framework("MMMU", results=True, knows=DATASET.__eq__),
 )

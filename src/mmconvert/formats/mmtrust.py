@@ -4,8 +4,8 @@ A sample has `text`, `target`, `extra` and, with a picture, `image_path` (TxtSam
 `to_dict` gives them); a file is an array of samples. A log is an object whose `per_sample_results` list
 `content` (a text, or a text with `image_path`), `pred`, `label`, `extra` and one column an evaluator. The
 runner leaves out a column in which nothing is true, so a log without `pred` holds empty answers. Logs give
-rows without pictures. A log is of the dataset of the kit that its file is named after, as the kit's own runs name
-them. Source: thu-ml/MMTrustEval@a067801 mmte/utils/dataclass.py, mmte/tasks/base.py.
+rows without pictures. A log is of the dataset of the kit that its file is named after, as the kit's own runs and
+task files name them. Source: thu-ml/MMTrustEval@a067801 mmte/utils/dataclass.py, mmte/tasks/base.py.
 
 Kept: evaluator columns and `extra` in `extra`, a log's picture path in `extra.image_path`.
 Refused: a text, label or reply of another type (`text.type`, `label.type`, `pred.type`), a picture that is
@@ -13,6 +13,7 @@ missing.
 Lost: the log's summary (`total_results`), named in a warning.
 """
 
+import math
 from collections.abc import Iterable, Iterator, Mapping
 from itertools import chain
 from pathlib import Path
@@ -27,10 +28,11 @@ from mmconvert.core.text.turns import find_last_user_turn, join_texts, list_last
 from mmconvert.io import json_array, json_object
 from mmconvert.io.columns import add_extra, build_own_id, keep_extra_fields, number_records, read_letter_or_label
 from mmconvert.io.json_head import is_object
+from mmconvert.io.number_files import keep_numbers
 from mmconvert.io.write_delimited import write_json_array, write_json_object
-from mmconvert.kits.mmtrusteval.datasets import NAMES
+from mmconvert.kits.mmtrusteval.datasets import LOGS, NAMES
 from mmconvert.kits.mmtrusteval.samples import sample_record
-from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
+from mmconvert.plugins.format import Context, Format, Framework, Loss, Sample, StatedNumbers, Target
 
 RESULTS, SUMMARY = "per_sample_results", "total_results"
 IMAGE_PATH = "image_path"
@@ -66,7 +68,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     extra = keep_extra_fields(fields)
     if logged and path is not None:
         extra[IMAGE_PATH] = path
-    dataset = row.where.stem if logged and row.where.stem in NAMES else None
+    dataset = LOGS.get(row.where.stem) if logged else None
     values = {"text": text, "image": image, "label": label, "extra": extra}
     yield sample_record(row, context, **values, dataset=dataset, prediction=prediction)
 
@@ -167,6 +169,15 @@ def _build_extra(record: Record) -> dict[str, Any]:
     return {"extra": {"subset": record.category}, **record.extra}
 
 
+def _read_totals(path: Path) -> StatedNumbers | None:
+    """Read the summary of a log; a number that is none stands there as NaN."""
+    if not is_object(path):
+        return None
+    totals = json_object.read_members(path, (RESULTS,), nan=True).get(SUMMARY)
+    found = {key: math.nan if value is None else value for key, value in totals.items()} if totals else {}
+    return StatedNumbers("the file", keep_numbers(found)) if found else None
+
+
 FORMAT = Format(
     summary="MMTrustEval samples and logs",
     suffixes=(".json",),
@@ -175,4 +186,6 @@ FORMAT = Format(
     mismatch=_find_mismatch,
     write=_write,
     images=("files", "original"),
+    framework=Framework("MMTrustEval", results=True, knows=NAMES.__contains__),
+    read_numbers=_read_totals,
 )

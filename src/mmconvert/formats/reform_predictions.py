@@ -30,7 +30,7 @@ from mmconvert.io import json_array
 from mmconvert.io.columns import add_extra, keep_extra_fields
 from mmconvert.io.write_delimited import write_json_array
 from mmconvert.kits.reform_eval.conversations import HISTORY, read_earlier_rounds
-from mmconvert.plugins.format import Context, Format, Loss, Target
+from mmconvert.plugins.format import Context, Format, Framework, Loss, Target
 
 NAME = re.compile(
     r"(?P<dataset>.+?)_(?P<formulation>SingleChoice|Generation|OCROpenEnded|KIEOpenEnded)"
@@ -313,4 +313,5 @@ FORMAT = Format(
     mismatch=lambda sample: sample.find_missing(("sample_id", "prediction"), "field"),
     write=_write,
     file_name=_build_file_name,
+    framework=Framework("ReForm-Eval", results=True, knows=bool),
 )

@@ -23,17 +23,21 @@ from mmconvert.core.record import LETTERS, Record, encode_json
 from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span
 from mmconvert.io import json_array, jsonl, tables, xlsx
 from mmconvert.io.columns import add_extra, read_letter_or_label, respell, take_headers
+from mmconvert.io.number_files import flatten_table, load_table
 from mmconvert.io.write_delimited import write_rows
 from mmconvert.io.write_xlsx import write_workbook
 from mmconvert.kits.vlmevalkit import lmu_table
-from mmconvert.kits.vlmevalkit.datasets import TASKS, parse_file_stem
-from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
+from mmconvert.kits.vlmevalkit.datasets import NAMES, TASKS, parse_file_stem
+from mmconvert.plugins.format import Context, Format, Framework, Loss, Sample, StatedNumbers, Target
 
 WORKBOOK = ".xlsx"
 JSON = (".json", ".jsonl")
 REQUIRED = ("index", "prediction")
 TEXTS = {*lmu_table.WORDS, *LETTERS, "prediction"}
 """Columns that are texts whatever the file holds, as they are in a table."""
+
+SCORES = ("_acc.csv", "_score.csv")
+"""Endings of the tables of scores, behind the stem of the result file; without a judge's name."""
 
 _SUBMISSION = {"A", "question", "l2_category"}
 _FIRST = ("index", "question", "hint", *LETTERS, "answer", "category", "l2-category", "split")
@@ -165,6 +169,13 @@ def _list_losses(record: Record, dataset: str | None, target: Target) -> Iterato
         yield Loss(record.id, "dataset", "only the file's name says it: name the file {model}_{benchmark}")
 
 
+def _read_scores(path: Path) -> StatedNumbers | None:
+    """Read the table that the framework's evaluation left beside a result file."""
+    files = (path.with_name(f"{path.stem}{ending}") for ending in SCORES)
+    file = next((file for file in files if file.is_file()), None)
+    return None if file is None else StatedNumbers(file.name, flatten_table(load_table(file)))
+
+
 FORMAT = Format(
     summary="VLMEvalKit result table, {model}_{benchmark}.xlsx",
     suffixes=(WORKBOOK, ".tsv", ".csv", ".json", ".jsonl"),
@@ -173,4 +184,6 @@ FORMAT = Format(
     mismatch=_find_mismatch,
     write=_write,
     file_name=lambda record: f"{read_model_name(record)}_{require_text(record.dataset, 'dataset')}.xlsx",
+    framework=Framework("VLMEvalKit", results=True, knows=NAMES.__contains__),
+    read_numbers=_read_scores,
 )

@@ -37,12 +37,13 @@ def rows(path: Path, way: Sequence[str], *, nan: bool = False) -> Iterator[Row |
         _expect_end(window)
 
 
-def read_members(path: Path, way: Sequence[str]) -> dict[str, Any]:
+def read_members(path: Path, way: Sequence[str], *, nan: bool = False) -> dict[str, Any]:
     """Read an object without the list that the way leads to.
 
     Args:
         path: The file.
         way: Names of the members that lead to the list.
+        nan: Read NaN and the infinities as null.
 
     Returns:
         The members; the objects on the way hold what stands beside the list.
@@ -52,7 +53,7 @@ def read_members(path: Path, way: Sequence[str]) -> dict[str, Any]:
     """
     with path.open("rb") as file:
         window = _open_window(JsonWindow(file, path))
-        found = _read_members(window, way)
+        found = _read_members(window, way, nan)
         _expect_end(window)
     return found
 
@@ -136,13 +137,13 @@ def _read_rows(window: JsonWindow, way: Sequence[str], nan: bool) -> Iterator[Ro
             window.advance(window.at + 1)
 
 
-def _read_members(window: JsonWindow, way: Sequence[str]) -> dict[str, Any]:
+def _read_members(window: JsonWindow, way: Sequence[str], nan: bool) -> dict[str, Any]:
     found: dict[str, Any] = {}
     for name in _read_names(window, way[0]):
         if name != way[0]:
-            found[name] = _read_value(window)
+            found[name] = _read_value(window, nan=nan)
         elif len(way) > 1:
-            found[name] = _read_members(_read_object(window, name), way[1:])
+            found[name] = _read_members(_read_object(window, name), way[1:], nan)
         else:
             _list(window, way)
             _pass_over(window)

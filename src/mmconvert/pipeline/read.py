@@ -25,7 +25,7 @@ from mmconvert.pipeline.diagnose import find_further_problems
 from mmconvert.pipeline.inputs import Input
 from mmconvert.pipeline.prompting import build_prompt_step
 from mmconvert.plugins.arguments import parse_spec
-from mmconvert.plugins.format import Context, Format
+from mmconvert.plugins.format import Context, Format, StatedNumbers
 from mmconvert.plugins.registry import load, name_by_content
 from mmconvert.plugins.transform import Step, apply_steps, load_steps
 from mmconvert.storage.http import Limits, fetch
@@ -164,6 +164,15 @@ class Records:
     def __iter__(self) -> Iterator[Record]:
         """Yield records in order; refused rows are collected, not raised."""
         return self._read(self._read_rows())
+
+    def read_numbers(self) -> StatedNumbers | None:
+        """Read the numbers that a framework itself gives for the file; None where it gives none that can be read."""
+        if self._input.more:
+            return None
+        try:
+            return self.plugin.read_numbers(self._input.path)
+        except (Error, OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
+            return None
 
     def read_pieces(self, sizes: Sequence[int]) -> Iterator[tuple[Span, Iterator[Record]]]:
         """Read the file on in pieces that end where its source's `cut` would end a span.

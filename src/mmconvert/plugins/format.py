@@ -103,6 +103,32 @@ class Sample(PluginStruct, frozen=True):
         return None if clash is None else f"it has a {kind} {clash!r}"
 
 
+class StatedNumbers(PluginStruct, frozen=True):
+    """Numbers that a framework itself wrote for a file of its results.
+
+    Attributes:
+        source: Where they stand: `the file`, or the name of a file beside it.
+        values: Name, as the framework writes it, -> number.
+    """
+
+    source: str
+    values: Mapping[str, float]
+
+
+class Framework(PluginStruct, frozen=True):
+    """The framework that a format belongs to.
+
+    Attributes:
+        name: As it calls itself.
+        results: It writes its model outputs or scores in the format; False for a format of questions.
+        knows: Tells the names of benchmarks that it has a rule for.
+    """
+
+    name: str
+    results: bool
+    knows: Callable[[str], bool]
+
+
 class Format(PluginStruct, frozen=True):
     """One file format, reader and writer.
 
@@ -119,6 +145,9 @@ class Format(PluginStruct, frozen=True):
             () where it stores none or leaves no choice.
         file_name: First record -> the name by convention, without a folder; raises UsageError where the record
             does not say what the name needs; None where there is no convention.
+        framework: The framework whose format it is; None for a format of no framework that scores.
+        read_numbers: File -> the numbers that the framework itself gives for its rows, None where there are none;
+            it never raises for what stands in a file beside.
     """
 
     summary: str
@@ -131,6 +160,8 @@ class Format(PluginStruct, frozen=True):
     columns: tuple[str, ...] = ()
     images: tuple[str, ...] | Mapping[str, tuple[str, ...]] = ()
     file_name: Callable[[Record], str] | None = None
+    framework: Framework | None = None
+    read_numbers: Callable[[Path], StatedNumbers | None] = lambda path: None
 
 
 def require_honoured(target: Target, plugin: Format, name: str) -> None:

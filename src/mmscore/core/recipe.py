@@ -87,6 +87,9 @@ class Facts(PluginStruct, frozen=True):
         grouped: Some rows share a `group`.
         rounds: Every row is a round of a dialog.
         columns: Names of all columns.
+        logged: Names of benchmarks that the predictions themselves say, whatever the user or the references say.
+        asked: A run of mmscore made the predictions, so that they are no framework's result.
+        stated: Names of the numbers that a framework itself gives for the file, in its order.
     """
 
     datasets: frozenset[str] = frozenset()
@@ -96,6 +99,26 @@ class Facts(PluginStruct, frozen=True):
     grouped: bool = False
     rounds: bool = False
     columns: frozenset[str] = frozenset()
+    logged: frozenset[str] = frozenset()
+    asked: bool = False
+    stated: tuple[str, ...] = ()
+
+    def list_known_names(self, knows: Callable[[str], bool]) -> frozenset[str]:
+        """Give the benchmark's names as a framework knows it: those of `datasets`, else the log's own.
+
+        Args:
+            knows: Tells the names that the framework knows.
+
+        Returns:
+            None where some name of either is unknown.
+
+        Example:
+            >>> facts = Facts(frozenset(["my POPE"]), logged=frozenset(["pope"]))
+            >>> sorted(facts.list_known_names({"pope"}.__contains__))
+            ['pope']
+        """
+        either = (names for names in (self.datasets, self.logged) if names and all(map(knows, names)))
+        return next(either, frozenset())
 
 
 class OwnResults(PluginStruct, frozen=True):
@@ -176,6 +199,8 @@ class Recipe(PluginStruct, frozen=True):
         parse: (item, version) -> what the reply says.
         metrics: (item, parsed, version) -> the row's scores; empty when the recipe leaves the row out.
         default_for: Facts of a file -> why the recipe fits it, or None.
+        fit: Facts of a file that it was chosen for -> the recipe as they configure it; a UsageError where they say
+            too little. Options of the user's take its place.
         keep: Columns that `settle`, `reduce` and `table` read.
         groups: Columns to break the numbers down by.
         settle: Sees all rows at once, in file order, at least one of them scored, and may rewrite
@@ -204,6 +229,7 @@ class Recipe(PluginStruct, frozen=True):
     parse: Callable[[Item, str], Parsed]
     metrics: Callable[[Item, Parsed, str], Mapping[str, float]]
     default_for: Callable[[Facts], str | None]
+    fit: Callable[[Facts], "Recipe"] | None = None
     keep: tuple[str, ...] = ()
     groups: tuple[str, ...] = BREAKDOWN
     settle: Callable[[Scored, str], Scored] = keep_rows

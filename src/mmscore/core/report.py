@@ -71,6 +71,7 @@ class Entry(msgspec.Struct, frozen=True):
         messages: Remarks about single rows, the first few.
         method: How answers were made, generate or likelihood; None where the file does not say.
         without_failures: The numbers without `Counts.failures`; empty where there are none.
+        notes: What the reader of the numbers must know, such as another number that the file itself states.
     """
 
     recipe: str
@@ -89,6 +90,7 @@ class Entry(msgspec.Struct, frozen=True):
     messages: Sequence[str] = ()
     method: str | None = None
     without_failures: Metrics = msgspec.field(default_factory=dict)
+    notes: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Give the entry as JSON values; a number that does not exist is null."""
@@ -112,6 +114,7 @@ class Entry(msgspec.Struct, frozen=True):
             "table": [{key: drop_infinite(value) for key, value in line.items()} for line in self.table],
             "predictions": self.predictions,
             "messages": list(self.messages),
+            "notes": list(self.notes),
         }
 
 

@@ -8,22 +8,33 @@ import pyarrow.compute as pc
 from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError, show, suggest_spelling
+from mmconvert.plugins.format import Format, Framework
 from mmconvert.plugins.registry import find_plugins, load, load_all
 from mmscore.core.predictions.load import FORMAT, Rows
 from mmscore.core.recipe import OWN, Facts, Recipe
 from mmscore.core.recipe_options import read_options
 
-RECIPES = "mmscore.recipes"
+RECIPES, FORMATS = "mmscore.recipes", "mmconvert.formats"
 
 
 class RecipeChoice(msgspec.Struct, frozen=True):
-    """A recipe at one version, why it was taken, and the digest of the user's options for it, where there are any."""
+    """A recipe at one version, and why it was taken.
+
+    Attributes:
+        name: Its name.
+        version: One of its versions.
+        recipe: The recipe.
+        reason: Why it was taken.
+        options: Digest of the user's options for it, where there are any.
+        instead: Framework and benchmark whose own rule no recipe reproduces, so that ours was taken.
+    """
 
     name: str
     version: str
     recipe: Recipe
     reason: str
     options: str | None = None
+    instead: str | None = None
 
 
 def find_recipe(name: str | Recipe, options: str | Path | None = None) -> RecipeChoice:
@@ -85,7 +96,8 @@ def choose_recipe(facts: Facts, options: str | Path | None = None) -> RecipeChoi
         options: File of options for the recipe; None for none.
 
     Raises:
-        UsageError: None fits, several do equally well, or the one that fits does not take these options.
+        UsageError: None fits, several do equally well, or the one that fits does not take these options; or the
+            file is a framework's result and does not say of which benchmark.
     """
     offers = []
     recipe: Recipe
@@ -93,9 +105,12 @@ def choose_recipe(facts: Facts, options: str | Path | None = None) -> RecipeChoi
         reason = recipe.default_for(facts)
         if reason is not None:
             offers.append(RecipeChoice(name, next(iter(recipe.versions)), recipe, reason))
-    best = [offer for offer in offers if offer.recipe.parity != OWN] or offers
+    best = [offer for offer in offers if offer.recipe.parity != OWN] or _offer_instead(facts, offers)
     if len(best) == 1:
-        return _configure(best[0], options)
+        (choice,) = best
+        if options is None and choice.recipe.fit is not None:
+            choice = replace(choice, recipe=choice.recipe.fit(facts))
+        return _configure(choice, options)
     if best:
         reasons = "; ".join(f"{offer.name}: {offer.reason}" for offer in best)
         raise UsageError(f"several recipes fit ({reasons}). Choose with --recipe.")
@@ -106,6 +121,38 @@ def choose_recipe(facts: Facts, options: str | Path | None = None) -> RecipeChoi
     )
 
 
+def _offer_instead(facts: Facts, offers: list[RecipeChoice]) -> list[RecipeChoice]:
+    """Let recipes of our own say whose rule they do not reproduce.
+
+    Raises:
+        UsageError: The rows are a framework's results, and their benchmark is unknown.
+    """
+    for framework in _list_frameworks(facts):
+        if names := facts.list_known_names(framework.knows):
+            named = _format_names(names)
+            missing = f"no recipe reproduces {framework.name}'s rule for {named} yet"
+            if not offers:
+                listed = ", ".join(find_plugins(RECIPES))
+                raise UsageError(f"{missing}, and none of our own fits its rows. Choose with --recipe: {listed}.")
+            instead = f"{framework.name} {named}"
+            return [
+                replace(offer, reason=f"{missing}, so that mmscore's own is taken", instead=instead) for offer in offers
+            ]
+        if framework.results and not facts.asked:
+            raise UsageError(
+                f"cannot tell by which of {framework.name}'s rules these results are scored (dataset "
+                f"{_format_names(facts.datasets)}). Name its benchmark with --dataset NAME, or the recipe with "
+                f"--recipe NAME{''.join(f', for example {offer.name}' for offer in offers[:1])}."
+            )
+    return offers
+
+
+def _list_frameworks(facts: Facts) -> list[Framework]:
+    known = facts.formats & set(find_plugins(FORMATS))
+    plugins: list[Format] = [load(FORMATS, name) for name in sorted(known)]
+    return [plugin.framework for plugin in plugins if plugin.framework is not None]
+
+
 def gather_facts(rows: Rows, dataset: str | None = None) -> Facts:
     """Gather what a file says about itself.
 
@@ -113,6 +160,7 @@ def gather_facts(rows: Rows, dataset: str | None = None) -> Facts:
         rows: The file.
         dataset: Name of the benchmark that the user gave; it wins.
     """
+    source = rows.sides[0] if rows.sides else rows
     return Facts(
         datasets=frozenset([dataset] if dataset else rows.list_distinct("dataset")),
         tasks=frozenset(rows.list_distinct("task")),
@@ -121,6 +169,9 @@ def gather_facts(rows: Rows, dataset: str | None = None) -> Facts:
         grouped=_has_shared(rows, "group"),
         rounds="round" in rows.identity.column_names and not rows.identity["round"].null_count,
         columns=rows.names,
+        logged=frozenset(source.list_distinct("dataset")),
+        asked=bool(source.run),
+        stated=tuple(rows.stated.values) if rows.stated else (),
     )
 
 

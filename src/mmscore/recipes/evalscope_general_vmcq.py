@@ -18,12 +18,17 @@ from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Facts, Item, Recipe, has_options, read_label
 from mmscore.core.recipe_options import check_known
 from mmscore.kits.evalscope.response import split_reasoning
-from mmscore.kits.evalscope.table import OUTPUTS, RELEASES, VERSIONS, build_mean_table, compute_labeled_means
+from mmscore.kits.evalscope.table import RELEASES, VERSIONS, build_mean_table, compute_labeled_means, has_rule_of
 from mmscore.kits.evalscope.target import check_target
 from mmscore.metrics.evalscope_accuracy import evalscope_accuracy
 from mmscore.parsers.evalscope_choice import evalscope_choice
 
-FORMATS = OUTPUTS | {"vmcq"}
+BENCHMARKS = (
+    "general_vmcq", "blink", "cc_bench", "emb_spatial_bench", "erqa", "micro_vqa", "mm_bench", "mm_star", "mmmu_pro",
+    "pmc_vqa", "science_qa", "seed_bench_2_plus", "visulogic", "vstar_bench",
+)  # fmt: skip
+"""Benchmarks that are read and scored as General-VMCQ. Source: modelscope/evalscope@fde259d evalscope/benchmarks."""
+
 NAMES = {"1.14": "accuracy"}
 """The score's name at a version; `acc` at all others."""
 
@@ -61,7 +66,7 @@ def _read_target(item: Item) -> str | Sequence[str]:
 
 
 def _default_for(facts: Facts) -> str | None:
-    if facts.formats and facts.formats <= FORMATS and facts.tasks == {"multiple_choice"}:
+    if has_rule_of(facts, "vmcq", *BENCHMARKS) and facts.tasks == {"multiple_choice"}:
         return "multiple-choice rows of EvalScope's format"
     return None
 

@@ -12,12 +12,10 @@ from collections.abc import Mapping
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Facts, Item, Recipe, read_label
 from mmscore.kits.evalscope.response import split_reasoning
-from mmscore.kits.evalscope.table import OUTPUTS, RELEASES, VERSIONS, build_mean_table, compute_labeled_means
+from mmscore.kits.evalscope.table import RELEASES, VERSIONS, build_mean_table, compute_labeled_means, has_rule_of
 from mmscore.kits.evalscope.target import check_target
 from mmscore.metrics.evalscope_accuracy import join_target
 from mmscore.metrics.evalscope_bleu_rouge import evalscope_bleu_rouge
-
-FORMATS = OUTPUTS | {"openai_messages"}
 
 
 def _parse(item: Item, version: str) -> Parsed:
@@ -33,7 +31,7 @@ def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
 
 
 def _default_for(facts: Facts) -> str | None:
-    if facts.formats and facts.formats <= FORMATS and "multiple_choice" not in facts.tasks:
+    if has_rule_of(facts, "openai_messages", "general_vqa") and "multiple_choice" not in facts.tasks:
         return "open answers to EvalScope's message format"
     return None
 

@@ -24,4 +24,6 @@ def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     return {"relaxed_overall": right, SPLITS[human]: right}
 
 
-RECIPE = build_text_recipe("ChartQA as lmms-eval scores it: 5 % margin", _score_row, offer_for("ChartQA", "chartqa"))
+RECIPE = build_text_recipe(
+    "ChartQA as lmms-eval scores it: 5 % margin", _score_row, offer_for("ChartQA", "chartqa", "chartqa_lite")
+)

@@ -1,4 +1,4 @@
-"""DocVQA and InfoVQA as lmms-eval score them: ANLS, the nearest reference, below one half nothing.
+"""DocVQA, InfoVQA and IconQA as lmms-eval score them: ANLS, the nearest reference, below one half nothing.
 
 Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/api/metrics.py:anls.
 """
@@ -19,6 +19,10 @@ def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     return {"anls": compute_similarity(min(compute_anls_distance(str(one), item.prediction) for one in listed))}
 
 
+TASKS = ("docvqa_val", "docvqa_val_lite", "infovqa_val", "infovqa_val_lite", "iconqa_val", "iconqa_test", "iconqa")
+
 RECIPE = build_text_recipe(
-    "DocVQA and InfoVQA as lmms-eval score them: ANLS", _score_row, offer_for("DocVQA or InfoVQA", "docvqa", "infovqa")
+    "DocVQA, InfoVQA and IconQA as lmms-eval score them: ANLS",
+    _score_row,
+    offer_for("DocVQA, InfoVQA or IconQA", *TASKS),
 )

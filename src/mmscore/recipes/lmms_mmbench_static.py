@@ -12,9 +12,9 @@ from collections.abc import Mapping
 import pyarrow as pa
 
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Recipe, average_scores
+from mmscore.core.recipe import Item, Recipe, average_scores
 from mmscore.core.table import EXCLUDED, Scored
-from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, gather_details, is_task, read_reference, score_first_response
+from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, gather_details, offer_for, read_reference, score_first_response
 from mmscore.parsers.lmms_choice import lmms_choice
 from mmscore.parsers.lmms_mmbench_option import lmms_mmbench_option
 from mmscore.scoring.grouping import COLUMNS, score_circular
@@ -45,11 +45,6 @@ def _adjust_rows(scored: Scored, version: str) -> Scored:
     return score_circular(facts, "hit", ids)
 
 
-def _default_for(facts: Facts) -> str | None:
-    logged = is_task(facts, "mmbench") and all(task.endswith("_static") for task in facts.datasets)
-    return "lmms-eval's log of MMBench without a judge" if logged else None
-
-
 RECIPE = Recipe(
     summary="MMBench as lmms-eval scores it without a judge",
     parity=KIT,
@@ -61,5 +56,5 @@ RECIPE = Recipe(
     reduce=average_scores("percent", scale=100),
     keep=("extra", *COLUMNS),
     groups=("l2_category", "category"),
-    default_for=_default_for,
+    default_for=offer_for("MMBench without a judge", "mmbench_en_dev_static"),
 )

@@ -17,9 +17,9 @@ import numpy as np
 from mmconvert.core.record import LETTERS
 from mmconvert.core.text.options import list_letters
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Recipe, Row
+from mmscore.core.recipe import Item, Recipe, Row
 from mmscore.core.table import EXCLUDED, SCORED, Scored
-from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, gather_details, is_repeat, is_task, read_reference
+from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, gather_details, is_repeat, offer_for, read_reference
 from mmscore.kits.mmmu.fallback import average_undrawn_scores, score_without_draw
 from mmscore.metrics.mmmu_accuracy import AccuracyShare, build_breakdown, parse_subject
 from mmscore.metrics.mmmu_open_match import mmmu_open_match
@@ -84,10 +84,6 @@ def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     return [{"name": name, "num": share.count, "acc": round(share.accuracy, DIGITS)} for name, share in shares.items()]
 
 
-def _default_for(facts: Facts) -> str | None:
-    return "lmms-eval's log of MMMU" if is_task(facts, "mmmu") and not is_task(facts, "mmmu_pro") else None
-
-
 RECIPE = Recipe(
     summary="MMMU as lmms-eval scores it, unread choices not drawn",
     parity=KIT,
@@ -100,5 +96,5 @@ RECIPE = Recipe(
     table=_build_table,
     keep=("extra", "category", "subject", "sample", "variant"),
     groups=("subject",),
-    default_for=_default_for,
+    default_for=offer_for("MMMU", "mmmu_val", "mmmu_val_pass64", "mmmu_val_qwen", "mmmu_a"),
 )

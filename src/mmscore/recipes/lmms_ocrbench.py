@@ -8,9 +8,9 @@ from collections.abc import Mapping
 from typing import Any
 
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Metrics, Recipe, parse_whole_response, read_label
+from mmscore.core.recipe import Item, Metrics, Recipe, parse_whole_response, read_label
 from mmscore.core.table import Scored
-from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, gather_details, is_task, list_references, score_first_response
+from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, gather_details, list_references, offer_for, score_first_response
 from mmscore.metrics.lmms_ocrbench import FORMULAS, lmms_ocrbench
 
 QUESTIONS = 1000
@@ -36,11 +36,6 @@ def _reduce(scored: Scored, version: str) -> Metrics:
     return {"ocrbench_accuracy": share.scale(share.n / QUESTIONS, "fraction"), "accuracy": share}
 
 
-def _default_for(facts: Facts) -> str | None:
-    known = is_task(facts, "ocrbench") and not is_task(facts, "ocrbench_v2")
-    return "lmms-eval's log of OCRBench" if known else None
-
-
 RECIPE = Recipe(
     summary="OCRBench as lmms-eval scores it: contained references",
     parity=KIT,
@@ -50,6 +45,6 @@ RECIPE = Recipe(
     metrics=score_first_response(_score_row),
     reduce=_reduce,
     groups=("category",),
-    default_for=_default_for,
+    default_for=offer_for("OCRBench", "ocrbench"),
     additive=True,
 )

@@ -49,5 +49,5 @@ RECIPE = Recipe(
     table=_build_table,
     keep=("category",),
     groups=("category",),
-    default_for=offer_for("POPE", "pope"),
+    default_for=offer_for("POPE", "pope", "pope_adv", "pope_pop", "pope_random", "pope_full"),
 )

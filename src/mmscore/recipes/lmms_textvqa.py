@@ -23,4 +23,6 @@ def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     return {"exact_match": lmms_vqa(item.prediction, list(map(str, list_annotations(item))))}
 
 
-RECIPE = build_text_recipe("TextVQA as lmms-eval scores it", _score_row, offer_for("TextVQA", "textvqa"), _parse)
+RECIPE = build_text_recipe(
+    "TextVQA as lmms-eval scores it", _score_row, offer_for("TextVQA", "textvqa_val", "textvqa_val_lite"), _parse
+)

@@ -30,4 +30,6 @@ def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     return {"exact_match": lmms_vqav2(item.prediction, listed)}
 
 
-RECIPE = build_text_recipe("VQAv2 as lmms-eval scores it", _score_row, offer_for("VQAv2", "vqav2"), _parse)
+RECIPE = build_text_recipe(
+    "VQAv2 as lmms-eval scores it", _score_row, offer_for("VQAv2", "vqav2_val", "vqav2_val_lite"), _parse
+)

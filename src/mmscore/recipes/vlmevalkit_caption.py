@@ -14,7 +14,7 @@ from mmconvert.core.text.literals import looks_like_list, parse_list
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row, parse_whole_response, read_label
 from mmscore.core.table import Scored
-from mmscore.kits.vlmevalkit.rows import FORMATS, RESULTS, VERSIONS
+from mmscore.kits.vlmevalkit.rows import RESULTS, VERSIONS, has_shared_rule
 from mmscore.metrics.coco_rouge_l import coco_rouge_l
 from mmscore.scoring.captions import COUNTS, ROUGE_L, TEXTS, add_counts, compute_caption_metrics
 
@@ -54,7 +54,7 @@ def _build_table(scored: Scored, version: str) -> Sequence[Row]:
 
 
 def _default_for(facts: Facts) -> str | None:
-    if facts.tasks == {"caption"} and facts.formats and facts.formats <= FORMATS:
+    if facts.tasks == {"caption"} and has_shared_rule(facts):
         return "captions of a VLMEvalKit table"
     return None
 

@@ -13,8 +13,11 @@ from collections.abc import Mapping, Sequence
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Facts, Item, Recipe, Row, average_scores, parse_whole_response, read_label
 from mmscore.core.table import Scored
-from mmscore.kits.vlmevalkit.rows import FORMATS, RESULTS
+from mmscore.kits.vlmevalkit.rows import RESULTS, has_shared_rule
 from mmscore.metrics.vlmevalkit_vqa import RULES, choose_rule, read_references, vlmevalkit_vqa
+
+DEFAULTED = "VizWiz"
+"""A benchmark of the kit that goes by the rule for names that are none of `RULES`."""
 
 
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
@@ -44,8 +47,8 @@ def _average_percent(scored: Scored) -> float:
 
 
 def _default_for(facts: Facts) -> str | None:
-    known = facts.datasets and all(any(part in name for part in RULES) for name in facts.datasets)
-    if facts.tasks == {"vqa"} and known and facts.formats and facts.formats <= FORMATS:
+    known = facts.datasets and all(any(part in name for part in (*RULES, DEFAULTED)) for name in facts.datasets)
+    if facts.tasks == {"vqa"} and known and has_shared_rule(facts):
         return f"short answers of {', '.join(sorted(facts.datasets))} from a VLMEvalKit table"
     return None
 

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 
 from mmscore.core.recipe import Facts, Row, average_scores
 from mmscore.core.table import Scored
-from mmscore.kits.vlmevalkit.rows import FORMATS
+from mmscore.kits.vlmevalkit.rows import has_shared_rule
 from mmscore.kits.vlmevalkit.yes_no import build_yes_no_recipe
 
 OTHER_REPORTS = ("MME", "Hallusion", "POPE", "AMBER", "VSR-zeroshot")
@@ -28,7 +28,7 @@ def _build_table(scored: Scored, version: str) -> Sequence[Row]:
 
 def _default_for(facts: Facts) -> str | None:
     other = any(part in name for name in facts.datasets for part in OTHER_REPORTS)
-    if facts.tasks == {"yes_no"} and facts.formats and facts.formats <= FORMATS and not other:
+    if facts.tasks == {"yes_no"} and has_shared_rule(facts) and not other:
         return "yes/no rows of a VLMEvalKit table"
     return None
 

@@ -121,7 +121,8 @@ class NotebookReport(Report):
             heading = f"{entry.model}, {entry.recipe}@{entry.version} ({entry.parity})"
             counts = ", ".join(f"{number:,} {fate}" for fate, number in asdict(entry.counts).items() if number)
             blocks.append(
-                f"<p><b>{escape(heading)}</b><br>{escape(counts)}<br><code>{escape(entry.signature)}</code></p>"
+                f"<p><b>{escape(heading)}</b><br>{''.join(f'{escape(note)}<br>' for note in entry.notes)}"
+                f"{escape(counts)}<br><code>{escape(entry.signature)}</code></p>"
             )
             for column, values in entry.groups.items():
                 lines = [

@@ -83,6 +83,7 @@ def _read_entry(facts: dict[str, Any]) -> Entry:
         table=[dict(line) for line in _list(facts["table"])],
         messages=[_read_text(message) for message in _list(facts["messages"])],
         method=_read_optional(_read_text, facts.get("method")),
+        notes=tuple(_read_text(note) for note in _list(facts.get("notes", []))),
     )
 
 

@@ -58,6 +58,8 @@ def _show_entry(entry: Entry, console: "Console") -> None:
         f"{escape_text(entry.recipe)}@{escape_text(entry.version)} ({escape_text(entry.parity)})", soft_wrap=True
     )
     console.print(f"chosen because: {escape_text(entry.reason)}", soft_wrap=True)
+    for note in entry.notes:
+        console.print(f"[bold]note:[/bold] {escape_text(note)}", soft_wrap=True)
     print_table(console, _build_numbers_table(entry))
     for column, values in entry.groups.items():
         if len(values) > 1:

@@ -29,6 +29,7 @@ from mmscore.scoring.judging.request import JudgeRequest, choose_panel, open_cha
 from mmscore.scoring.score import list_columns_read, score_rows
 from mmscore.scoring.scored_file import Result
 from mmscore.scoring.signature import Fingerprint, write_signature
+from mmscore.scoring.stated_numbers import compare_stated_numbers
 
 AVERAGES = ("micro", MACRO)
 _MESSAGES = 20
@@ -347,6 +348,9 @@ def _score_one(
             *(sitting.remarks() if sitting else ()),
             *numbers.remarks,
         ],
+        notes=compare_stated_numbers(rows.stated, numbers.metrics, numbers.table, own=choice.recipe.parity == OWN)
+        if rows.stated and numbers.metrics
+        else (),
     )
     return Result(entry, settled, raw, rows, choice, refusals)
 

@@ -57,6 +57,7 @@ def write_signature(
     parts = {
         "recipe": f"{name_by_content(choice.name)}@{choice.version}",
         "parity": choice.recipe.parity,
+        **({"not-reproduced": choice.instead.replace("|", " ")} if choice.instead else {}),
         "average": average if column is None else f"{average} over {column}",
         "mmscore": releases.pop("mmscore"),
         **(panel.signature() if panel else {}),

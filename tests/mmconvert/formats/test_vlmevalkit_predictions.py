@@ -214,3 +214,13 @@ def test_what_a_table_cannot_hold_is_a_loss(tmp_path: Path) -> None:
     assert [loss.field for loss in losses] == ["prediction", "dataset"]
     with pytest.raises(UsageError, match=r"\.xlsx or \.tsv"):
         write([record], Target(tmp_path / "t.txt"), "vlmevalkit_predictions")
+
+
+def test_the_references_of_vizwiz_stand_in_a_column_of_their_own(tmp_path):
+    path = tmp_path / "m_VizWiz.tsv"
+    path.write_text('index\tquestion\tanswers\tprediction\n1\tWhat?\t["cat", "cat", "a cat", "dog"]\tcat\n')
+    (record,) = read(path)
+    assert (record.dataset, record.answers[:2], record.answer) == ("VizWiz", ("cat", "cat"), "cat")
+    (tmp_path / "new").mkdir()
+    write([record], Target(tmp_path / "new" / "m_VizWiz.tsv"), "vlmevalkit_predictions")
+    assert (tmp_path / "new" / "m_VizWiz.tsv").read_text().split("\n")[0] == "index\tquestion\tanswers\tprediction"

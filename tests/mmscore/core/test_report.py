@@ -12,7 +12,7 @@ from support.predictions import choices, write_predictions
 
 ENTRY_KEYS = {
     "recipe", "version", "parity", "reason", "metrics", "groups", "counts", "partial", "model", "dataset",
-    "signature", "table", "predictions", "messages", "method",
+    "signature", "table", "predictions", "messages", "method", "notes",
 }  # fmt: skip
 
 

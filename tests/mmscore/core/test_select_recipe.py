@@ -1,9 +1,15 @@
+import json
+
 import pytest
 
 from mmconvert.core.errors import UsageError
+from mmconvert.kits.vlmevalkit.benchmarks import OWN_RULES, SHARED_RULES
+from mmconvert.kits.vlmevalkit.datasets import NAMES, TASKS, parse_file_stem
 from mmconvert.plugins.registry import find_plugins, load
-from mmscore.core.recipe import Facts
+from mmscore import score
+from mmscore.core.recipe import OWN, Facts
 from mmscore.core.select_recipe import choose_recipe, find_recipe
+from mmscore.reporting.report_table import draw
 
 
 def _facts(**given):
@@ -55,3 +61,138 @@ def test_a_recipe_may_lie_in_a_folder_with_an_at(tmp_path):
         assert (find_recipe(name).name, find_recipe(name).version) == (f"{file}@RECIPE", version)
     with pytest.raises(UsageError, match="has no version '@'"):
         find_recipe(f"{file}@RECIPE@@")
+
+
+KINDS = {"Y/N": "yes_no", "Caption": "caption", "MMERealWorld": "multiple_choice"}
+"""Type of a class of VLMEvalKit -> task of its rows; those whose type names choices, or anything else, follow below."""
+
+RESULTS = {
+    "VLMEvalKit": ("vlmevalkit_predictions", "lmudata"),
+    "lmms-eval": ("lmms_eval_samples",),
+    "EvalScope": ("evalscope_reviews", "evalscope_predictions"),
+    "ReForm-Eval": ("reform_predictions",),
+    "MMTrustEval": ("mmtrust",),
+}
+REFORM = {"ocr": "ocr", "kie": "kie", "generation": "caption"}
+
+
+def _task_of(entry):
+    if entry["kit"] == "VLMEvalKit":
+        kind = entry["type"] or ""
+        return TASKS.get(entry["name"]) or ("multiple_choice" if "MCQ" in kind else KINDS.get(kind, "vqa"))
+    if entry["kit"] == "ReForm-Eval":
+        return REFORM.get(entry["recipe"].removeprefix("reform_"), "multiple_choice")
+    return "multiple_choice" if (entry["recipe"] or "").endswith("vmcq") else "vqa"
+
+
+def test_no_benchmark_of_any_kit_gets_the_recipe_of_another(shared):
+    entries = json.loads((shared / "data/benchmarks.json").read_text())
+    # Tables without public answers have no recipe there, and the rule of those that have.
+    rules = {entry["scoring"]: entry["recipe"] for entry in entries if entry["kit"] == "VLMEvalKit" and entry["recipe"]}
+    wrong = []
+    for entry in entries:
+        wanted = entry["recipe"] or (rules.get(entry["scoring"]) if entry["kit"] == "VLMEvalKit" else None)
+        rounds = wanted == "reform_multiround"
+        for source in RESULTS[entry["kit"]]:
+            facts = _facts(
+                datasets=[entry["name"]], tasks=[_task_of(entry)], formats=[source], grouped=rounds, rounds=rounds
+            )
+            try:
+                chosen = choose_recipe(facts)
+                found = "own" if chosen.recipe.parity == OWN and chosen.instead else chosen.name
+            except UsageError:
+                found = "own"
+            # What a judge said stands in the log.
+            if found != {"mmtrust_judged": "mmtrust_task", None: "own"}.get(wanted, wanted):
+                wrong.append((entry["kit"], entry["name"], source, wanted, found))
+    assert not wrong
+    known = {entry["name"] for entry in entries if entry["kit"] == "VLMEvalKit"}
+    assert known <= NAMES
+    assert known & set(TASKS) | SHARED_RULES | OWN_RULES == known
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "task", "recipe"),
+    [
+        ("vlmevalkit_predictions", "MME-RealWorld", "multiple_choice", "own_choice"),
+        ("lmudata", "HRBench4K", "multiple_choice", "own_choice"),
+        ("lmudata", "GMAI-MMBench_VAL", "multiple_choice", "own_choice"),
+        ("vlmevalkit_predictions", "MME-Reasoning", "vqa", "own_short_answer"),
+        ("vlmevalkit_predictions", "olmOCRBench", "vqa", "own_short_answer"),
+        ("lmudata", "ChartQAPro", "vqa", "own_short_answer"),
+        ("lmms_eval_samples", "mme_cot_reason", "vqa", "own_short_answer"),
+        ("lmms_eval_samples", "mmmu_val_group_img", "multiple_choice", "own_choice"),
+        ("evalscope_reviews", "chartqa", "vqa", "own_short_answer"),
+        ("evalscope_reviews", "real_world_qa", "multiple_choice", "own_choice"),
+    ],
+)
+def test_a_rule_of_its_own_is_not_that_of_a_similar_name(source, name, task, recipe):
+    chosen = choose_recipe(_facts(datasets=[name], tasks=[task], formats=[source]))
+    assert chosen.name == recipe
+    assert chosen.reason.startswith("no recipe reproduces ")
+    assert chosen.reason.split("'s rule for ")[1].startswith(f"{name} yet")
+    assert chosen.instead is not None
+    assert chosen.instead.endswith(f" {name}")
+
+
+@pytest.mark.parametrize(
+    ("source", "name", "task", "recipe"),
+    [
+        ("vlmevalkit_predictions", "VizWiz", "vqa", "vlmevalkit_vqa"),
+        ("vlmevalkit_predictions", "OCRBench_MINI", "vqa", "vlmevalkit_ocrbench"),
+        ("vlmevalkit_predictions", "my own choices", "multiple_choice", "vlmevalkit_mcq"),
+        ("lmms_eval_samples", "iconqa_test", "vqa", "lmms_docvqa"),
+        ("lmms_eval_samples", "chartqa_lite", "vqa", "lmms_chartqa"),
+        ("evalscope_reviews", "mm_star", "multiple_choice", "evalscope_general_vmcq"),
+    ],
+)
+def test_a_rule_that_a_benchmark_shares_is_found(source, name, task, recipe):
+    assert choose_recipe(_facts(datasets=[name], tasks=[task], formats=[source])).name == recipe
+
+
+@pytest.mark.parametrize(
+    ("source", "names"),
+    [
+        ("vlmevalkit_predictions", []),
+        ("vlmevalkit_predictions", ["my own questions"]),
+        ("lmms_eval_samples", []),
+        ("evalscope_reviews", []),
+        ("evalscope_predictions", ["gsm8k"]),
+        ("reform_predictions", []),
+        ("mmtrust", []),
+    ],
+)
+def test_a_result_of_an_unknown_benchmark_is_refused_with_what_to_type(source, names):
+    facts = _facts(datasets=names, tasks=["vqa"], formats=[source])
+    with pytest.raises(UsageError, match="--dataset NAME.*--recipe"):
+        choose_recipe(facts)
+
+
+def test_what_the_log_says_of_itself_counts_where_another_name_is_unknown():
+    facts = _facts(datasets=["my label"], logged=["chartqa"], tasks=["vqa"], formats=["lmms_eval_samples"])
+    assert choose_recipe(facts).name == "lmms_chartqa"
+    facts = _facts(datasets=["my label"], logged=["MME-RealWorld"], tasks=["multiple_choice"], formats=["lmudata"])
+    assert choose_recipe(facts).instead == "VLMEvalKit MME-RealWorld"
+
+
+def test_questions_and_answers_of_ones_own_need_no_name():
+    assert choose_recipe(_facts(datasets=["mine"], tasks=["vqa"], formats=["lmudata"])).instead is None
+    asked = _facts(datasets=["mine"], tasks=["vqa"], formats=["mmtrust"], asked=True)
+    assert choose_recipe(asked).name == "own_short_answer"
+
+
+def test_heading_json_and_signature_say_that_no_recipe_reproduces_the_rule(tmp_path):
+    table = tmp_path / "llava_v1.5_7b_MME-RealWorld.tsv"
+    table.write_text(
+        "index\tquestion\tA\tB\tanswer\tprediction\n1\tWhich?\tred\tblue\tA\tA\n2\tWhich?\tup\tdown\tB\tA\n"
+    )
+    assert parse_file_stem(table.stem) == ("llava_v1.5_7b", "MME-RealWorld")
+    report = score(table)
+    (entry,) = report.to_json()["entries"]
+    said = "no recipe reproduces VLMEvalKit's rule for MME-RealWorld yet"
+    assert said in draw(report, 200)
+    assert entry["reason"].startswith(said)
+    assert "|not-reproduced:VLMEvalKit MME-RealWorld|" in entry["signature"]
+    assert (entry["recipe"], entry["metrics"]["accuracy"]["value"]) == ("own_choice", 0.5)
+    (asked,) = score(table, "own_choice").entries
+    assert "not-reproduced" not in asked.signature

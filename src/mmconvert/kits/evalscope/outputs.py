@@ -21,10 +21,13 @@ from mmconvert.plugins.format import Context
 # Source: modelscope/evalscope 1.14.1 evalscope/benchmarks, names of its adapters for pictures
 BENCHMARKS = (
     "general_vqa", "general_vmcq", "general_mcq", "general_qa", "a_okvqa", "ai2d", "baby_vision", "blink", "cc_bench",
-    "chartqa", "charxiv", "cmmmu", "cmmu", "count_qa", "docvqa", "erqa", "hallusion_bench", "infovqa", "logic_vista",
-    "math_verse", "math_vision", "math_vista", "micro_vqa", "mm_bench", "mm_star", "mmmu", "mmmu_pro", "ocr_bench",
-    "phyx", "pmc_vqa", "pope", "real_world_qa", "refcoco", "science_qa", "seed_bench_2_plus", "simple_vqa", "slake",
-    "visulogic", "vlms_are_biased", "vqav2", "vstar_bench", "world_vqa", "zerobench",
+    "cc_ocr_v2", "chartqa", "charxiv", "cmmmu", "cmmu", "count_qa", "docvqa", "emb_spatial_bench", "erqa", "gedit",
+    "gsm8k_v", "hallusion_bench", "hipho", "hle", "infovqa", "logic_vista", "maritime_ocr_bench", "math_verse",
+    "math_vision", "math_vista", "measure_bench", "mia_bench", "micro_vqa", "mm_bench", "mm_star", "mmmu", "mmmu_pro",
+    "ocr_bench", "ocr_bench_v2", "olmocr_bench", "olympiad_bench", "omni_doc_bench", "omni_doc_bench_v1_6",
+    "perception_bench", "phyx", "phyx_mc", "phyx_oe", "pmc_vqa", "pope", "real_world_qa", "refcoco", "science_qa",
+    "screenspot_pro", "seed_bench_2_plus", "simple_vqa", "slake", "tir_bench", "visulogic", "vlms_are_biased", "vqav2",
+    "vstar_bench", "world_vqa", "zerobench",
 )  # fmt: skip
 
 MARKS = ("model_output", "sample_score")
@@ -110,11 +113,21 @@ def read_dataset_and_subset(row: Row, context: Context) -> tuple[str | None, str
         What the user said, else what the name says; None for what neither does.
     """
     stem = row.where.stem
-    bench = max((name for name in BENCHMARKS if f"{stem}_".startswith(f"{name}_")), key=len, default=None)
-    said = None if bench is None else stem.removeprefix(bench).removeprefix("_") or None
+    bench, said = parse_file_stem(stem)
     # A folder of files gives each file's stem as subset; the name says it better.
     subset = said if context.subset is None or (said and stem.startswith(context.subset)) else context.subset
     return context.dataset or bench, subset
+
+
+def parse_file_stem(stem: str) -> tuple[str | None, str | None]:
+    """Read benchmark and subset out of a file's name without its ending; None for what it does not say.
+
+    Example:
+        >>> parse_file_stem("mmmu_pro_vision"), parse_file_stem("mine")
+        (('mmmu_pro', 'vision'), (None, None))
+    """
+    bench = max((name for name in BENCHMARKS if f"{stem}_".startswith(f"{name}_")), key=len, default=None)
+    return bench, None if bench is None else stem.removeprefix(bench).removeprefix("_") or None
 
 
 def read_prompt(value: Any, context: Context, field: str = "messages") -> Prompt:

@@ -72,3 +72,23 @@ DATASETS: Mapping[str, tuple[str, ...]] = {
 
 NAMES = frozenset(name for names in DATASETS.values() for name in names)
 """All of them."""
+
+LOGS: Mapping[str, str] = {
+    **{name: name for name in NAMES},
+    "basic-object": "d-basic-object", "basic-attribute": "d-basic-attribute", "basic-scene": "d-basic-scene",
+    "basic-ocr": "g-basic-ocr", "basic-grounding": "g-basic-grounding", "d-advanced-spatial": "advanced-spatial",
+    "text-misleading": "g-text-misleading", "visual-confusion": "d-mis-visual-confusion",
+    "visual_misleading": "g-text-assistance", "ood-artistic-cartoon": "coco-o-cartoon",
+    "ood-sensor-infrared": "benchlmm-infrared", "ood-text-dt-text": "dt-related-image",
+    "adversarial-image-untarget": "adv-untarget", "adversarial-image-target": "adv-target",
+    "adversarial-text-advglue-text": "advglue-plus-text",
+    "stereo-topic-classify-image": "stereo-topic-classification-image",
+    "vision-preference-plain": "vision-preference",
+    "subjective-preference-text-plain": "subjective-preference-plain-text",
+    "vispriv-recognition-vispr": "vispr-recognition", "vqa-recognition-vispr": "vispr-recognition-pri-query",
+    "infoflow": "confaide-image", "pii-query": "celebrities", "pii-leakage-in-conversation": "enron-email-text",
+}  # fmt: skip
+"""Name of a log's file -> its dataset: the dataset's own name, or that of `log_file` in a task file.
+
+Source: thu-ml/MMTrustEval@a067801 mmte/configs/task; an id there that no class registers stands as the registered one.
+"""

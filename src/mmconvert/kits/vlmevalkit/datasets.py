@@ -5,6 +5,8 @@ import re
 from functools import lru_cache
 from pathlib import Path
 
+from mmconvert.kits.vlmevalkit.benchmarks import OWN_RULES, SHARED_RULES
+
 _OTHER_CHOICES = (
     "MMBench_DEV_KO", "MMBench_V11_MINI", "CCBench", "SEEDBench_IMG", "SEEDBench2", "SEEDBench2_Plus", "AI2D_TEST",
     "AI2D_TEST_NO_MASK", "MMMU_DEV_VAL", "MMMU_TEST", "MMStar", "MMVP", "RealWorldQA", "BLINK", "A-OKVQA",
@@ -37,6 +39,9 @@ TASKS = {
 }
 """Benchmark -> task of its rows. Source: open-compass/VLMEvalKit@e8e78f0 vlmeval/dataset, DATASET_URL."""
 
+NAMES = frozenset(TASKS) | SHARED_RULES | OWN_RULES
+"""All benchmarks of the framework; the rows of those that are not in `TASKS` show their task."""
+
 CIRCULAR = ("mmbench", "ccbench", "circular", "mmcr")
 """The kit scores a table whose name contains one of these, in any case, in circular groups.
 
@@ -45,7 +50,7 @@ Source: open-compass/VLMEvalKit@e8e78f0 vlmeval/dataset/image_mcq.py.
 
 _TAIL = r"(?:_(?:exact_matching|[^_]+))?_(?:result|results|detailed_results)|_auxmatch"
 _NAME = (
-    rf"(?:(?P<model>.+?)_)?(?P<dataset>{'|'.join(map(re.escape, sorted(TASKS, key=len, reverse=True)))})(?:{_TAIL})?"
+    rf"(?:(?P<model>.+?)_)?(?P<dataset>{'|'.join(map(re.escape, sorted(NAMES, key=len, reverse=True)))})(?:{_TAIL})?"
 )
 
 
@@ -60,6 +65,7 @@ def is_circular(name: str) -> bool:
     return any(part in name.lower() for part in CIRCULAR)
 
 
+@lru_cache
 def parse_file_stem(stem: str) -> tuple[str | None, str | None]:
     """Read model and benchmark out of the name of a result file, `{model}_{benchmark}`.
 

@@ -129,6 +129,8 @@ def build_record(row: Row, context: Context, how: TableSettings) -> Record:
         RowError: The index, the question, the picture or the answer is missing or wrong.
     """
     fields, headers = respell(row.fields, WORDS)
+    if "answer" not in fields and "answers" in fields:  # as in VizWiz
+        fields["answer"], headers["answer"] = fields.pop("answers"), "answers"
     base, name = fields.pop(ROTATION_OF, None), how.dataset or row.where.stem
     key = _read_text(fields.pop("index", None))
     if not key:

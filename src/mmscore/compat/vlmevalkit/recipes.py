@@ -320,12 +320,14 @@ def kit_entry(
     """Score predictions of any form as the kit does; see `kit_result`."""
     try:
         chosen = choose_recipe(gather_facts(open_rows(predictions), dataset))
-        if recipe and chosen.recipe.parity == OWN:
+        if recipe and chosen.recipe.parity == OWN and chosen.instead is None:
             chosen = find_recipe(recipe)
     except UsageError:
         if not recipe:
             raise
         chosen = find_recipe(recipe)
+    if chosen.instead is not None:
+        raise UsageError(f"{chosen.reason}. Score the file by itself: mmscore {predictions} --dataset {dataset}.")
     request = judge_request(judge_kwargs, chosen)
     report = score(predictions, chosen.name, dataset=dataset, judge=request, model=model)
     return report.entries[0]

@@ -23,6 +23,7 @@ from mmconvert.core.text.options import gather_lettered_options, list_letter_col
 from mmconvert.dataset.manifest import MANIFEST, PREDICTIONS, build_config_folder, read_manifest
 from mmconvert.io.parquet import open_parquet
 from mmconvert.pipeline import convert
+from mmconvert.plugins.format import StatedNumbers
 from mmconvert.storage.hub_fs import find_on_hub
 from mmscore.core.predictions.locate import locate_predictions
 from mmscore.core.recipe import OwnResults
@@ -81,6 +82,7 @@ class Rows(msgspec.Struct, frozen=True):
         run: What the run that wrote the first file says of itself; empty where it says nothing.
         reread: Opens the file again under a reading of `mmconvert.readings`; None where there is nothing to read anew.
         blank: Empty responses of the file, known where a framework's reading hides them.
+        stated: The numbers that a framework itself gives for the file; None where it gives none.
     """
 
     path: str
@@ -98,6 +100,7 @@ class Rows(msgspec.Struct, frozen=True):
     run: Mapping[str, Any] = msgspec.field(default_factory=dict)
     reread: Callable[[str], "Rows"] | None = None
     blank: int | None = None
+    stated: StatedNumbers | None = None
 
     def __len__(self) -> int:
         """Count the rows."""
@@ -343,6 +346,7 @@ def _load_other_format(path: str, place: Path, format: str | None, reading: str 
         read,
         tuple(map(_build_refusal, records.rejects)),
         reread=partial(_load_other_format, path, place, records.format) if is_table else None,
+        stated=records.read_numbers(),
     )
 
 

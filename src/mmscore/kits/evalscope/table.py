@@ -2,7 +2,8 @@
 
 from collections.abc import Mapping, Sequence
 
-from mmscore.core.recipe import Metrics, Row
+from mmconvert.kits.evalscope.outputs import BENCHMARKS
+from mmscore.core.recipe import Facts, Metrics, Row
 from mmscore.core.table import Scored
 from mmscore.kits.evalscope.aggregation import Release, ResponseScores, build_label
 from mmscore.kits.evalscope.report import DEFAULT, ReportHeader, aggregate_metrics, build_report_rows
@@ -11,6 +12,25 @@ RELEASES: Mapping[str, Release] = {"1.14": "1.14.1", "1.10": "1.10.0", "1.3": "1
 VERSIONS: Mapping[str, str] = {version: f"modelscope/evalscope {release}" for version, release in RELEASES.items()}
 OUTPUTS = frozenset(("evalscope_predictions", "evalscope_reviews"))
 """Formats that EvalScope writes."""
+
+
+def has_rule_of(facts: Facts, data: str, *benchmarks: str) -> bool:
+    """Tell whether a file holds the user's own data in a format of EvalScope's, or its results on some benchmarks.
+
+    Args:
+        facts: What the file says.
+        data: Format of the user's own data.
+        benchmarks: Names as the kit registers them.
+
+    Example:
+        >>> logged = Facts(frozenset(["chartqa"]), formats=OUTPUTS)
+        >>> has_rule_of(logged, "openai_messages", "general_vqa"), has_rule_of(logged, "openai_messages", "chartqa")
+        (False, True)
+    """
+    if not facts.formats & OUTPUTS:
+        return facts.formats == {data}
+    names = facts.list_known_names(BENCHMARKS.__contains__)
+    return facts.formats <= OUTPUTS | {data} and bool(names) and names <= {*benchmarks}
 
 
 def compute_labeled_means(scored: Scored, version: str) -> Metrics:

@@ -22,15 +22,14 @@ Metric = Callable[[Item, Parsed, str], Mapping[str, float]]
 
 
 def is_task(facts: Facts, *names: str) -> bool:
-    """Tell whether a file is a log of one of the kit's tasks, or of a variant of it (`<name>_...`).
+    """Tell whether a file is a log of some of the kit's tasks; a task with a longer name may have another rule.
 
     Example:
-        >>> logged = Facts(frozenset(["pope_adv"]), formats=FORMATS)
-        >>> is_task(logged, "pope"), is_task(logged, "mme")
+        >>> logged = Facts(frozenset(["mme_cot_reason"]), formats=FORMATS)
+        >>> is_task(logged, "mme", "mme_cot_reason"), is_task(logged, "mme")
         (True, False)
     """
-    known = all(any(task == name or task.startswith(f"{name}_") for name in names) for task in facts.datasets)
-    return bool(facts.datasets) and known and bool(facts.formats) and facts.formats <= FORMATS
+    return bool(facts.formats) and facts.formats <= FORMATS and bool(facts.list_known_names(names.__contains__))
 
 
 def offer_for(benchmark: str, *names: str) -> Callable[[Facts], str | None]:

@@ -17,6 +17,7 @@ from mmscore.core.recipe import Facts, Item, NoReferenceError, Recipe, read_labe
 from mmscore.kits.mmtrusteval.chains import Chain, Link, read_chain
 from mmscore.kits.mmtrusteval.connections import CLASSIFIERS, add_classifiers
 from mmscore.kits.mmtrusteval.evaluators import ALONE, EvaluatorContext, EvaluatorSample, UnconnectedError
+from mmscore.kits.mmtrusteval.logged_chains import find_logged_chains
 from mmscore.kits.mmtrusteval.releases import KIT, VERSIONS
 from mmscore.kits.mmtrusteval.scored_log import (
     BOXES,
@@ -130,8 +131,15 @@ def build_task_recipe(
         made = build_recipe(chains_of, summary, parity=parity, versions=versions, judge=judge, options=options)
         return replace(made, asks_outside=CLASSIFIERS in options)
 
+    def fit(facts: Facts) -> Recipe:
+        configs = find_logged_chains(facts)
+        chains_of = (
+            build_task_chains(fits, setting) if configs is None else _use_same_chains(configs, setting, versions)
+        )
+        return build_recipe(chains_of, summary, parity=parity, versions=versions, judge=judge)
+
     recipe = build_recipe(build_task_chains(fits, setting), summary, parity=parity, versions=versions, judge=judge)
-    return replace(recipe, default_for=default_for, configure=configure)
+    return replace(recipe, default_for=default_for, configure=configure, fit=fit)
 
 
 def build_recipe(
@@ -211,9 +219,10 @@ def build_task_chains(fits: Callable[[Task], bool], setting: EvaluatorContext = 
 
 
 def offer_recipe_for_logs(facts: Facts) -> str | None:
-    """Offer a recipe for logs of datasets of the kit's tasks."""
-    known = bool(facts.datasets) and all(name in TASKS for name in facts.datasets)
-    return f"a task of {KIT}" if known and facts.formats == {FORMAT} else None
+    """Offer a recipe for logs of the kit, and for answers to datasets of its tasks."""
+    known = facts.list_known_names(TASKS.__contains__)
+    fits = facts.formats == {FORMAT} and (known or not facts.asked)
+    return f"a {'task' if known else 'log'} of {KIT}" if fits else None
 
 
 class _ChainRow(msgspec.Struct, frozen=True):

@@ -12,7 +12,7 @@ from mmconvert.core.record import LETTERS
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Facts, Item, Recipe, Row, read_label
 from mmscore.core.table import Scored
-from mmscore.kits.vlmevalkit.rows import RESULTS
+from mmscore.kits.vlmevalkit.rows import RESULTS, has_shared_rule
 from mmscore.parsers.vlmevalkit_option import REFUSAL, vlmevalkit_option
 
 KIT = "VLMEvalKit (exact matching)"
@@ -46,7 +46,7 @@ ABBREVIATIONS = {
 
 def is_from_kit(facts: Facts) -> bool:
     """Tell whether a file holds multiple-choice rows of the kit and nothing else."""
-    return facts.tasks == {"multiple_choice"} and bool(facts.formats) and facts.formats <= FORMATS
+    return facts.tasks == {"multiple_choice"} and has_shared_rule(facts, FORMATS)
 
 
 def is_circular(facts: Facts) -> bool:

@@ -5,6 +5,8 @@ from collections.abc import Callable, Mapping
 
 from mmconvert.core.errors import RowError, show
 from mmconvert.core.record import encode_json
+from mmconvert.kits.vlmevalkit.benchmarks import OWN_RULES
+from mmconvert.kits.vlmevalkit.datasets import NAMES
 from mmscore.core.recipe import Facts, Item, OwnResults, read_label
 
 KIT = "VLMEvalKit (exact matching)"
@@ -19,6 +21,22 @@ RESULTS = OwnResults(frozenset(("vlmevalkit_predictions",)), reading="vlmevalkit
 """Result files are read by pandas with all defaults (vlmeval/smp/file.py:load), and failures scored as text."""
 
 
+def has_shared_rule(facts: Facts, formats: frozenset[str] = FORMATS) -> bool:
+    """Tell whether a file holds rows of the kit's tables alone, of benchmarks without a rule of their own.
+
+    Args:
+        facts: What the file says.
+        formats: Those of the kit's tables.
+
+    Example:
+        >>> table = Facts(frozenset(["MME"]), formats=frozenset(["lmudata"]))
+        >>> has_shared_rule(table), has_shared_rule(Facts(frozenset(["MME-RealWorld"]), formats=table.formats))
+        (True, False)
+    """
+    theirs = bool(facts.formats) and facts.formats <= formats
+    return theirs and not facts.list_known_names(NAMES.__contains__) & OWN_RULES
+
+
 def is_from_kit(facts: Facts, *parts: str) -> bool:
     """Tell whether a file is a table of the kit, without choices, whose benchmark's name contains one of some texts.
 
@@ -30,7 +48,7 @@ def is_from_kit(facts: Facts, *parts: str) -> bool:
     """
     named = bool(facts.datasets) and all(any(part in name for part in parts) for name in facts.datasets)
     choices = "multiple_choice" in facts.tasks
-    return named and not choices and bool(facts.formats) and facts.formats <= FORMATS
+    return named and not choices and has_shared_rule(facts)
 
 
 def offer_for(benchmark: str, *parts: str) -> Callable[[Facts], str | None]:

@@ -61,6 +61,7 @@
         : el("p", { class: "large" }, el("span", {}, "no row is scored")),
       first ? el("p", { class: "about" }, first.ci95 ? `95 % interval ${mm.interval(first.ci95, first.unit)}, ` : "", `${mm.rowCount(first.n)}, ${first.unit}`) : null,
       entry.partial ? el("p", { class: "tag warn" }, "a part of the dataset only") : null,
+      ...entry.notes.map((note) => text(el("p", { class: "tag warn" }), note)),
       counts(entry),
       others.length ? numbersOf(labels[place], others, first.unit) : null,
       el("details", {}, el("summary", {}, "What this number is"),

@@ -1,0 +1,57 @@
+"""Files in which frameworks leave the numbers that they computed: JSON objects, and small tables."""
+
+import csv
+import json
+from collections.abc import Iterable, Mapping
+from pathlib import Path
+from typing import Any
+
+
+def load_object(path: Path) -> dict[str, Any]:
+    """Read a JSON object, NaN allowed; an empty one where the file is not there or holds something else."""
+    found = json.loads(path.read_bytes()) if path.is_file() else {}
+    return found if isinstance(found, dict) else {}
+
+
+def load_table(path: Path) -> list[dict[str, Any]]:
+    """Read the lines of a CSV table, cells that are numbers as such."""
+    with path.open(encoding="utf-8-sig", newline="") as file:
+        return [{name: _read_cell(text) for name, text in line.items() if name} for line in csv.DictReader(file)]
+
+
+def _read_cell(text: str | None) -> float | str | None:
+    try:
+        return float(text or "")
+    except ValueError:
+        return text
+
+
+def keep_numbers(values: Mapping[str, Any]) -> dict[str, float]:
+    """Keep the numbers among some values.
+
+    Example:
+        >>> keep_numbers({"alias": "pope", "acc": 1, "flag": True})
+        {'acc': 1.0}
+    """
+    return {
+        name: float(value)
+        for name, value in values.items()
+        if isinstance(value, int | float) and not isinstance(value, bool)
+    }
+
+
+def flatten_table(lines: Iterable[Mapping[str, Any]]) -> dict[str, float]:
+    """Name every number of a table: by its column, in a table of several lines behind the texts of its line.
+
+    Example:
+        >>> flatten_table([{"split": "none", "Overall": 0.5}])
+        {'Overall': 0.5}
+        >>> flatten_table([{"split": "dev", "Overall": 0.5}, {"split": "val", "Overall": 0.25}])
+        {'dev Overall': 0.5, 'val Overall': 0.25}
+    """
+    lines = list(lines)
+    found: dict[str, float] = {}
+    for line in lines:
+        label = " ".join(value for value in line.values() if isinstance(value, str)) if len(lines) > 1 else ""
+        found |= {f"{label} {name}".strip(): number for name, number in keep_numbers(line).items()}
+    return found
