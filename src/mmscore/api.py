@@ -182,6 +182,7 @@ class CompareKeywords(JoinKeywords, total=False):
 
     recipe: str | None
     by: str | Sequence[str]
+    all: bool
     resamples: int
     seed: int
     output: str | Path | None
@@ -372,7 +373,7 @@ def compare(
         **options: Options of `mmscore compare` by their names.
 
     Returns:
-        Differences over the rows that have a score in both.
+        Differences over the rows that have a score in both: of the recipe's first metric, with `all` of every one.
 
     Raises:
         UsageError: As `score`; or no recipe was named and another fits each file.

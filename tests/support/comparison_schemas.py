@@ -43,6 +43,7 @@ _DIFFERENCE = {
     "ci95": {"type": ["array", "null"], "items": {"type": "number"}},
     "p": NUMBER,
     "test": {"type": ["string", "null"], "description": "where p comes from"},
+    "why_no_p": {"type": ["string", "null"], "description": "why there is no test"},
     "p_bootstrap": NUMBER,
     "resamples": COUNT,
     "mcnemar": {**_MCNEMAR, "type": ["object", "null"]},
@@ -58,12 +59,16 @@ _NUMBER_DIFFERENCE = {
         "type": ["string", "null"],
         "description": "where p comes from; null where a score of this name is tested",
     },
+    "why_no_p": {"type": ["string", "null"], "description": "why a number that was to be tested has no p"},
     "resamples": COUNT,
 }
 COMPARE = document(
     "What mmscore compare --json prints",
     a=ENTRY,
     b=ENTRY,
+    primary={"type": "string", "description": "the metric that decides: the first that the recipe reports"},
+    others={**IDS, "description": "metrics that are compared with --all only"},
+    remarks=IDS,
     rows=record(
         compared=COUNT,
         only_a=IDS,

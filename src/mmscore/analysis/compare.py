@@ -13,6 +13,7 @@ from msgspec.structs import asdict, replace
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.storage.atomic import require_apart
 from mmscore.analysis.align import Pairing, find_unlike_questions, format_ids, pair_rows
+from mmscore.core.estimates import FEW, describe_few_clusters
 from mmscore.core.predictions.locate import STDIN
 from mmscore.core.report import Entry, drop_infinite, json_text, publish
 from mmscore.core.select_recipe import RecipeChoice
@@ -49,6 +50,8 @@ class Comparison(msgspec.Struct, frozen=True):
         a: Report of the whole first file.
         b: Report of the whole second file.
         pairing: The rows of both.
+        primary: The metric that decides: the first that the recipe reports, on both sides.
+        others: Scores and numbers of both sides that were left out, being neither the primary one nor asked for.
         metrics: The recipe's own numbers over the rows that both scored, where both sides have them; means of
             the same rows are tested as scores.
         scores: Score of single rows -> its difference over the rows that both scored.
@@ -61,6 +64,8 @@ class Comparison(msgspec.Struct, frozen=True):
     a: Entry
     b: Entry
     pairing: Pairing
+    primary: str
+    others: tuple[str, ...]
     metrics: Mapping[str, NumberDifference]
     scores: Mapping[str, Difference]
     groups: Mapping[str, Mapping[str, Group]]
@@ -79,12 +84,26 @@ class Comparison(msgspec.Struct, frozen=True):
         """Whether each file names another dataset."""
         return None not in (self.a.dataset, self.b.dataset) and self.a.dataset != self.b.dataset
 
+    @property
+    def remarks(self) -> tuple[str, ...]:
+        """What makes the intervals rough: few clusters."""
+        few = {name: d for name, d in self.scores.items() if d.clusters < min(FEW, d.n)}
+        whole = [describe_few_clusters(min(d.clusters for d in few.values()))] if few else []
+        for column, values in self.groups.items():
+            found = [v for v, group in values.items() if any(d.clusters < min(FEW, d.n) for d in group.scores.values())]
+            if found:
+                whole.append(f"{column}: {len(found)} of {len(values)} groups have fewer than {FEW} clusters.")
+        return tuple(whole)
+
     def to_json(self) -> dict[str, Any]:
         """Give the object of schemas/compare.json."""
         return {
             "schema_version": SCHEMA_VERSION,
             "a": self.a.to_json(),
             "b": self.b.to_json(),
+            "primary": self.primary,
+            "others": list(self.others),
+            "remarks": list(self.remarks),
             "rows": {
                 "compared": len(self.pairing),
                 "only_a": list(self.pairing.only_a),
@@ -126,6 +145,7 @@ def _build_number_json(number: NumberDifference) -> dict[str, Any]:
         "ci95": None if number.ci95 is None else list(number.ci95),
         "p": number.p,
         "test": number.test,
+        "why_no_p": number.why_no_p,
         "resamples": number.resamples,
     }
 
@@ -141,6 +161,7 @@ def _build_difference_json(difference: Difference) -> dict[str, Any]:
         "ci95": None if difference.ci95 is None else list(difference.ci95),
         "p": difference.p,
         "test": difference.test,
+        "why_no_p": difference.why_no_p,
         "p_bootstrap": difference.p_bootstrap,
         "resamples": difference.resamples,
         "mcnemar": None if difference.mcnemar is None else asdict(difference.mcnemar),
@@ -164,6 +185,8 @@ class CompareOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Name of the benchmark, for files that do not say it."""
     by: tuple[str, ...] = ()
     """Compare each value of a column, or of extra.KEY, too."""
+    all: bool = False
+    """Test every metric, not the primary one alone: the first that the recipe reports."""
     judge: JudgeRequest | None = None
     """A model that judges after the rules; None when the rules stand alone."""
     resamples: Annotated[int, msgspec.Meta(ge=100)] = RESAMPLES
@@ -196,16 +219,24 @@ def compare_files(a: str, b: str, options: CompareOptions) -> Comparison:
     shared = {name: getattr(options, name) for name in ScoreOptions.__struct_fields__ if hasattr(options, name)}
     scoring = ScoreOptions(**shared)
     one, other = score_results([a, b], [options.recipe] if options.recipe else [], scoring)
-    found = compare_results(one, other, by=options.by, resamples=options.resamples, seed=options.seed)
+    found = compare_results(
+        one, other, by=options.by, every=options.all, resamples=options.resamples, seed=options.seed
+    )
     if options.output:
         publish(options.output, json_text(found.to_json()).encode() + b"\n")
     return found
 
 
 def compare_results(
-    a: Result, b: Result, *, by: Sequence[str] = (), resamples: int = RESAMPLES, seed: int = SEED
+    a: Result,
+    b: Result,
+    *,
+    by: Sequence[str] = (),
+    every: bool = False,
+    resamples: int = RESAMPLES,
+    seed: int = SEED,
 ) -> Comparison:
-    """Compare two files that are scored already; see `compare_files`.
+    """Compare two files that are scored already, in the primary metric or in every one; see `compare_files`.
 
     Raises:
         UsageError: Another recipe scored each file.
@@ -230,13 +261,31 @@ def compare_results(
             f"{len(pairing.only_b)}, such as {format_ids(pairing.only_b) or 'none'}). "
             "Compare answers to the same questions."
         )
-    draws = _Draws(a.choice, resamples, seed)
+    listed = [_list_names(side, a.choice) for side in (pairing.a, pairing.b)]
+    names = [name for name in listed[0] if name in listed[1]]
+    means = [name for name in names if _is_same_mean(name, pairing)]
+    # The primary metric has one test: by rows where it is the mean of the same ones, else as a number.
+    chosen = [name for name in pairing.a.scores if name in names] if every else [n for n in means if n == names[0]]
+    draws = _Draws(a.choice, resamples, seed, None if every else names[:1], chosen, means)
     groups = {column: _compare_groups(pairing, column, draws) for column in by}
     scores = _compute_differences(pairing, np.ones(len(pairing), np.bool_), draws)
     numbers = draws.test_numbers(pairing.a, pairing.b)
-    others = find_unlike_questions(a.rows, b.rows, pairing.a.rows["id"].combine_chunks())
+    unlike = find_unlike_questions(a.rows, b.rows, pairing.a.rows["id"].combine_chunks())
+    others = () if every else tuple(names[1:])
     notes = tuple(dict.fromkeys((*a.rows.notes, *b.rows.notes)))
-    return Comparison(entry_a, entry_b, pairing, numbers, scores, groups, seed, others, notes)
+    return Comparison(entry_a, entry_b, pairing, names[0], others, numbers, scores, groups, seed, unlike, notes)
+
+
+def _list_names(side: Scored, choice: RecipeChoice) -> list[str]:
+    """List what the recipe reports of the rows, in its order, then their other scores."""
+    found = choice.recipe.reduce(side.only(choice.recipe.keep), choice.version)
+    return list(dict.fromkeys([*found, *side.scores]))
+
+
+def _is_same_mean(name: str, pairing: Pairing) -> bool:
+    """Tell whether a number is a score that the same rows have on both sides."""
+    sides = [side.scores.get(name) for side in (pairing.a, pairing.b)]
+    return all(s is not None for s in sides) and np.array_equal(*(np.isnan(s) for s in sides if s is not None))
 
 
 def _drop_rows(result: Result, ids: pa.Array) -> Scored:
@@ -252,32 +301,31 @@ class _Draws(msgspec.Struct, frozen=True):
     choice: RecipeChoice
     resamples: int
     seed: int
+    metrics: Sequence[str] | None
+    scores: Sequence[str]
+    means: Sequence[str]
 
     def test_numbers(self, a: Scored, b: Scored) -> Mapping[str, NumberDifference]:
         """Test the recipe's numbers, but for means of the same rows: those are tested row by row."""
-        recipe, version = self.choice.recipe, self.choice.version
-        means = [
-            name
-            for name, scores in a.scores.items()
-            if name in b.scores and np.array_equal(np.isnan(scores), np.isnan(b.scores[name]))
-        ]
-        return compare_numbers(a, b, recipe, version, means=means, resamples=self.resamples, seed=self.seed)
+        return compare_numbers(
+            a,
+            b,
+            self.choice.recipe,
+            self.choice.version,
+            names=self.metrics,
+            means=self.means,
+            resamples=self.resamples,
+            seed=self.seed,
+        )
 
 
 def _compute_differences(pairing: Pairing, mask: npt.NDArray[np.bool_], draws: _Draws) -> Mapping[str, Difference]:
-    a, b = pairing.a, pairing.b
+    a, b = pairing.a.where(mask), pairing.b.where(mask)
     sides = (side.rows for side in (a, b) if CLUSTER in side.rows.column_names)
     clusters = next((rows[CLUSTER].to_numpy() for rows in sides), None)
     found = {
-        name: compare_paired(
-            a.scores[name][mask],
-            b.scores[name][mask],
-            None if clusters is None else clusters[mask],
-            resamples=draws.resamples,
-            seed=draws.seed,
-        )
-        for name in a.scores
-        if name in b.scores
+        name: compare_paired(a.scores[name], b.scores[name], clusters, resamples=draws.resamples, seed=draws.seed)
+        for name in draws.scores
     }
     return {name: difference for name, difference in found.items() if difference.n}
 

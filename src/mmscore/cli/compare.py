@@ -24,9 +24,10 @@ from mmscore.scoring.judging.request import JudgeOptions
 def compare(a: str, b: str, judge: JudgeOptions, allow_rejects: bool, as_json: bool, options: CompareOptions) -> int:
     """Say how far predictions B lie above predictions A, and whether that is more than chance.
 
-    Rows are found by their id. Scores of 0 and 1 get the exact test of McNemar, all scores a paired bootstrap
-    that draws whole groups (dialogs, pictures), and so do numbers that are no mean of rows, such as F1; with --by,
-    p-values are adjusted for the number of groups.
+    Rows are found by their id. The recipe's first metric is compared, with --all every one. Scores of 0 and 1 get the
+    exact test of McNemar, all scores a paired bootstrap that draws whole groups (dialogs, pictures), and so do
+    numbers that are no mean of rows, such as F1; with --by, p-values are adjusted for the number of groups. Under 30
+    pairs the bootstrap gives no p-value.
 
     Exit code 3: some rows have no score on one of the sides, or other references or options, or the files name two
     datasets; that is said.

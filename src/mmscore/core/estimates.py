@@ -1,7 +1,7 @@
 """Means with their uncertainty; plain numbers in, plain numbers out."""
 
 import math
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -11,6 +11,12 @@ from mmconvert.core.plugin_struct import PluginStruct
 
 Z95 = 1.959963984540054
 """97.5 % point of the normal distribution."""
+
+FEW = 30
+"""Under so many clusters an interval is rough and a report says so; under so many pairs no bootstrap gives a p-value."""
+
+_NO_ERROR = 1e-12
+"""A standard error below this is 0 but for rounding."""
 
 _TOPS = {"fraction": 1.0, "percent": 100.0}
 """Most that a share can be, by unit."""
@@ -24,9 +30,11 @@ class Estimate(PluginStruct, frozen=True):
         n: Rows that went into it.
         stderr: Standard error of `value`, in `unit`; None when it cannot be told (one row), or not in closed form:
             a report draws rows anew for it, see `mmscore.scoring.bootstrap`.
-        ci95: 95 % confidence interval, in `unit`; None where `stderr` is None.
+        ci95: 95 % confidence interval, in `unit`; None where `stderr` is None, but for a macro average.
         unit: fraction (0-1), percent (0-100), points or rows.
         higher_is_better: Direction of progress; None where the number has none.
+        effective_n: So many independent rows would give a share of this value the interval that it has; None where the
+            number is no share. One cluster alone, whose error nobody can tell, counts as one row.
     """
 
     value: float
@@ -35,6 +43,7 @@ class Estimate(PluginStruct, frozen=True):
     ci95: tuple[float, float] | None = None
     unit: str = "fraction"
     higher_is_better: bool | None = True
+    effective_n: float | None = None
 
     def scale(self, factor: float, unit: str) -> "Estimate":
         """Give the same estimate in another unit."""
@@ -53,7 +62,8 @@ def compute_mean(values: npt.ArrayLike, clusters: npt.ArrayLike | None = None) -
     Rows of one cluster (a dialog, a picture) count as correlated. With every row a cluster of its
     own the error is the usual one, sample deviation over the root of n. The interval is Wilson's
     for values that are all 0 or 1 (n divided by the design effect of the clusters), else the
-    normal one, which does not leave 0 to 1 where no value does.
+    symmetric one, which does not leave 0 to 1 where no value does. Where rows share clusters,
+    Student's t takes the place of the normal distribution, see `_find_quantile`.
 
     Args:
         values: One number a row; NaN marks a row that does not take part.
@@ -62,7 +72,8 @@ def compute_mean(values: npt.ArrayLike, clusters: npt.ArrayLike | None = None) -
     Returns:
         The mean as a fraction; it does not depend on the order of the rows.
 
-    Reference: Miller, "Adding Error Bars to Evals" (2024), section 2.2; Wilson (1927).
+    Reference: Miller, "Adding Error Bars to Evals" (2024), section 2.2; Wilson (1927); Korn and Graubard,
+        "Confidence intervals for proportions with small expected number of positive counts" (1998).
 
     Example:
         >>> compute_mean([1, 0, 1, 1]).value
@@ -79,29 +90,65 @@ def compute_mean(values: npt.ArrayLike, clusters: npt.ArrayLike | None = None) -
     if n == 0:
         return Estimate(math.nan, 0)
     binary = bool(np.all((numbers == 0) | (numbers == 1)))
+    bounded = binary or bool(np.all((numbers >= 0) & (numbers <= 1)))
     # fsum: the same number for every order of the rows; sums of 0 and 1 are so by themselves.
     value = (float(numbers.sum()) if binary else math.fsum(numbers.tolist())) / n
-    codes = None if clusters is None else np.unique(np.asarray(clusters)[present], return_inverse=True)[1]
-    groups, error = _compute_error(numbers - value, codes)
-    if error is None:
-        return Estimate(value, n)
+    codes = np.arange(n) if clusters is None else np.unique(np.asarray(clusters)[present], return_inverse=True)[1]
+    sizes = np.bincount(codes).astype(np.float64)
+    groups, deviation = int(sizes.size), numbers - value
+    if groups < 2:
+        return Estimate(value, n, effective_n=1.0 if bounded else None)
+    totals = np.bincount(codes, weights=deviation)
+    error = math.sqrt(float(totals @ totals) * groups / (groups - 1)) / n
+    quantile = Z95 if groups == n else _find_quantile(totals, sizes, float(deviation @ deviation))
     if binary:
         # So many independent rows would have this error; n itself without clusters.
-        effective = value * (1 - value) / error**2 + 1 if error > 0 else groups
-        return Estimate(value, n, error, _compute_wilson(value, effective))
-    low, high = value - Z95 * error, value + Z95 * error
-    if bool(np.all((numbers >= 0) & (numbers <= 1))):
-        low, high = max(0.0, low), min(1.0, high)
-    return Estimate(value, n, error, (low, high))
+        effective = value * (1 - value) / error**2 + 1 if error > _NO_ERROR else groups
+        effective *= (Z95 / quantile) ** 2
+        return Estimate(value, n, error, _compute_wilson(value, effective), effective_n=effective)
+    low, high = value - quantile * error, value + quantile * error
+    return Estimate(value, n, error, (max(0.0, low), min(1.0, high)) if bounded else (low, high))
 
 
-def _compute_error(deviation: npt.NDArray[np.float64], codes: npt.NDArray[np.int64] | None) -> tuple[int, float | None]:
-    """Count the clusters and give the standard error of the mean; without codes every row is one."""
-    totals = deviation if codes is None else np.bincount(codes, weights=deviation)
-    groups = int(totals.size)
-    if groups < 2:
-        return groups, None
-    return groups, math.sqrt(float(totals @ totals) * groups / (groups - 1)) / deviation.size
+def describe_few_clusters(groups: int) -> str:
+    """Say that intervals out of so few clusters are rough.
+
+    Example:
+        >>> describe_few_clusters(8)
+        "fewer than 30 clusters (8): the 95 % intervals are wide, by Student's t, and rough. See docs/intervals.md."
+    """
+    told = "the 95 % intervals are wide, by Student's t, and rough. See docs/intervals.md."
+    return f"fewer than {FEW} clusters ({groups}): {told}"
+
+
+def _find_quantile(totals: npt.NDArray[np.float64], sizes: npt.NDArray[np.float64], squares: float) -> float:
+    """Find the 97.5 % point of Student's t for a standard error out of few clusters.
+
+    The degrees of freedom are those of a variance that is a sum over clusters (Satterthwaite): one less than the
+    clusters that weigh the same would be, and fewer where some totals stand out. The first weighs clusters
+    as their sizes and the correlation within them make them vary (Kish); the second is the same ratio out of
+    the totals themselves, whose fourth powers are three times the squared variances if they are normal. Equal
+    clusters have G - 1, as is usual.
+
+    Args:
+        totals: Sum of the deviations from the mean, one a cluster.
+        sizes: Rows of each cluster, at least one of them more than 1.
+        squares: Sum of the squared deviations of all rows.
+
+    Reference: Satterthwaite (1946); Kish, "Survey Sampling" (1965); Cameron and Miller, "A Practitioner's Guide to
+        Cluster-Robust Inference" (2015), section VI.
+    """
+    # Imported here: it takes longer to load than a small file to score.
+    from scipy.special import stdtrit
+
+    n, groups, peak = float(sizes.sum()), len(sizes), float(np.abs(totals).max())
+    if squares <= 0 or peak <= _NO_ERROR:
+        return float(stdtrit(count_degrees(sizes), 0.975))
+    inflation = float(totals @ totals) * groups / (groups - 1) / squares
+    correlation = min(1.0, max(0.0, (inflation - 1) / (float(sizes @ sizes) / n - 1)))
+    parts = (totals / peak) ** 2
+    heavy = 3 * float(parts.sum()) ** 2 / float(parts @ parts) - 3
+    return float(stdtrit(max(1.0, min(count_degrees(sizes * (1 + (sizes - 1) * correlation)), heavy)), 0.975))
 
 
 def _compute_wilson(share: float, n: float) -> tuple[float, float]:
@@ -113,16 +160,27 @@ def _compute_wilson(share: float, n: float) -> tuple[float, float]:
 def compute_macro(estimates: Iterable[Estimate]) -> Estimate:
     """Average the numbers of groups, each group counting the same.
 
+    The interval of shares is Wilson's, with as many rows as would give a plain share the variance of the average. A
+    group's own variance is that of its share drawn towards the average by four rows (the square of 1.96), so that
+    a small group that is all right, or has one row, is not taken for certain. Where all groups are at 0 or 1, it is
+    the number of groups times the harmonic mean of their sizes.
+
     Args:
         estimates: One estimate a group, all in one unit; groups without rows do not take part.
 
     Returns:
-        The unweighted mean in the same unit; `n` counts rows. No error where a group has none. The interval
-        stays in 0 to 1, or 0 to 100 percent, where that of every group does.
+        The unweighted mean in the same unit; `n` counts rows. No standard error where a group has none. The interval of
+        shares stays in 0 to 1, or 0 to 100 percent; other numbers have the symmetric one, none where a group lacks
+        its error.
+
+    Reference: Agresti and Coull, "Approximate is better than exact" (1998), for the four rows; Wilson (1927).
 
     Example:
         >>> compute_macro([Estimate(1.0, 10), Estimate(0.5, 90)]).value
         0.75
+        >>> low, high = compute_macro([compute_mean([1, 1, 1]), compute_mean([1, 1])]).ci95
+        >>> round(low, 2), high
+        (0.56, 1.0)
     """
     present = [e for e in estimates if e.n]
     if not present:
@@ -130,12 +188,34 @@ def compute_macro(estimates: Iterable[Estimate]) -> Estimate:
     first, count = present[0], len(present)
     value = math.fsum(e.value for e in present) / count
     errors = [e.stderr for e in present if e.stderr is not None]
-    whole = replace(first, value=value, n=sum(e.n for e in present), stderr=None, ci95=None)
-    if len(errors) < count:
-        return whole
-    error = math.sqrt(math.fsum(e * e for e in errors)) / count
-    low, high = value - Z95 * error, value + Z95 * error
+    error = math.sqrt(math.fsum(e * e for e in errors)) / count if len(errors) == count else None
+    whole = replace(first, value=value, n=sum(e.n for e in present), stderr=error, ci95=None, effective_n=None)
     top = _TOPS.get(first.unit)
-    if top is not None and all(e.ci95 and e.ci95[0] >= 0 and e.ci95[1] <= top for e in present):
-        low, high = max(0.0, low), min(top, high)
-    return replace(whole, stderr=error, ci95=(low, high))
+    sizes = [] if top is None else [_count_effective(e.scale(1 / top, "fraction")) for e in present]
+    if top is not None and all(sizes):
+        effective = _combine_shares([e.value / top for e in present], [size for size in sizes if size])
+        low, high = _compute_wilson(value / top, effective)
+        return replace(whole, ci95=(low * top, high * top), effective_n=effective)
+    return whole if error is None else replace(whole, ci95=(value - Z95 * error, value + Z95 * error))
+
+
+def _count_effective(share: Estimate) -> float | None:
+    """Count the independent rows that would give a share its error; None for what is no share."""
+    if share.effective_n or not (share.ci95 and share.stderr and 0 <= share.ci95[0] <= share.ci95[1] <= 1):
+        return share.effective_n
+    return share.value * (1 - share.value) / share.stderr**2 + 1
+
+
+def _combine_shares(shares: Sequence[float], sizes: Sequence[float]) -> float:
+    """Count the independent rows that would give a plain share the variance of the mean of several."""
+    count, mean, drawn = len(shares), math.fsum(shares) / len(shares), Z95**2
+    floors = [(share * n + mean * drawn) / (n + drawn) for share, n in zip(shares, sizes, strict=True)]
+    variance = math.fsum(share * (1 - share) / n for share, n in zip(floors, sizes, strict=True))
+    if 0 < mean < 1 and variance > 0:
+        return mean * (1 - mean) * count**2 / variance
+    return count**2 / math.fsum(1 / n for n in sizes)
+
+
+def count_degrees(weights: npt.NDArray[np.float64]) -> float:
+    """Count the degrees of freedom of clusters of these weights (Kish's number of equal ones, less 1), at least 1."""
+    return max(1.0, float(weights.sum()) ** 2 / float(weights @ weights) - 1)

@@ -10,7 +10,7 @@ is no score here, the kit averages -1 in.
 
 from collections.abc import Sequence
 
-from mmscore.core.estimates import Z95, Estimate
+from mmscore.core.estimates import Estimate
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Item, Metrics, Recipe, Row
 from mmscore.core.table import Scored
@@ -33,10 +33,11 @@ def _compute_relative_score(scored: Scored) -> Estimate:
     model, gpt4 = scored.mean("vlm_score"), scored.mean("gpt4_score")
     ratio = model.value / gpt4.value
     rest = scored.with_scores(rest=scored.scores["vlm_score"] - ratio * scored.scores["gpt4_score"]).mean("rest")
-    if rest.stderr is None:
+    if rest.stderr is None or rest.ci95 is None:
         return Estimate(ratio, model.n)
     error = rest.stderr / gpt4.value
-    return Estimate(ratio, model.n, error, (ratio - Z95 * error, ratio + Z95 * error))
+    half = (rest.ci95[1] - rest.ci95[0]) / 2 / gpt4.value if error else 0.0
+    return Estimate(ratio, model.n, error, (ratio - half, ratio + half))
 
 
 def _build_table(scored: Scored, version: str) -> Sequence[Row]:

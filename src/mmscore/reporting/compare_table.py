@@ -19,7 +19,7 @@ _HEADINGS = ("A", "B", "B - A", "95 % interval", "p", "only A right", "only B ri
 
 
 def show(comparison: Comparison, console: "Console | None" = None) -> None:
-    """Print who is compared, over which rows, and every difference.
+    """Print who is compared, over which rows, and how far apart they are.
 
     Args:
         comparison: What to print.
@@ -33,13 +33,16 @@ def show(comparison: Comparison, console: "Console | None" = None) -> None:
         f"   {escape_text(comparison.a.recipe)}@{escape_text(comparison.a.version)} "
         f"({escape_text(comparison.a.parity)})"
     )
-    for line in (*_list_row_notes(comparison.pairing), *_list_doubts(comparison)):
+    for line in (*_list_row_notes(comparison.pairing), *_list_doubts(comparison), *comparison.remarks):
         console.print(escape_text(line), soft_wrap=True)
-    scores = build_plain_table(*_HEADINGS, first="score")
-    for name, difference in comparison.scores.items():
-        scores.add_row(escape_text(name), *_format_cells(difference), difference.test or "-")
-    print_table(console, scores)
-    others = {name: n for name, n in comparison.metrics.items() if n.test or name not in comparison.scores}
+    if comparison.scores:
+        scores = build_plain_table(*_HEADINGS, first="score")
+        for name, difference in comparison.scores.items():
+            scores.add_row(escape_text(name), *_format_cells(difference), difference.test or "-")
+        print_table(console, scores)
+    others = {
+        name: n for name, n in comparison.metrics.items() if n.test or n.why_no_p or name not in comparison.scores
+    }
     if others:
         table = build_plain_table(
             *_NUMBER_HEADINGS, "test", first="metric", title="the recipe's numbers over these rows"
@@ -55,6 +58,12 @@ def show(comparison: Comparison, console: "Console | None" = None) -> None:
             numbers = [(value, group) for value, group in values.items() if name in group.metrics]
             rows = {v: (_format_number_cells(g.metrics[name]), g.metrics_p_holm[name]) for v, g in numbers}
             print_table(console, _build_groups_table(column, name, _NUMBER_HEADINGS, rows))
+    if comparison.others:
+        names = ", ".join(comparison.others)
+        console.print(
+            escape_text(f"{comparison.primary} is the recipe's first metric and decides. --all tests {names} too."),
+            soft_wrap=True,
+        )
 
 
 def _list_row_notes(pairing: Pairing) -> Iterator[str]:
@@ -78,7 +87,7 @@ def _list_doubts(comparison: Comparison) -> Iterator[str]:
 def _format_number_cells(number: NumberDifference) -> list[str]:
     values = [format_number(value, number.unit) for value in (number.a, number.b, number.value)]
     interval = "-" if number.ci95 is None else " to ".join(format_number(value, number.unit) for value in number.ci95)
-    return [*values, interval, number.unit, _format_p_value(number.p)]
+    return [*values, interval, number.unit, _format_p_value(number.p, number.why_no_p)]
 
 
 def _build_groups_table(
@@ -98,8 +107,10 @@ def _format_cells(difference: Difference) -> list[str]:
     test = difference.mcnemar
     changed = ["-", "-"] if test is None else [f"{test.only_a:,}", f"{test.only_b:,}"]
     sides = [format_number(value, "fraction") for value in (difference.a, difference.b)]
-    return [*sides, f"{difference.value:+.4f}", interval, _format_p_value(difference.p), *changed, f"{difference.n:,}"]
+    p = _format_p_value(difference.p, difference.why_no_p)
+    return [*sides, f"{difference.value:+.4f}", interval, p, *changed, f"{difference.n:,}"]
 
 
-def _format_p_value(p: float | None) -> str:
-    return "-" if p is None else f"{p:.4f}" if p >= 0.0001 else f"{p:.1e}"
+def _format_p_value(p: float | None, why: str | None = None) -> str:
+    """Write a p-value, which is never 0, or why there is none."""
+    return why or "-" if p is None else f"{p:.4f}" if p >= 0.001 else "< 0.001"

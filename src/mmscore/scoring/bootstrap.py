@@ -7,7 +7,7 @@ recipe names in `Recipe.joint`; every copy is a cluster of its own there.
 """
 
 import math
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -20,7 +20,7 @@ from mmconvert.core.errors import Error
 from mmscore.core.estimates import Estimate
 from mmscore.core.recipe import Metrics, Recipe
 from mmscore.core.table import CLUSTER, Scored
-from mmscore.scoring.paired_tests import SEED
+from mmscore.scoring.paired_tests import SEED, compute_bootstrap_p, explain_no_test, find_percentiles
 
 Ints = npt.NDArray[np.int64]
 
@@ -43,8 +43,9 @@ class NumberDifference(msgspec.Struct, frozen=True):
         b: The second side's.
         unit: Unit of both.
         ci95: 95 % interval of `b - a`: percentiles of the paired bootstrap; None where none was drawn.
-        p: Two-sided p-value of the paired bootstrap; None likewise.
+        p: Two-sided p-value of the paired bootstrap, above 0; None likewise, and with fewer than 30 pairs.
         resamples: Resamples in which both sides had the number.
+        why_no_p: Why a number that was to be tested has no p-value.
     """
 
     a: float
@@ -53,6 +54,7 @@ class NumberDifference(msgspec.Struct, frozen=True):
     ci95: tuple[float, float] | None = None
     p: float | None = None
     resamples: int = 0
+    why_no_p: str | None = None
 
     @property
     def value(self) -> float:
@@ -66,7 +68,15 @@ class NumberDifference(msgspec.Struct, frozen=True):
 
 
 def compare_numbers(
-    a: Scored, b: Scored, recipe: Recipe, version: str, *, means: Iterable[str] = (), resamples: int, seed: int
+    a: Scored,
+    b: Scored,
+    recipe: Recipe,
+    version: str,
+    *,
+    names: Collection[str] | None = None,
+    means: Collection[str] = (),
+    resamples: int,
+    seed: int,
 ) -> Mapping[str, NumberDifference]:
     """Measure how far each number of `b` lies above that of `a`.
 
@@ -78,6 +88,7 @@ def compare_numbers(
         b: The same rows of the other, in the same order.
         recipe: How they were scored.
         version: One of the recipe's versions.
+        names: The numbers to compare; None for all.
         means: Numbers that are left untested: the scores of single rows are the better test.
         resamples: How many resamples to draw, at most.
         seed: Start of the draws; the same seed gives the same numbers, in whatever order rows stand.
@@ -91,11 +102,15 @@ def compare_numbers(
     order = _sort_rows(a)
     sides = [side.take(order).only(recipe.keep) for side in (a, b)]
     of_a, of_b = (recipe.reduce(side, version) for side in sides)
-    found = {n: NumberDifference(of_a[n].value, of_b[n].value, of_a[n].unit) for n in of_a if n in of_b}
-    tested = [name for name in found if name not in set(means)]
-    units = _group_units(sides, recipe.joint)
-    if not tested or len(units) < 2:
+    both = [name for name in of_a if name in of_b and (names is None or name in names)]
+    found = {name: NumberDifference(of_a[name].value, of_b[name].value, of_a[name].unit) for name in both}
+    tested = [name for name in found if name not in means]
+    if not tested:
         return found
+    units = _group_units(sides, recipe.joint)
+    sizes = [len(unit) for unit in units]
+    if len(units) < 2:
+        return found | {name: _test_number(found[name], (), sizes) for name in tested}
     times = min(resamples, _count_resamples(len(order), REDUCTIONS))
     moved: dict[str, list[float]] = {name: [] for name in tested}
     for one, other in _resample(sides, units, recipe.joint, times, seed):
@@ -106,7 +121,7 @@ def compare_numbers(
         for name in tested:
             if name in here and name in there:
                 moved[name].append(there[name].value - here[name].value)
-    return found | {name: _test_number(found[name], moved[name]) for name in tested}
+    return found | {name: _test_number(found[name], moved[name], sizes) for name in tested}
 
 
 def add_errors(metrics: Metrics, scored: Scored, recipe: Recipe, version: str) -> Metrics:
@@ -142,15 +157,15 @@ def add_errors(metrics: Metrics, scored: Scored, recipe: Recipe, version: str) -
         for name in lacking:
             if name in found:
                 drawn[name].append(found[name].value)
-    return {n: _add_error(number, drawn[n]) if n in drawn else number for n, number in metrics.items()}
+    sizes = [len(unit) for unit in units]
+    return {n: _add_error(number, drawn[n], sizes) if n in drawn else number for n, number in metrics.items()}
 
 
-def _add_error(number: Estimate, drawn: Sequence[float]) -> Estimate:
+def _add_error(number: Estimate, drawn: Sequence[float], sizes: Sequence[int]) -> Estimate:
     values = np.array([value for value in drawn if math.isfinite(value)])
     if values.size < 2:
         return number
-    low, high = np.quantile(values, (0.025, 0.975))
-    return replace(number, stderr=float(values.std(ddof=1)), ci95=(float(low), float(high)))
+    return replace(number, stderr=float(values.std(ddof=1)), ci95=find_percentiles(values, sizes))
 
 
 def _sort_rows(scored: Scored) -> Ints:
@@ -163,15 +178,13 @@ def _count_resamples(rows: int, most: int) -> int:
     return min(most, max(_FEWEST, most * _ROWS // rows))
 
 
-def _test_number(number: NumberDifference, moved: Sequence[float]) -> NumberDifference:
+def _test_number(number: NumberDifference, moved: Sequence[float], sizes: Sequence[int]) -> NumberDifference:
     drawn = np.array([value for value in moved if math.isfinite(value)])
+    why = explain_no_test(sum(sizes), len(sizes))
     if not drawn.size or not math.isfinite(number.value):
-        return number
-    low, high = np.quantile(drawn, (0.025, 0.975))
-    # A resample that ties with the measured difference counts, whatever its last digit says.
-    beyond = int(np.sum(np.abs(drawn - number.value) >= abs(number.value) - 1e-12))
-    p = (1 + beyond) / (1 + drawn.size)
-    return NumberDifference(number.a, number.b, number.unit, (float(low), float(high)), p, int(drawn.size))
+        return replace(number, why_no_p=why or "no resample has this number")
+    p = compute_bootstrap_p(drawn, number.value, sizes)
+    return replace(number, ci95=find_percentiles(drawn, sizes), p=p, resamples=int(drawn.size), why_no_p=why)
 
 
 def _group_units(sides: Sequence[Scored], joint: Sequence[str]) -> list[Ints]:

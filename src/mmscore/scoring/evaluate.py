@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.option_fields import build_options
+from mmscore.core.estimates import FEW, describe_few_clusters
 from mmscore.core.judge import AUTO
 from mmscore.core.parsed import UNPARSED
 from mmscore.core.predictions.join import join
@@ -20,7 +21,7 @@ from mmscore.core.predictions.load import Refusal, Rows, list_model_folders, ope
 from mmscore.core.recipe import OWN, Metrics, Recipe, Row
 from mmscore.core.report import Counts, Entry, Report
 from mmscore.core.select_recipe import RecipeChoice, choose_recipe, find_recipe, gather_facts
-from mmscore.core.table import EXCLUDED, FAILURE, SCORED, STATUSES, Scored
+from mmscore.core.table import CLUSTER, EXCLUDED, FAILURE, SCORED, STATUSES, Scored
 from mmscore.scoring.bootstrap import add_errors
 from mmscore.scoring.groups import MACRO, check_breakdown, compute_groups, compute_macro_average
 from mmscore.scoring.judging.jury import JudgeCost, JudgeSetting
@@ -375,16 +376,23 @@ def _compute_numbers(rows: Rows, settled: Scored, choice: RecipeChoice, options:
     recipe, version = choice.recipe, choice.version
     valid = settled.with_status(SCORED)
     metrics, groups = recipe.reduce(valid, version), compute_groups(valid, recipe, version, options.by)
+    few = _describe_clusters(valid)
     if options.average != MACRO:
-        found = _Numbers(add_errors(metrics, valid, recipe, version), groups)
+        found = _Numbers(add_errors(metrics, valid, recipe, version), groups, remarks=few)
     else:
         averaged = compute_macro_average(valid, metrics, groups, options.by, rows.path)
-        found = _Numbers(averaged.metrics, groups, average=averaged.column, remarks=averaged.remarks)
+        found = _Numbers(averaged.metrics, groups, average=averaged.column, remarks=(*averaged.remarks, *few))
     try:
         return replace(found, table=recipe.table(valid, version))
     except Error as error:
         # The kit itself breaks off here; the numbers beside its table stand all the same.
         return replace(found, remarks=(*found.remarks, f"the kit's own table cannot be made: {error}"))
+
+
+def _describe_clusters(valid: Scored) -> tuple[str, ...]:
+    """Say that intervals come from few clusters, where some hold several rows."""
+    groups = pc.count_distinct(valid.rows[CLUSTER]).as_py() if CLUSTER in valid.rows.column_names else len(valid)
+    return (describe_few_clusters(groups),) if groups < min(FEW, len(valid)) else ()
 
 
 def _describe_parity(choice: RecipeChoice, options: ScoreOptions, panel: Panel | None) -> str:

@@ -1,13 +1,14 @@
 """Two scores for each row, held against each other: differences, their uncertainty, and tests."""
 
 import math
+import sys
 from collections.abc import Sequence
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 
-from mmscore.core.estimates import compute_mean
+from mmscore.core.estimates import FEW, compute_mean, count_degrees
 from mmscore.core.table import Floats
 
 RESAMPLES = 10_000
@@ -50,8 +51,9 @@ class Difference(msgspec.Struct, frozen=True):
         b: Mean of the second score.
         value: `b - a`.
         stderr: Standard error of `value`, None with fewer than two clusters.
-        ci95: 95 % interval of `value`: percentiles of the paired bootstrap; None with fewer than two clusters.
-        p_bootstrap: Two-sided p-value of the paired bootstrap, None with fewer than two clusters.
+        ci95: 95 % interval of `value`: percentiles of the paired bootstrap, see `find_tail`; None with fewer than two
+            clusters.
+        p_bootstrap: Two-sided p-value of the paired bootstrap; None with fewer than two clusters or 30 pairs.
         resamples: How many resamples the bootstrap drew.
         mcnemar: The exact test, None where a score is neither 0 nor 1.
     """
@@ -76,8 +78,13 @@ class Difference(msgspec.Struct, frozen=True):
 
     @property
     def p(self) -> float | None:
-        """The p-value of `test`, two-sided; None with fewer than two clusters."""
+        """The p-value of `test`, two-sided, above 0; None where there is no test."""
         return self.mcnemar.p if self.mcnemar is not None and self.clusters == self.n else self.p_bootstrap
+
+    @property
+    def why_no_p(self) -> str | None:
+        """Why there is no test; None where there is one."""
+        return None if self.p is not None else explain_no_test(self.n, self.clusters)
 
 
 def compute_mcnemar(a: npt.ArrayLike, b: npt.ArrayLike) -> McNemar:
@@ -102,7 +109,8 @@ def compute_mcnemar(a: npt.ArrayLike, b: npt.ArrayLike) -> McNemar:
     first, second = np.asarray(a, dtype=bool), np.asarray(b, dtype=bool)
     only_a, only_b = int(np.sum(first & ~second)), int(np.sum(~first & second))
     both, changed = int(np.sum(first & second)), only_a + only_b
-    p = min(1.0, 2 * float(bdtr(min(only_a, only_b), changed, 0.5))) if changed else 1.0
+    # Of thousands of rows to none the chance is too small for a float, and yet not 0.
+    p = min(1.0, max(2 * float(bdtr(min(only_a, only_b), changed, 0.5)), sys.float_info.min)) if changed else 1.0
     return McNemar(only_a, only_b, both, first.size - changed - both, p)
 
 
@@ -117,8 +125,8 @@ def compare_paired(
     """Measure how far `b` lies above `a`, row by row.
 
     The bootstrap draws whole clusters with replacement. Its p-value is the share of resamples whose
-    difference lies at least as far from the measured one as that lies from 0. With very many clusters of
-    ever other values it draws fewer resamples than asked for, never under 1,000.
+    difference lies at least as far from the measured one as that lies from 0, see `compute_bootstrap_p`. With very many
+    clusters of ever other values it draws fewer resamples than asked for, never under 1,000.
 
     Args:
         a: One number a row; NaN marks a row that does not take part.
@@ -151,13 +159,78 @@ def compare_paired(
     test = compute_mcnemar(first, second) if binary else None
     if groups < 2:
         return Difference(n, groups, of_a, of_b, value, None, None, None, 0, test)
-    drawn = _resample(gain, codes, resamples, seed)
-    low, high = np.quantile(drawn, (0.025, 0.975))
+    drawn, sizes = _resample(gain, codes, resamples, seed), np.bincount(codes)
+    p = compute_bootstrap_p(drawn, value, sizes)
+    error = compute_mean(gain, codes).stderr
+    return Difference(n, groups, of_a, of_b, value, error, find_percentiles(drawn, sizes), p, int(drawn.size), test)
+
+
+def find_percentiles(drawn: Floats, sizes: npt.ArrayLike) -> tuple[float, float]:
+    """Give the 95 % interval of a bootstrap: percentiles that lie the further out the fewer units it drew from.
+
+    The plain percentiles (2.5 and 97.5) are too narrow by the root of (G - 1) / G, and as the normal distribution is
+    against Student's t. Both are made up for where units hold several rows or there are fewer than 30 of them.
+
+    Args:
+        drawn: The number in each resample.
+        sizes: Rows of each unit that was drawn as a whole, at least two units.
+
+    Reference: Hesterberg, "What Teachers Should Know About the Bootstrap" (2015), section 5.2 (expanded percentiles).
+    """
+    from scipy.special import ndtr, stdtrit
+
+    units = np.asarray(sizes, dtype=np.float64)
+    tail = 0.025
+    if not _are_many_rows(units):
+        tail = float(ndtr(-stdtrit(count_degrees(units), 0.975) * math.sqrt(len(units) / (len(units) - 1))))
+    low, high = np.quantile(drawn, (tail, 1 - tail))
+    return float(low), float(high)
+
+
+def compute_bootstrap_p(drawn: Floats, value: float, sizes: npt.ArrayLike) -> float | None:
+    """Give the two-sided p-value of a paired bootstrap, never 0: the measured sample counts as a resample.
+
+    Where whole units of several rows were drawn, it is turned into that of Student's t by the rule of
+    `find_percentiles`, so that test and interval agree.
+
+    Args:
+        drawn: The difference in each resample.
+        value: The measured difference.
+        sizes: Rows of each unit that was drawn as a whole, at least two units.
+
+    Returns:
+        (b + 1) / (B + 1) for b of B resamples that lie at least as far from the measured difference as that
+        from 0; None with fewer than 30 pairs, of which too few resamples differ.
+
+    Reference: Davison and Hinkley, "Bootstrap Methods and their Application" (1997), section 4.4.
+    """
+    from scipy.special import ndtri, stdtr
+
+    units = np.asarray(sizes, dtype=np.float64)
+    if units.sum() < FEW:
+        return None
     # A resample that ties with the measured difference counts, whatever its last digit says.
     beyond = int(np.sum(np.abs(drawn - value) >= abs(value) - 1e-12))
     p = (1 + beyond) / (1 + drawn.size)
-    error = compute_mean(gain, codes).stderr
-    return Difference(n, groups, of_a, of_b, value, error, (float(low), float(high)), p, int(drawn.size), test)
+    if _are_many_rows(units):
+        return p
+    reach = float(ndtri(p / 2)) * math.sqrt((len(units) - 1) / len(units))
+    return min(1.0, 2 * float(stdtr(count_degrees(units), reach)))
+
+
+def explain_no_test(pairs: int, units: int) -> str | None:
+    """Say why a bootstrap of so many pairs in so many units gives no p-value; None where it does.
+
+    Example:
+        >>> explain_no_test(12, 12), explain_no_test(60, 1)
+        ('fewer than 30 pairs', 'one cluster')
+    """
+    return f"fewer than {FEW} pairs" if pairs < FEW else "one cluster" if units < 2 else None
+
+
+def _are_many_rows(units: Floats) -> bool:
+    """Tell whether units are single rows, and enough of them for plain percentiles."""
+    return len(units) >= FEW and len(units) == int(units.sum())
 
 
 def _resample(gain: Floats, codes: npt.NDArray[np.int64], resamples: int, seed: int) -> Floats:

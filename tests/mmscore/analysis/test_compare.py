@@ -70,7 +70,7 @@ def test_rows_of_one_group_are_drawn_together(tmp_path):
     ]
     a, b = (str(write_predictions(tmp_path / f"{n}.parquet", side)) for n, side in enumerate(rows))
     accuracy = compare(a, b, recipe="own_choice").scores["accuracy"]
-    assert (accuracy.clusters, accuracy.test) == (3, "paired bootstrap")
+    assert (accuracy.clusters, accuracy.why_no_p) == (3, "fewer than 30 pairs")
     hits = [[float(p[side] == "A") for p in pattern] for side in (0, 1)]
     assert accuracy == compare_paired(*hits, [0, 0, 1, 1, 2, 2])
 
@@ -98,7 +98,7 @@ def test_numbers_of_the_whole_file_are_tested_by_drawing_rows_and_adjusted_for_g
         for share in (0.4, 0.9)
     ]  # fmt: skip
     a, b = (str(write_predictions(tmp_path / f"{n}.parquet", rows)) for n, rows in enumerate(sides))
-    found = compare(a, b, recipe="pope_official", by="category", resamples=200)
+    found = compare(a, b, recipe="pope_official", by="category", all=True, resamples=200)
     f1 = found.metrics["f1"]
     assert (f1.test, f1.resamples) == ("paired bootstrap of the number", 200)
     assert f1.ci95[0] <= f1.value <= f1.ci95[1]
@@ -114,6 +114,52 @@ def test_numbers_of_the_whole_file_are_tested_by_drawing_rows_and_adjusted_for_g
     plain = [group.metrics["f1"].p for group in groups.values()]
     assert [group.metrics_p_holm["f1"] for group in groups.values()] == adjust_holm(plain)
     assert faults(json.loads(json.dumps(found.to_json(), allow_nan=False)), "compare.json") == []
+
+
+def test_one_primary_metric_has_one_p_value_and_the_others_wait_for_all(files):
+    found = compare(*map(str, files), recipe="own_choice", by="category")
+    reported = list(score(files[0], "own_choice").entries[0].metrics)
+    assert found.primary == reported[0] == "accuracy"
+    assert (list(found.scores), list(found.metrics), found.metrics["accuracy"].test) == (
+        ["accuracy"],
+        ["accuracy"],
+        None,
+    )
+    assert all(list(group.scores) == ["accuracy"] for group in found.groups["category"].values())
+    whole = compare(*map(str, files), recipe="own_choice", all=True)
+    assert set(found.others) == {*whole.metrics, *whole.scores} - {"accuracy"}
+    assert (whole.others, whole.primary, whole.scores["accuracy"]) == ((), "accuracy", found.scores["accuracy"])
+
+
+def test_a_primary_metric_that_is_no_mean_of_the_same_rows_is_tested_as_a_number(tmp_path):
+    sides = [
+        [{"id": str(n), "answer": "Yes", "category": ["relation", "x"][n % 2], "task": "yes_no",
+          "prediction": "Yes" if n % 5 < right else "No"} for n in range(40)]
+        for right in (2, 4)
+    ]  # fmt: skip
+    a, b = (str(write_predictions(tmp_path / f"{n}.parquet", rows)) for n, rows in enumerate(sides))
+    found = compare(a, b, recipe="vlmevalkit_amber", resamples=200)
+    assert (found.primary, list(found.scores), list(found.metrics)) == ("average", [], ["average"])
+    assert (found.metrics["average"].p, found.metrics["average"].test) == (1 / 201, "paired bootstrap of the number")
+    assert found.metrics["average"].a == score(a, "vlmevalkit_amber").entries[0].metrics["average"].value
+
+
+def test_numbers_of_fewer_than_30_pairs_have_no_p_value(tmp_path):
+    rows = [{"id": str(n), "answer": ["yes", "no"][n % 2], "task": "yes_no", "prediction": "yes"} for n in range(29)]
+    a, b = (str(write_predictions(tmp_path / f"{n}.parquet", rows)) for n in "ab")
+    f1 = compare(a, b, recipe="pope_official", all=True, resamples=100).metrics["f1"]
+    assert (f1.p, f1.test, f1.why_no_p, f1.ci95) == (None, None, "fewer than 30 pairs", (0.0, 0.0))
+
+
+def test_few_clusters_are_remarked(tmp_path):
+    answers = [("A" if n % 3 else "B", "A") for n in range(60)]
+    sides = [[{**row, "group": str(n // 5), "category": "xy"[n > 9]} for n, row in enumerate(choices(*answers))]] * 2
+    a, b = (str(write_predictions(tmp_path / f"{n}.parquet", side)) for n, side in enumerate(sides))
+    found = compare(a, b, recipe="own_choice", by="category")
+    assert found.remarks[0].startswith("fewer than 30 clusters (12)")
+    assert found.remarks[1] == "category: 2 of 2 groups have fewer than 30 clusters."
+    assert score(a, "own_choice").entries[0].messages == [found.remarks[0]]
+    assert compare(str(write_predictions(tmp_path / "c.parquet", choices(*answers))), a).remarks == found.remarks[:1]
 
 
 def test_files_of_other_recipes_are_refused(tmp_path):

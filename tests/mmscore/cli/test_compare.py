@@ -26,18 +26,31 @@ def test_the_table_says_who_how_far_and_how_sure(files):
 
 
 def test_numbers_of_the_whole_file_have_an_interval_and_their_test(tmp_path):
-    rows = [{"id": str(n), "answer": ["yes", "no"][n % 2], "category": "c", "task": "yes_no"} for n in range(20)]
+    rows = [{"id": str(n), "answer": ["yes", "no"][n % 2], "category": "c", "task": "yes_no"} for n in range(30)]
     a = write_predictions(tmp_path / "a.parquet", [{**row, "prediction": "yes"} for row in rows])
     b = write_predictions(tmp_path / "b.parquet", [{**row, "prediction": row["answer"]} for row in rows])
-    shown = mmscore("compare", a, b, "--recipe", "pope_official", "--by", "category")
+    shown = mmscore("compare", a, b, "--recipe", "pope_official", "--by", "category", "--all")
     assert shown.code == 0
     for text in (
         "the recipe's numbers over these rows",
         "paired bootstrap of the number",
         "f1: 1 groups",
-        "0.1429 to 0.6000",
+        "0.1994 to 0.5000",
+        "< 0.001",
     ):
         assert text in " ".join(shown.out.split())
+
+
+def test_the_primary_metric_stands_alone_and_the_others_are_named(tmp_path):
+    rows = [{"id": str(n), "answer": "yes", "prediction": ["yes", "no"][n % 2], "task": "yes_no"} for n in range(20)]
+    file = write_predictions(tmp_path / "a.parquet", rows)
+    shown = mmscore("compare", file, file, "--recipe", "pope_official")
+    line = "accuracy is the recipe's first metric and decides. --all tests precision, recall, f1, yes_ratio too."
+    assert line in " ".join(shown.out.split())
+    assert "paired bootstrap of the number" not in shown.out
+    whole = " ".join(mmscore("compare", file, file, "--recipe", "pope_official", "--all").out.split())
+    assert line not in whole
+    assert "fewer than 30 pairs" in whole
 
 
 def test_json_is_one_object_and_the_file_holds_the_same(files, tmp_path):

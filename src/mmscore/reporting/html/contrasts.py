@@ -28,7 +28,7 @@ def differences(results: Sequence[Result]) -> list[dict[str, Any]]:
     found = []
     for a, b in _pairs_of_files(results):
         try:
-            facts = compare_results(results[a], results[b]).to_json()
+            facts = compare_results(results[a], results[b], every=True).to_json()
         except Error:
             continue
         rows = {name: ids if name == "compared" else len(ids) for name, ids in facts["rows"].items()}

@@ -154,7 +154,7 @@
       });
   };
 
-  const pValue = (p) => (p === null ? "–" : p < 0.0001 ? "< 0.0001" : p.toFixed(4));
+  const pValue = (p) => (p === null ? "–" : p < 0.001 ? "< 0.001" : p.toFixed(4));
   const verdict = (p, value) => (p === null ? "not tested" : p < ALPHA ? (value > 0 ? "higher" : "lower") : "no clear difference");
   // Where all are held against one, its name is said once.
   const oneBase = new Set(differences.map(({ a }) => a)).size === 1;
@@ -198,7 +198,7 @@
           mm.byScale(rows).map(({ unit, rows: drawn }) => mm.chart(`Difference in ${words(number)}`, mm.forest(drawn, unit),
             mm.table("Rows of each pair", ["pair", "compared", "only in the second", "only in the first", "without a score", "of other references"], lacking))),
           mm.table(`Differences of ${words(number)}`, ["pair", "difference", "95 % interval", "p", "gained : lost", "says"], lines),
-          el("p", { class: "about" }, tests ? `p: ${tests}. Gained and lost: rows that one of the two alone got right.` : "Too few rows for a test."),
+          el("p", { class: "about" }, tests ? `p: ${tests}. Gained and lost: rows that one of the two alone got right.` : `No test: ${rows[0].told.why_no_p}.`),
           filterable.has("models disagree") ? el("p", {}, link("Show the rows in which models disagree", [["models disagree", true]])) : null);
       });
   };
