@@ -76,7 +76,7 @@ def as_recipe(dataset: Any, eval_file: str | Path | None = None, **judge_kwargs:
         # The file's digest, so that a number's signature says which state of the class gave it.
         versions={identify_file(build_plugin_name(named)).partition(":")[2][:8] or "1": named.__qualname__},
         columns=("prediction",),
-        optional=("question", "options", "label", "category"),
+        optional=("question", "options", "answer", "answers", "label", "category"),
         parse=parse_whole_response,
         metrics=lambda item, parsed, version: {"answered": 1.0},
         default_for=lambda facts: None,
@@ -345,6 +345,11 @@ def judge_request(judge_kwargs: Mapping[str, Any], choice: RecipeChoice) -> Judg
             raise UsageError(f"no judge argument {name!r}.{suggest_spelling(name, _KNOWN)} Known: {', '.join(_KNOWN)}.")
     model = judge_kwargs.get("model")
     if model in RULES_ONLY:
+        if choice.recipe.needs_judge:
+            raise UsageError(
+                f"recipe {choice.name!r} has no scores without a judge. "
+                "Fix: --judge MODEL --judge-base-url URL (in Python model=, api_base=)"
+            )
         return None
     if not choice.recipe.judges:
         raise UsageError(f"recipe {choice.name!r} knows no judge. Leave the judge out, or name exact_matching.")
