@@ -369,7 +369,8 @@ class UnscoredDataset(ImageBaseDataset):
         """
         raise NoRuleError(
             f"{self.dataset_name}: no rule exists, VLMEvalKit never had one. The predictions are written. To have them "
-            "judged: mmscore PREDICTIONS --recipe own_short_answer --judge own"
+            f"judged: mmscore {Path(eval_file).with_suffix('.parquet')} --recipe evalscope_general_vqa "
+            "--judge evalscope_numeric --judge-strategy llm"
         )
 
 
