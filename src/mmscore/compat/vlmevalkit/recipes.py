@@ -19,6 +19,7 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from mmconvert.core.errors import Error, RowError, UsageError, describe_error, show, suggest_spelling
 from mmconvert.core.record import Record, Source, encode_json
@@ -176,6 +177,17 @@ def write_eval_file(records: Sequence[Record], folder: Path, model: str, dataset
     path = folder / f"{model.strip('/').replace('/', '_')}_{dataset}.{suffix}"
     write(records, Target(path), "vlmevalkit_predictions")
     return path
+
+
+def write_answered_rows(predictions: Path, folder: Path, model: str, dataset: str) -> Path | None:
+    """Write the rows of a predictions file that have a response as the table that `evaluate` reads.
+
+    Returns:
+        As `write_eval_file`; None where no row has a response.
+    """
+    rows = pq.read_table(predictions, columns=list(KEPT))
+    records = [record for record in records_of(rows) if record.prediction is not None]
+    return write_eval_file(records, folder, model, dataset) if records else None
 
 
 def records_of(rows: pa.Table) -> list[Record]:

@@ -25,15 +25,7 @@ from mmconvert.images.loader import Pictures
 from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root
 from mmconvert.pipeline.convert import Records, read
 from mmscore.compat.vlmevalkit.datasets import Benchmark, ImageBaseDataset, NoRuleError, build_dataset
-from mmscore.compat.vlmevalkit.recipes import (
-    KEPT,
-    as_recipe,
-    kit_entry,
-    records_of,
-    rows_of,
-    users_code,
-    write_eval_file,
-)
+from mmscore.compat.vlmevalkit.recipes import as_recipe, kit_entry, rows_of, users_code, write_answered_rows
 from mmscore.compat.vlmevalkit.tables import dump
 from mmscore.core.report import Entry, Report, publish
 from mmscore.infer.adapter import split_backend
@@ -175,9 +167,7 @@ def run_benchmark(
             options = replace(options, resume=reuse, restart=not reuse)
         found.summary = predict(questions, predictions, options, backend, quiet=quiet)
     if predictions.is_file():
-        rows = pq.read_table(predictions, columns=list(KEPT))
-        records = [record for record in records_of(rows) if record.prediction is not None]
-        found.eval_file = write_eval_file(records, found.folder, label, name) if records else None
+        found.eval_file = write_answered_rows(predictions, found.folder, label, name)
     if mode != INFER:
         if found.eval_file is None and found.summary is not None and found.summary.failed:
             errors = pq.read_table(predictions, columns=["prediction_error"])["prediction_error"].to_pylist()
