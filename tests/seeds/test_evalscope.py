@@ -17,6 +17,7 @@ from mmconvert.core.errors import Error
 from mmconvert.core.record import Record, join_prompt_text
 from mmconvert.pipeline.convert import read
 from mmscore.compat.evalscope import EvalType, JudgeStrategy, TaskConfig, run_task
+from mmscore.compat.vlmevalkit import load
 from support.chat_server import ChatServer, Said, chat_server, said
 from support.questions import COLOURS, picture
 
@@ -470,6 +471,9 @@ class TestVLMEvalKitBackend:
         assert asked.asked[0]["model"] == "qwen-vl-chat"
         assert {head["Authorization"] for head in asked.heads} == {"Bearer EMPTY"}
         assert Path("outputs/qwen-vl-chat/custom_mcq/predictions.parquet").is_file()
+        answered = load("outputs/qwen-vl-chat/qwen-vl-chat_custom_mcq.xlsx")
+        assert answered["prediction"].tolist() == [row[1] for row in CHOICES]
+        assert load("outputs/qwen-vl-chat/qwen-vl-chat_custom_mcq_acc.csv")["Overall"].tolist() == [1.0]
         Path("config.json").write_text(json.dumps(yaml.safe_load(text)))
         assert run_task(task_cfg="config.json") == run_task(task_cfg=yaml.safe_load(text)) == result
         assert command("run", "config.yaml", module="mmscore").endswith(MCQ_TABLE)
@@ -482,6 +486,7 @@ class TestVLMEvalKitBackend:
             run_task(task)
         task["eval_config"]["mode"] = "infer"
         assert run_task(task) == {}
+        assert [file.name for file in Path("later/qwen-vl-chat").glob("*.*")] == ["qwen-vl-chat_custom_mcq.xlsx"]
         assert len(asked.asked) == 5
         task["eval_config"]["mode"] = "eval"
         assert run_task(task)["qwen-vl-chat_custom_mcq_acc"]["Overall"] == "1.0"

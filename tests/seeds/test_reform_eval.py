@@ -258,10 +258,7 @@ class TestLoadData:
 
     def test_the_hub_wins_over_a_local_path(self, desk: Path, hub: HubServer) -> None:
         config = written(desk, find_benchmark("VQA_vqa_v2_val"))
-        places = yaml.safe_load(config.read_text())
-        places["data_config"]["huggingface_data"] = "huggingface_data/VQA_v2/vqa_val_10p.json"
-        config.write_text(yaml.safe_dump(places))
-        theirs = {"version": "1.0", "split": "val", "data": [{**VQA, "question_id": "from_hub"}]}
+        theirs = {"version": "2.0", "split": "COCO_val2014", "data": [{**VQA, "question_id": "from_hub"}]}
         repo = hub.repos["datasets/Aweminus/ReForm-Eval-Data"] = Repo("Aweminus/ReForm-Eval-Data")
         repo.commit("main", {}, "new")
         repo.put("huggingface_data/VQA_v2/vqa_val_10p.json", json.dumps(theirs).encode())

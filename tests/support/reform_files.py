@@ -5,6 +5,7 @@ from base64 import b64encode
 from pathlib import Path
 from typing import Any
 
+import pytest
 import yaml
 
 from mmconvert.kits.reform_eval.loader import DATASETS
@@ -12,11 +13,9 @@ from mmscore.kits.reform_eval.benchmarks import Benchmark
 from support.questions import picture
 
 IMAGE = b64encode(picture("red")).decode()
-SPLIT, VERSION = "val", "1.0"
-
 VQA = {"image_id": IMAGE, "question": "Is there a cat in the image?", "answer": "maybe"}
 VQA |= {"answer_options": ["yes", "no", "maybe"]}
-CORE = {"image": IMAGE, "question": "Is it red?", "answer": 0, "answer_options": ["yes", "no"]}
+CORE = {"image": IMAGE, "question": "Is it red?", "answer": 0, "answer_options": ["yes", "no"], "bbox": [2, 2, 9, 7]}
 GT = {"img": IMAGE, "gt": 1}
 READING = {"image": IMAGE, "answer_txt": "OPEN", "bbox": [2, 2, 9, 7]}
 
@@ -49,60 +48,58 @@ IN_FILE = {"ITM": "MSCOCO", "ITS": "MSCOCO", "WikiHow": "WikiHow", "MEDIC": "MED
 
 CAPTIONS = {"MSCOCO": "mscoco", "NoCaps": "nocaps", "Flickr30K": "flickr30k", "TextCaps": "textcaps"}
 
-TASKS = {
-    "MulticlassIdentification_val": "mci",
-    "GroundedObjIdentification_val": "goi",
-    "MissingObjectSelection_val": "mos",
-    "ObjectCounting_mscoco_val": "oc",
-    "ImageTextMatching_val": "itm",
-    "ImageTextSelection_val": "its",
-    "Caption_MSCOCO_val": "caption",
-    "ReferringExpression_val": "res",
-    "TDIUC_sport": "sport_recognition",
-    "TDIUC_scene": "scene_recognition",
-    "TDIUC_color": "color",
-    "TDIUC_utility": "utility_affordance",
-    "TDIUC_position": "positional_reasoning",
-    "TDIUC_detection": "object_presence",
-    "TDIUC_counting": "counting",
-}
-
-
 def visdial(rounds: int = 3, dialogs: int = 2) -> dict[str, Any]:
     """A file of dialogs whose right answers change from round to round."""
     dialog = [{"question": n, "answer": n % 3, "answer_options": [0, 1, 2]} for n in range(rounds)]
     listed = [{"image_id": 287626 + n, "image_base64": IMAGE, "dialog": dialog} for n in range(dialogs)]
     data = {"questions": [f"is it {n}" for n in range(rounds)], "answers": ["yes", "no", "maybe"], "dialogs": listed}
-    return {"version": VERSION, "split": SPLIT, "data": data}
+    return {"data": data}
+
+
+def read_framework_config(benchmark: Benchmark) -> dict[str, Any]:
+    """The framework's own configuration of a benchmark, with all its keys."""
+    shared = Path(__file__).resolve().parents[3] / "shared/data/reform_eval_configs.json"
+    if not shared.is_file():
+        pytest.skip("no ../shared beside the checkout: the framework's configurations are there")
+    return json.loads(shared.read_text())["files"][f"build/configs/{benchmark.config}.yaml"]
 
 
 def written(folder: Path, benchmark: Benchmark, count: int = 2) -> Path:
-    """Write a benchmark's file and its configuration; give the configuration."""
-    task = TASKS.get(benchmark.config, "gocr" if benchmark.config.startswith("GroundOCR") else None)
-    config: dict[str, Any] = {"version": VERSION, "split": SPLIT, "instruct_kind": "single_choice"}
-    if task or benchmark.config.startswith("OCR"):
-        config["task"] = task or "ocr"
-    places = _files(folder, benchmark, task, count)
+    """Write a benchmark's file, and its configuration with the framework's own keys; give the configuration."""
+    config = read_framework_config(benchmark)
+    facts = {name: config[name] for name in ("version", "split") if name in config}
+    places = config["data_config"]
+    files = _files(benchmark, config.get("task"), count, facts)
+    for name, value in files.items():
+        key = _find_key(places, name, config.get("task_kind", ""))
+        if name == "choice" and benchmark.dataset_name == "TDIUC":
+            (folder / "choice_list").mkdir(exist_ok=True)
+            _json(folder / f"choice_list/{config['task']}.json", value)
+            places[key] = f"{folder}/choice_list/"
+        else:
+            stem = Path(places[key]).stem if len(files) > 1 else benchmark.config
+            places[key] = _json(folder / f"{stem}.json", value)
     path = folder / f"{benchmark.config}.yaml"
-    path.write_text(yaml.safe_dump({**config, "data_config": places}))
+    path.write_text(yaml.safe_dump(config))
     return path
 
 
-def _files(folder: Path, benchmark: Benchmark, task: str | None, count: int) -> dict[str, str]:
+def _find_key(places: dict[str, str], what: str, kind: str) -> str:
+    keys = [key for key in places if key.startswith("offline_huggingface_") and key.endswith(what)]
+    return next(key for key in keys if len(keys) == 1 or kind.lower().replace("or", "") in key.lower())
+
+
+def _files(benchmark: Benchmark, task: str | None, count: int, facts: dict[str, str]) -> dict[str, Any]:
     if benchmark.dataset_name == "TDIUC":
-        return _tdiuc(folder, task or "", count)
+        return _tdiuc(task or "", count)
     if task == "oc":
         items = [{"Image_ID": IMAGE, "Question": "How many?", "Answer": n, "Resolved_COCO_category": "cat"}
                  for n in range(count)]  # fmt: skip
-        lists = {"anns": items, "choice": {"choice": list(range(9))}}
-        return {
-            f"offline_huggingface_{name}": _json(folder / f"oc_{name}.json", value) for name, value in lists.items()
-        }
+        return {"anns": items, "choice": {"choice": list(range(9))}}
     name = benchmark.dataset_name
     dataset = DATASETS.get((name, task)) or DATASETS[name, None]
     file = _file(dataset.family, name, count)
-    key = "offline_huggingface_anns" if isinstance(file, list) else "offline_huggingface_data"
-    return {key: _json(folder / f"{benchmark.config}.json", file)}
+    return {"anns": file} if isinstance(file, list) else {"data": {**facts, **file}}
 
 
 def _file(family: str, name: str, count: int) -> Any:
@@ -115,23 +112,17 @@ def _file(family: str, name: str, count: int) -> Any:
     if family == "Classification":
         return items
     named = CAPTIONS[name] if family in ("Caption", "TextCaps") else IN_FILE.get(family)
-    facts = {"dataset_name": named} if named else {"version": VERSION, "split": SPLIT}
+    facts = {"dataset_name": named} if named else {}
     facts |= {"instructs": ["Choose well."] * 5} if family == "CLEVR" else {}
     return {**facts, "data": items}
 
 
-def _tdiuc(folder: Path, kind: str, count: int) -> dict[str, str]:
+def _tdiuc(kind: str, count: int) -> dict[str, Any]:
     questions = [{"question_id": n, "image_id": IMAGE, "question": "Which?"} for n in range(count)]
     facts = {"question_type": kind, "ans_source": "test", "answers": [{"answer": "red"}]}
     annotations = [{"question_id": n, **facts} for n in reversed(range(count))]
-    choices = folder / "choice_list"
-    choices.mkdir(exist_ok=True)
-    _json(choices / f"{kind}.json", {"choice": ["red", "green", "blue", "white", "black"]})
-    return {
-        "offline_huggingface_question": _json(folder / "TDIUC_val_ques.json", questions),
-        "offline_huggingface_anns": _json(folder / "TDIUC_val_anns.json", annotations),
-        "offline_huggingface_choice": f"{choices}/",
-    }
+    choices = {"choice": ["red", "green", "blue", "white", "black"]}
+    return {"question": questions, "anns": annotations, "choice": choices}
 
 
 def _json(path: Path, value: Any) -> str:

@@ -1,6 +1,7 @@
 """Import statements of a kit's users, answered by its door where the kit itself is not installed.
 
-A door that stands in for a package says in `MODULES` which modules there are and which of its names each has.
+A door that stands in for a package says in `MODULES` which modules there are and which of its names each has; a
+name that the door itself lacks can be imported, and fails when it is used.
 """
 
 import importlib
@@ -11,6 +12,7 @@ from importlib.abc import Loader, MetaPathFinder
 from importlib.machinery import ModuleSpec
 from pathlib import Path
 from types import ModuleType
+from typing import NoReturn
 
 from mmconvert.core.errors import UsageError, suggest_spelling
 
@@ -24,6 +26,26 @@ DOORS = {
 
 class NotHereError(UsageError, ImportError):
     """A kit's module is imported for a name that its door does not have."""
+
+
+class Absent:
+    """A name that files of a framework import and that its door does not have: it fails when it is used."""
+
+    def __init__(self, name: str) -> None:
+        """Take the name with its module's."""
+        self._name = name
+
+    def __call__(self, *_: object, **__: object) -> NoReturn:
+        """Fail: a function or a class is called."""
+        raise NotHereError(f"{self._name}: is not here. Name the file of a class of yours, or install the framework.")
+
+    __mro_entries__ = __call__
+
+    def __getattr__(self, name: str) -> NoReturn:
+        """Fail: something of a class is used."""
+        if name.startswith("__"):
+            raise AttributeError(name)
+        self()
 
 
 class KitImports(MetaPathFinder, Loader):
@@ -51,11 +73,14 @@ class KitImports(MetaPathFinder, Loader):
         def missing(name: str) -> object:
             if name.startswith("__"):
                 raise AttributeError(name)
+            if name in names:
+                return getattr(door, name, None) or Absent(f"{module.__name__}.{name}")
             raise NotHereError(
                 f"{module.__name__}: has no {name!r} here.{suggest_spelling(name, names)} Install the kit for it."
             )
 
-        module.__dict__.update({name: getattr(door, name) for name in names}, __all__=list(names), __getattr__=missing)
+        known = {name: getattr(door, name) for name in names if hasattr(door, name)}
+        module.__dict__.update(known, __all__=list(known), __getattr__=missing)
 
     def _modules(self, kit: str) -> Mapping[str, Sequence[str]]:
         modules: Mapping[str, Sequence[str]] = importlib.import_module(self.doors[kit]).MODULES

@@ -20,7 +20,8 @@ def label_accuracy(
     """Count the samples whose prediction equals the reference.
 
     Args:
-        true: References, one text or whole number a sample. A text never equals a number.
+        true: References, one text or whole number a sample, or a row of marks, which is right as a whole. A text never
+            equals a number.
         said: Predictions, as many.
         normalize: Give the share, 0 to 1; else the (weighted) count.
         sample_weight: What each sample counts.
@@ -40,7 +41,7 @@ def label_accuracy(
     """
     if not isinstance(normalize, bool):
         raise UsageError(f"normalize: expected true or false {show(normalize)}.")
-    pair = build_label_pair(true, said, sample_weight)
+    pair = build_label_pair(true, said, sample_weight, rows=True)
     right = pair.score_hits()
     weights = np.ones(len(right)) if pair.weights is None else pair.weights
     total = float(weights @ right)

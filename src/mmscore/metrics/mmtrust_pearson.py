@@ -54,8 +54,13 @@ def _read_number(value: Any) -> float:
         raise UsageError(f"nan_to_num: expected a number {show(value)}.") from None
 
 
-def convert_to_float32(values: Sequence[Any], field: str) -> Floats:
+def convert_to_float32(values: Sequence[Any], field: str, *, rows: bool = False) -> Floats:
     """Turn numbers, texts of numbers and None (NaN) into single precision.
+
+    Args:
+        values: One a sample.
+        field: Whose, for messages.
+        rows: Take rows of them, too.
 
     Raises:
         RowError: A value is no number.
@@ -64,7 +69,7 @@ def convert_to_float32(values: Sequence[Any], field: str) -> Floats:
         array = np.array(values).astype(np.float32)
     except (ValueError, TypeError, OverflowError):
         raise RowError(f"{field}.number", field, f"expected numbers {show(values)}.") from None
-    if array.ndim != 1:
+    if array.ndim != 1 and not rows:
         raise RowError(f"{field}.number", field, f"expected one number a sample {show(values)}.")
     return array
 

@@ -11,6 +11,9 @@ from mmconvert.core.errors import RowError, show
 
 Array = npt.NDArray[Any]
 
+_MARKS = 2
+"""Most distinct values of rows that scikit-learn takes for marks."""
+
 
 class LabelPair(msgspec.Struct, frozen=True):
     """References and predictions, one of each a sample.
@@ -31,8 +34,9 @@ class LabelPair(msgspec.Struct, frozen=True):
         return (self.true.dtype.kind == "U") != (self.said.dtype.kind == "U")
 
     def score_hits(self) -> npt.NDArray[np.float64]:
-        """Give 1 for each sample whose prediction is the reference, else 0; a text never is a number."""
-        return np.zeros(len(self.true)) if self.mixed else (self.true == self.said).astype(np.float64)
+        """Give 1 for each sample whose prediction, or whole row, is the reference, else 0; a text never is a number."""
+        equal = np.zeros(len(self.true)) if self.mixed else self.true == self.said
+        return equal.all(axis=tuple(range(1, equal.ndim))).astype(np.float64)
 
     def list_labels(self) -> Array:
         """Give the distinct labels of both sides, sorted."""
@@ -40,7 +44,11 @@ class LabelPair(msgspec.Struct, frozen=True):
 
 
 def build_label_pair(
-    true: Sequence[Any] | None, said: Sequence[Any] | None, weights: Sequence[float] | None = None
+    true: Sequence[Any] | None,
+    said: Sequence[Any] | None,
+    weights: Sequence[float] | None = None,
+    *,
+    rows: bool = False,
 ) -> LabelPair:
     """Check the labels of both sides.
 
@@ -48,19 +56,22 @@ def build_label_pair(
         true: References: texts, or whole numbers (a float or a truth value will do).
         said: Predictions, as many, of either kind.
         weights: What each sample counts, as many; None counts all the same.
+        rows: Take a row of marks a sample on both sides, too: two distinct whole numbers at most, such as 0 and 1.
 
     Raises:
         RowError: The lengths differ, or a side holds nothing, lists, or numbers that are not whole.
 
-    Parity: scikit-learn 1.5.2 sklearn/metrics/_classification.py:_check_targets, single labels only.
+    Parity: scikit-learn 1.5.2 sklearn/metrics/_classification.py:_check_targets.
     """
-    pair = _read_labels(true, "label"), _read_labels(said, "pred")
+    pair = _read_labels(true, "label", rows), _read_labels(said, "pred", rows)
+    if pair[0].shape[1:] != pair[1].shape[1:]:
+        raise RowError("label.type", "label", f"rows of {pair[0].shape[1:]} marks beside rows of {pair[1].shape[1:]}.")
     if len(pair[0]) != len(pair[1]):
         raise RowError("label.count", "label", f"{len(pair[0])} references for {len(pair[1])} predictions.")
     return LabelPair(*pair, None if weights is None else _read_weights(weights, len(pair[0])))
 
 
-def _read_labels(values: Sequence[Any] | None, field: str) -> Array:
+def _read_labels(values: Sequence[Any] | None, field: str, rows: bool) -> Array:
     message = f"expected one text or whole number a sample {show(values)}. Use a metric that needs no labels."
     if values is None or isinstance(values, str):
         raise RowError("label.type", field, message)
@@ -70,7 +81,8 @@ def _read_labels(values: Sequence[Any] | None, field: str) -> Array:
         raise RowError("label.type", field, message) from None
     if array.ndim == 2 and array.shape[1] == 1:
         array = array.ravel()
-    if array.ndim != 1 or array.dtype.kind not in "biufU":
+    marks = rows and array.ndim == 2 and array.dtype.kind in "biuf" and 0 < len(np.unique(array)) <= _MARKS
+    if not (array.ndim == 1 or marks) or array.dtype.kind not in "biufU":
         raise RowError("label.type", field, message)
     if array.dtype.kind == "f" and not bool(np.all(array == np.trunc(array)) and np.all(np.isfinite(array))):
         raise RowError("label.type", field, message)

@@ -47,6 +47,10 @@ _TOGETHER = ("group", "sample")
 """Columns that tell which rows hang together, for standard errors."""
 
 
+class UnlabelledError(Error):
+    """No row of a file has the reference that its recipe compares with."""
+
+
 def score_rows(
     rows: Rows,
     recipe: Recipe,
@@ -75,7 +79,8 @@ def score_rows(
         read and those that are missing; and why rows were rejected, or got no verdict.
 
     Raises:
-        Error: No row has a reference although the recipe compares with one, or options although it chooses among them.
+        UnlabelledError: No row has a reference although the recipe compares with one.
+        Error: No row has options although the recipe chooses among them.
     """
     kept = [name for name in dict.fromkeys([*by, *recipe.groups, *recipe.keep]) if name not in ROW_FIELDS.names]
     panel = sitting.panel if sitting else None
@@ -115,8 +120,8 @@ def list_columns_read(recipe: Recipe, panel: Panel | None) -> frozenset[str]:
     return frozenset(recipe.fields) | (panel.columns if panel else frozenset())
 
 
-def _build_no_reference_error(path: str, columns: Sequence[str]) -> Error:
-    return Error(
+def _build_no_reference_error(path: str, columns: Sequence[str]) -> UnlabelledError:
+    return UnlabelledError(
         f"{path}: no row has a reference (columns {', '.join(columns)}). "
         "Give the dataset that has them: --answers DATASET."
     )

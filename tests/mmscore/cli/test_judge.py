@@ -276,6 +276,12 @@ def test_a_wording_of_the_users_is_sent(run, file, server, tmp_path):
     assert code == 0
     assert all(prompt.startswith("MINE <reference-") and prompt.endswith("> {other}") for prompt in server.prompts())
     assert "judge_prompt:" in _entry(out)["signature"]
+    options = ("--judge-prompt", "TEXT {reference} {answer}", "--judge-system", "You are strict.", "--judge-cache")
+    code, out, _ = run(file, *OWN, "--judge-base-url", server.url, *options, tmp_path / "other.sqlite", "--json")
+    assert "judge_system:" in _entry(out)["signature"]
+    asked = [[turn["content"] for turn in one["messages"]] for one in server.asked[len(server.asked) // 2 :]]
+    assert asked
+    assert all(system == "You are strict." and prompt.startswith("TEXT <reference-") for system, prompt in asked)
 
 
 def test_evalscope_auto_asks_nobody_and_says_so(run, tmp_path, server):

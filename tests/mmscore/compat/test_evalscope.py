@@ -262,6 +262,29 @@ class TestTask:
         }
         for strategy in ("auto", "rule"):
             assert task_of(task(judge_strategy=strategy, judge_model_args=judge))["score"] == {}
+        with pytest.raises(UsageError, match=r"judge_model_args: prompt_template lacks \{pred\}"):
+            task_of(task(judge_strategy="llm", judge_model_args={**judge, "prompt_template": "{question}"}))
+
+    def test_the_judges_own_wording_goes_to_the_judge(self) -> None:
+        asked = []
+
+        def judge(request: dict) -> Any:
+            asked.append([(turn["role"], turn["content"]) for turn in request["messages"]])
+            return said("verdict=YES")
+
+        contract = {
+            "system_prompt": "You are strict.",
+            "prompt_template": "Q: {question} P: {pred} G: {gold}",
+            "score_pattern": "verdict=(YES|NO)",
+            "score_mapping": {"YES": 1.0, "NO": 0.0},
+        }
+        with chat_server(judge) as server:
+            arguments = {"model_id": "j", "api_url": server.url, **contract}
+            found = run_task(task(model=None, judge_strategy="llm", judge_model_args=arguments, limit=1,
+                                  evalscope_version="1.8.0"))  # fmt: skip
+        filled = f"Q: **User**: Colour 0? P: Default output from mockllm/model G: {COLOURS[0]}"
+        assert asked == [[("system", "You are strict."), ("user", filled)]]
+        assert found["general_vqa"]["metrics"][0]["score"] == 1.0
 
     def test_several_judges_since_1_11(self) -> None:
         models = [{"model_id": name, "judge_id": name, "api_url": "http://127.0.0.1:9/v1"} for name in ("j", "k")]

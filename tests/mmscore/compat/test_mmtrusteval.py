@@ -1,5 +1,6 @@
 """MMTrustEval's door: registry, chains, methods, task files, and the run of a task."""
 
+import importlib
 import json
 import subprocess
 import sys
@@ -14,6 +15,7 @@ from click.testing import CliRunner
 
 from goldens.comparison import difference
 from mmconvert.core.errors import Error, RowError, UsageError
+from mmscore.compat import kit_imports
 from mmscore.compat.mmtrusteval import (
     BaseEvaluator,
     BaseTask,
@@ -504,6 +506,15 @@ def test_a_judge_behind_a_service(place: Path) -> None:
     assert log["per_sample_results"][0]["chatmodel_eval:pred_no_op"] == "[Yes]"
 
 
+def test_a_judge_without_an_address_is_named_before_the_first_question(place: Path, monkeypatch) -> None:
+    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
+    judged = {"model_id": "gpt-4", "prompt_template": "{pred}{label}", "generation_kwargs": {}, "metrics_cfg": {}}
+    write_task(place, evaluator_seq_cfgs=[{"chatmodel_eval": judged, **YES_NO}])
+    with pytest.raises(UsageError, match="the chains ask gpt-4, .* Fix: --judge-base-url URL"):
+        run("run", "task.yaml")
+    assert not (place / "logs").exists()
+
+
 def test_a_judge_that_was_out_is_asked_again(place: Path) -> None:
     judged = {"model_id": "gpt-4", "prompt_template": "{pred}{label}", "generation_kwargs": {}, "metrics_cfg": {}}
     chain = {"chatmodel_eval": judged, "rule_yes_or_no_eval": {"metrics_cfg": {"pred_mean": {}}}}
@@ -576,6 +587,50 @@ def test_a_folder_of_the_kits_configurations_does_not_hide_the_door(tmp_path: Pa
     )
     command = [sys.executable, "-m", "mmscore.compat.mmtrusteval", "list", "chatmodels", "--import", "kit.py"]
     assert subprocess.check_output(command, cwd=tmp_path, text=True) == "chatmodels: mine\n"
+
+
+IMPORTS = """
+from typing import Optional, Sequence
+from torch.utils.data import DataLoader
+from mmte import ImageTxtSample, TxtSample, _OutputType
+from mmte.datasets import UnrelatedImageDataset
+from mmte.datasets.base import BaseDataset, collate_fn
+from mmte.methods import AdvGeneratedImage, RelatedGeneratedImage, RelatedTextEmbedImage
+from mmte.methods.base import BaseMethod
+from mmte.utils.registry import registry
+from mmte.utils.utils import download_image
+
+@registry.register_dataset()
+class Faces(BaseDataset):
+    dataset_ids: Sequence[str] = ["faces"]
+
+    def __init__(self, dataset_id: str, method_hook: Optional[BaseMethod] = None, what: str = "", **kwargs) -> None:
+        super().__init__(dataset_id=dataset_id, method_hook=method_hook)
+        {"call": download_image, "class": UnrelatedImageDataset}.get(what, str)("unrelated-image-color")
+        if what == "attribute":
+            RelatedTextEmbedImage.generate_image(text="A face")
+"""
+"""What the framework's 34 dataset files import of it, used as they use it."""
+
+
+def test_what_dataset_files_of_the_framework_only_import_fails_when_it_is_used(place: Path, monkeypatch) -> None:
+    monkeypatch.setattr(sys, "meta_path", [*sys.meta_path])
+    kit_imports.install()
+    (place / "faces.py").write_text(IMPORTS)
+    with registry.importing(["faces.py"]):
+        faces = registry.get_dataset_class("faces")
+        assert len(faces("faces")) == 0
+        missing = {"call": "utils.utils.download_image", "class": "datasets.UnrelatedImageDataset"}
+        for what, name in (missing | {"attribute": "methods.RelatedTextEmbedImage"}).items():
+            with pytest.raises(UsageError, match=f"mmte.{name}: is not here"):
+                faces("faces", what=what)
+        with pytest.raises(ImportError, match="has no 'UnrelatedImages' here"):
+            exec("from mmte.datasets import UnrelatedImages")
+        with pytest.raises(UsageError, match="AdvGeneratedImage: is not here"):
+            exec("from mmte.methods import AdvGeneratedImage\nclass Mine(AdvGeneratedImage): ...")
+    (place / "unrelated.py").write_text("class UnrelatedImageDataset:\n    dataset_ids = ['unrelated-image-color']\n")
+    with registry.importing(["unrelated.py"]):
+        assert importlib.import_module("mmte.datasets").UnrelatedImageDataset.dataset_ids == ["unrelated-image-color"]
 
 
 def test_an_installed_kit_is_the_one_that_is_imported(tmp_path: Path) -> None:

@@ -13,6 +13,7 @@ import PIL.Image
 import pyarrow.parquet as pq
 import pytest
 import yaml
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, RowError, UsageError
 from mmconvert.kits.reform_eval.conversation_text import FIRST_QUERIES
@@ -25,7 +26,8 @@ from mmscore.compat.reform_eval import (
     load_reform_dataset,
     run_eval,
 )
-from mmscore.kits.reform_eval.benchmarks import find_benchmark
+from mmscore.compat.reform_eval.__main__ import program
+from mmscore.kits.reform_eval.benchmarks import BENCHMARKS, find_benchmark
 from support.questions import picture
 from support.reform_files import written
 
@@ -84,6 +86,62 @@ def test_tdiuc_pairs_its_lists_and_takes_one_type(tmp_path):
     (tmp_path / "choice_list/color.json").unlink()
     with pytest.raises(UsageError, match=r"color\.json: no such file"):
         dataset[0]
+
+
+COMMON = {"sample_id", "image", "question"}
+CHOICE = COMMON | {"answer", "answer_options", "instruct", "question_with_option"}
+OPEN = COMMON | {"answer", "instruct"}
+CAPTION = COMMON | {"references", "text"}
+FIELDS = {
+    **dict.fromkeys(("MSCOCO-GOI", "MSCOCO-MOS"), CHOICE | {"bbox"}),
+    **dict.fromkeys(("Grounded IC15", "Grounded COCO-Text", "Grounded TextOCR", "TextOCR"), OPEN | {"bbox"}),
+    **dict.fromkeys(("VizWiz-yesno", "VizWiz-singleChoice"), CHOICE | {"text"}),
+    **dict.fromkeys(("MSCOCO-ITS", "MEDIC"), CHOICE - {"instruct"}),
+    **dict.fromkeys(("VisDial", "VQA-MT"), CHOICE | {"history", "round_id"}),
+    "MSCOCO-OC": CHOICE - {"question_with_option"},
+    "RefCOCO": CHOICE - {"instruct"} | {"bbox"},
+    "MSCOCO-ITM": CHOICE - {"instruct"} | {"anno"},
+    "SNLI-VE": CHOICE - {"instruct"} | {"text"},
+    "WikiHow": CHOICE - {"instruct"} | {"task", "title"},
+    "K-ViQuAE": CHOICE | {"context"},
+    "A-OKVQRA": CHOICE | {"rationale"},
+    "A-OKVQAR": CHOICE | {"rationale", "rationale_options"},
+}
+BY_FORMULATION = {"SingleChoice": CHOICE, "OCROpenEnded": OPEN, "KIEOpenEnded": OPEN, "Generation": CAPTION}
+
+
+def test_samples_have_the_fields_of_the_frameworks_loader_alone(tmp_path):
+    """All 61 benchmarks through the framework's own configurations; every file has boxes."""
+    for benchmark in BENCHMARKS:
+        proc = Own() if benchmark.formulation == "Generation" else None
+        sample = loaded(tmp_path, benchmark.name, in_context_sample=False, preprocessor=proc)[0]
+        expected = FIELDS.get(benchmark.name, BY_FORMULATION[benchmark.formulation])
+        assert {benchmark.name: sample.keys()} == {benchmark.name: expected}
+
+
+@pytest.mark.parametrize(("name", "kind"), [("VizWiz-yesno", "yesNo"), ("VizWiz-singleChoice", "singleChoice")])
+def test_vizwiz_has_a_file_for_each_kind_of_question(tmp_path, monkeypatch, name, kind):
+    places = yaml.safe_load(written(tmp_path, find_benchmark(name)).read_text())["data_config"]
+    asked = []
+
+    def download(repo, file, **_):
+        asked.append(file)
+        return places[f"offline_huggingface_{kind}_anns"]
+
+    monkeypatch.setattr("huggingface_hub.hf_hub_download", download)
+    hub = {"load_from_hf": True, "data_duplication": 1, "shuffle_options": False}
+    dataset = load_reform_dataset("VizWiz", "SingleChoice", tmp_path / f"ImageQuality_vizwiz_{kind}_val.yaml", **hub)
+    assert (dataset[0]["answer"], dataset[0]["answer_options"]) == (1, ["cat", "dog", "cow"])
+    assert asked == [places[f"hf_{kind}_anns_path"]]
+    with pytest.raises(UsageError, match="has no offline_huggingface_data for task_kind Both"):
+        load_reform_dataset("VizWiz", "SingleChoice", {"task_kind": "Both", "data_config": places}, **LOCAL)
+
+
+def test_counted_objects_are_asked_with_their_options(tmp_path):
+    result = run_eval(flags(tmp_path, "MSCOCO-OC", model="echo", model_name="prompt", option_mark="lower"))
+    row = json.loads(result.list_file.read_text())[0]
+    options = "; ".join(f"({mark}) {text}" for mark, text in zip("abcd", row["answer_options"], strict=True))
+    assert row["prediction"].endswith(f"How many? Options: {options}.")
 
 
 def test_samples_are_counted_from_the_end_too_and_cut_to_lists(tmp_path):
@@ -248,11 +306,26 @@ def test_a_local_model_chooses_by_likelihood(tmp_path):
 
     model = save_llava(tmp_path / "tiny")
     given = flags(tmp_path, model="transformers", model_name=str(model), infer_method="likelihood", do_eval=True)
-    result = run_eval(given)
+    # The framework's scripts share their flags of generation with likelihood, which passes them over.
+    result = run_eval(replace(given, temperature=0.2, max_new_tokens=30))
     assert result.list_file.name == "VQA_SingleChoice_likelihood_transformers_tiny.json"
     rows = json.loads(result.list_file.read_text())
     assert {row["prediction"] for row in rows} <= {0, 1, 2}
     assert result.evaluation.numbers["format_hit_rate"] == 1.0
+
+
+def test_likelihood_without_options_ends_before_the_first_question(tmp_path):
+    given = flags(tmp_path, "TextVQA", model="no_such_file.py@get_lynx", infer_method="likelihood")
+    with pytest.raises(UsageError, match=r"OCROpenEnded has none\. Fix: --infer_method generation"):
+        run_eval(given)
+    assert run_eval(flags(tmp_path, model="echo", model_name="answer", likelihood_reduction="mean")).summary.asked == 2
+
+
+def test_arguments_take_every_flag_of_the_script():
+    flags_of_script = {one.name for one in program.commands["run_eval"].params}
+    assert {*Arguments.__struct_fields__} == flags_of_script
+    unused = {"yesno_instruct": True, "options_in_history": True, "core_eval": True, "num_workers": 0}
+    assert Arguments("echo", dataset_name="VQA", formulation="SingleChoice", **unused).num_workers == 0
 
 
 def test_rows_without_a_prediction_leave_no_list_and_are_asked_again(tmp_path):

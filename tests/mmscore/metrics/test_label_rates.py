@@ -4,7 +4,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmconvert.core.errors import Error
+from mmconvert.core.errors import Error, RowError
 from mmscore.metrics.label_accuracy import label_accuracy
 from mmscore.metrics.precision_recall import precision_recall
 
@@ -47,8 +47,20 @@ def test_weights_count_samples_and_every_label_is_given_without_an_average():
 
 def test_texts_never_equal_numbers():
     assert label_accuracy(["1", "0"], [1, 0]) == 0.0
+
     with pytest.raises(Error, match="one side holds texts"):
         precision_recall(["1", "0"], [1, 0])
+
+
+def test_a_row_of_marks_is_right_as_a_whole():
+    true = [[1, 0], [0, 1], [1, 1], [0, 0]]
+    assert label_accuracy(true, [[1, 0], [0, 0], [1, 1], [1, 0]]) == 0.5
+    assert label_accuracy(true, [[1.0, 0], [0, 1], [1, 1], [0, 0]], sample_weight=[1, 2, 3, 4]) == 1.0
+    for said in ([1, 0, 1, 0], [[1, 0, 0]] * 4, [[0, 1], [2, 0], [0, 0], [0, 0]], [["a", "b"]] * 4, [[0.5, 1]] * 4):
+        with pytest.raises(RowError):
+            label_accuracy(true, said)
+    with pytest.raises(RowError):
+        precision_recall(true, true)
 
 
 @pytest.mark.parametrize(

@@ -36,6 +36,9 @@ class DatasetRules(msgspec.Struct, frozen=True):
         name_in_file: `dataset_name` that the file must state.
         prefix_in_example: Whether the one-shot answer begins as the processor's responses do.
         even_copies: Whether the copies must be a multiple of the instructions.
+        boxed: Task whose samples keep `bbox`; the others drop it, whatever the file has.
+        shows_options: Whether samples have `question_with_option`.
+        empty_text: Whether samples have an empty `text` where nothing writes one.
     """
 
     family: str
@@ -44,6 +47,9 @@ class DatasetRules(msgspec.Struct, frozen=True):
     name_in_file: str | None = None
     prefix_in_example: bool = True
     even_copies: bool = True
+    boxed: tuple[str, ...] = ()
+    shows_options: bool = True
+    empty_text: bool = False
 
 
 _OPEN = ("OCROpenEnded",)
@@ -54,24 +60,26 @@ DATASETS: dict[tuple[str, str | None], DatasetRules] = {
         (name, None): DatasetRules(name, "by_text", (CHOICE, GENERATION))
         for name in ("VQA", "KVQA", "VQRA", "VQAR", "MCV", "CaptionSelection")
     },
-    **{("MSCOCO", task): DatasetRules("Core", "by_index") for task in ("mci", "goi", "mos")},
+    **{("MSCOCO", task): DatasetRules("Core", "by_index", boxed=("goi", "mos")) for task in ("mci", "goi", "mos")},
     ("MSCOCO", "itm"): DatasetRules("ITM", "by_gt", name_in_file="MSCOCO"),
     ("MSCOCO", "its"): DatasetRules("ITS", "by_gt", name_in_file="MSCOCO"),
-    ("MSCOCO", "oc"): DatasetRules("ObjectCounting", "drawn"),
+    ("MSCOCO", "oc"): DatasetRules("ObjectCounting", "drawn", shows_options=False),
     ("MSCOCO", "caption"): DatasetRules("Caption", "caption", (GENERATION,), "mscoco"),
     **{(name, None): DatasetRules(name, "by_index") for name in ("CLEVR", "VSR", "MP3D")},
     ("WikiHow", None): DatasetRules("WikiHow", "by_gt", name_in_file="WikiHow"),
     ("SNLI-VE", None): DatasetRules("SNLI-VE", "by_gt"),
     ("MEDIC", None): DatasetRules("MEDIC", "by_gt", name_in_file="MEDIC"),
-    ("RefCOCO", None): DatasetRules("RefCOCO", "by_gt", name_in_file="RefCOCO"),
+    ("RefCOCO", None): DatasetRules("RefCOCO", "by_gt", name_in_file="RefCOCO", boxed=("res",)),
     **{
         (name, None): DatasetRules("Classification", "by_stored_answer")
-        for name in ("CIFAR10", "Flowers102", "ImageNet-1K", "VizWiz")
+        for name in ("CIFAR10", "Flowers102", "ImageNet-1K")
     },
+    ("VizWiz", None): DatasetRules("Classification", "by_stored_answer", empty_text=True),
     ("Pets37", None): DatasetRules("Classification", "by_stored_answer", prefix_in_example=False),
     ("TDIUC", None): DatasetRules("TDIUC", "drawn", prefix_in_example=False),
-    **{(name, None): DatasetRules("OCR", "open", _OPEN) for name in ("IC15", "COCO_text", "TextOCR", "CUTE80")},
-    **{(name, None): DatasetRules("OCR", "open", _OPEN) for name in ("IIIT5K", "WordArt")},
+    **{(name, None): DatasetRules("OCR", "open", _OPEN, boxed=("gocr",)) for name in ("IC15", "COCO_text")},
+    ("TextOCR", None): DatasetRules("OCR", "open", _OPEN, boxed=("gocr", "ocr")),
+    **{(name, None): DatasetRules("OCR", "open", _OPEN) for name in ("CUTE80", "IIIT5K", "WordArt")},
     **{(name, None): DatasetRules("KIE", "open", _KIE) for name in ("FUNSD", "POIE")},
     ("SROIE", None): DatasetRules("KIE", "open", _KIE, even_copies=False),
     ("OCR", None): DatasetRules("TextVQA", "open", _OPEN),
@@ -189,6 +197,11 @@ class Samples(Sequence[dict[str, Any]]):
                 raise UsageError("a caption dataset needs a processor.")
             setup = replace(setup, processor=replace(setup.processor, response_prefix=None))
         self._items: list[FamilyItem] = [FAMILIES[dataset.family].item(fields) for fields in items]
+        if setup.config.get("task") not in dataset.boxed:
+            self._items = [
+                replace(item, kept={name: value for name, value in item.kept.items() if name != "bbox"})
+                for item in self._items
+            ]
         self._options: list[list[Any]] = [list(item.options or ()) for item in self._items]
         self._answers: list[Any] = [item.answer for item in self._items]
         self._kinds = [str(fields.get(TYPE, "")) for fields in items]
@@ -224,11 +237,15 @@ class Samples(Sequence[dict[str, Any]]):
         return {**sample, "history": [dict(turn) for turn in self._example]} if self._example else sample
 
     def _add_options(self, sample: dict[str, Any]) -> dict[str, Any]:
+        if not self._dataset.shows_options:
+            return sample
         return {**sample, "question_with_option": build_labeled_question(sample, self._setup.option_mark, self._rng)}
 
     def _add_text(self, sample: dict[str, Any]) -> dict[str, Any]:
         processor, write = self._setup.processor, self._setup.write
-        return sample if processor is None or write is None else {**sample, "text": write(sample, processor, self._rng)}
+        if processor is not None and write is not None:
+            return {**sample, "text": write(sample, processor, self._rng)}
+        return {**sample, "text": ""} if self._dataset.empty_text else sample
 
     def _shuffle_by_text(self, number: int, copy: int) -> dict[str, Any]:
         item, setup = self._items[number], self._setup

@@ -61,8 +61,10 @@ JUDGE_KEY = "MODELSCOPE_SDK_TOKEN"
 """Variable from which the kit, too, takes a key that the task does not have."""
 _SCORE_TYPES = {"pattern": "evalscope", "numeric": "evalscope_numeric"}
 _MODEL: Kinds = {**dict.fromkeys(("model_id", "api_url", "api_key"), TEXT), "generation_config": ()}
-_CONTRACT: Kinds = {**dict.fromkeys(("score_type", "score_pattern"), TEXT), "score_mapping": ()}
-_WORDING: Mapping[str, Any] = {"system_prompt": (None,), "prompt_template": (None,)}
+_CONTRACT: Kinds = {
+    **dict.fromkeys(("score_type", "score_pattern", "system_prompt", "prompt_template"), TEXT),
+    "score_mapping": (),
+}
 _JUDGE: Kinds = {
     **dict.fromkeys(("strategy", "aggregation"), TEXT),
     **dict.fromkeys(("repeats", "min_valid_judges"), WHOLE),
@@ -334,16 +336,24 @@ def judge_options(config: Any, version: str, keys: dict[str, str]) -> dict[str, 
         "judge-generation": json.dumps(generation) if generation else None,
         "judge-score-mapping": json.dumps(contract["score_mapping"]) if contract.get("score_mapping") else None,
         "judge-score-pattern": contract.get("score_pattern"),
+        "judge-prompt": _template(contract.get("prompt_template"), given["where"]),
+        "judge-system": contract.get("system_prompt"),
         **given["panel"],
     }
     return {name: value for name, value in options.items() if value is not None}
+
+
+def _template(text: str | None, where: str) -> str | None:
+    if text and "{pred}" not in text:
+        raise UsageError(f"{where}: prompt_template lacks {{pred}}, the response that is judged {show(text)}.")
+    return text or None
 
 
 def _one(config: Any) -> dict[str, Any]:
     """Read the keys until 1.10: one model, whose arguments say how it judges, too."""
     where = "judge_model_args"
     given = mapping_in(config.judge_model_args, where)
-    check_keys(given, {**_MODEL, **_CONTRACT}, (), _WORDING, where)
+    check_keys(given, {**_MODEL, **_CONTRACT}, (), {}, where)
     models = [given] if given else []
     return {"strategy": config.judge_strategy, "models": models, "contract": given, "panel": {}, "where": where}
 
@@ -366,7 +376,7 @@ def _several(judge: Any) -> dict[str, Any]:
             "judge.models: differ in more than model_id. Give all of them one service and generation_config."
         )
     contract = mapping_in(given.get("contract"), "judge.contract")
-    check_keys(contract, _CONTRACT, (), _WORDING, "judge.contract")
+    check_keys(contract, _CONTRACT, (), {}, "judge.contract")
     named = {"judge-repeats": "repeats", "judge-aggregation": "aggregation", "judge-min-valid": "min_valid_judges"}
     panel = {option: given.get(key) for option, key in named.items()}
     found = {"models": models, "contract": contract, "panel": panel}

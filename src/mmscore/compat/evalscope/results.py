@@ -7,6 +7,8 @@ Files of a run lie where EvalScope has them, in its own shape: its `use_cache` a
 <run>/predictions/<model>/<benchmark>_<subset>.jsonl      replies; pictures of the messages are left out
 <run>/reports/<model>/<benchmark>.json                    what `run_task` returns
 
+<work_dir>/<model>/<model>_<table>.xlsx, _acc.csv         responses and numbers of the VLMEvalKit backend
+
 Source: modelscope/evalscope 1.3.0 to 1.14.1 evalscope/utils/io_utils.py:OutputsStructure,
 evalscope/api/evaluator/cache.py:ModelResult.
 """
@@ -23,6 +25,8 @@ from mmconvert.core.errors import UsageError
 from mmscore.compat.evalscope.config import TaskConfig, parse_task_config
 from mmscore.compat.evalscope.mapping import RELEASES, is_vlmevalkit, version_of
 from mmscore.compat.evalscope.native import BENCHMARKS, subsets_of
+from mmscore.compat.vlmevalkit.recipes import write_answered_rows
+from mmscore.compat.vlmevalkit.tables import dump
 from mmscore.core.report import publish
 from mmscore.kits.evalscope.aggregation import Identity, build_label, parse_identity
 from mmscore.kits.evalscope.report import MetricScore, ReportHeader, SubsetScore, build_report_json, draw_report_table
@@ -161,6 +165,19 @@ def write_outputs(
     for benchmark, report in reports.items():
         place = folder / "reports" / report["model_name"] / f"{benchmark}.json"
         _write(place, json.dumps(report, ensure_ascii=False, indent=4))
+
+
+def write_vlmevalkit_files(outcomes: Sequence[Outcome]) -> None:
+    """Write `MODEL/MODEL_TABLE.xlsx` and, where there are numbers, `_acc.csv`, as the backend does."""
+    for outcome in outcomes:
+        folder, predictions = outcome.folder.parent, outcome.folder / _PREDICTIONS
+        # Older numbers are of other responses.
+        acc = folder / f"{outcome.model}_{outcome.dataset}_acc.csv"
+        acc.unlink(missing_ok=True)
+        if predictions.is_file():
+            write_answered_rows(predictions, folder, outcome.model, outcome.dataset)
+        if _has_numbers(outcome):
+            dump(table_of(outcome), acc)
 
 
 def refuse_the_kits_own(folder: Path, task: Mapping[str, Any]) -> None:

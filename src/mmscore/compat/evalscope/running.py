@@ -24,6 +24,7 @@ from mmscore.compat.evalscope.results import (
     shown,
     upright_text,
     write_outputs,
+    write_vlmevalkit_files,
 )
 from mmscore.compat.evalscope.vlmevalkit_backend import Model, eval_config_of, models_of, work_dir_of
 from mmscore.compat.vlmevalkit.datasets import find_dataset_class
@@ -95,6 +96,7 @@ def _run_vlmevalkit(config: TaskConfig) -> dict[str, Any]:
     if others or not own:
         task, secrets = mapped(TaskConfig(**{**vars(config), "eval_config": {**keys, "data": others}}))
         outcomes = _run(task, secrets, Path(task["work-dir"]), restart=keys.get("reuse") is False)
+        write_vlmevalkit_files(outcomes)
         refusals += [_refusal(outcome, _REUSE) for outcome in outcomes if outcome.status != "ok"]
         found, tables = result_of(config, outcomes), [shown(config, outcomes)]
     for model, name in itertools.product(models_of(keys), own):

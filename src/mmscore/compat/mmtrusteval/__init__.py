@@ -32,10 +32,10 @@ MODULES = {
     "": ("TxtSample", "ImageTxtSample", "_OutputType"),
     "utils": (),
     "utils.registry": ("registry",),
-    "utils.utils": ("get_abs_path",),
-    "datasets": ("BaseDataset", "collate_fn"),
+    "utils.utils": ("get_abs_path", "download_image"),
+    "datasets": ("BaseDataset", "collate_fn", "UnrelatedImageDataset"),
     "datasets.base": ("BaseDataset", "collate_fn"),
-    "methods": ("BaseMethod",),
+    "methods": ("BaseMethod", "AdvGeneratedImage", "RelatedGeneratedImage", "RelatedTextEmbedImage"),
     "methods.base": ("BaseMethod",),
     "models": ("BaseChat", "Response", "load_chatmodel", "model_zoo"),
     "models.base": ("BaseChat", "Response"),
@@ -45,12 +45,24 @@ MODULES = {
     "tasks": ("BaseTask",),
     "tasks.base": ("BaseTask",),
 }
-"""Modules of `mmte`, and which of its names users import from each; see `mmscore.compat.kit_imports`."""
+"""Modules of `mmte`, and which of its names users import from each; see `mmscore.compat.kit_imports`.
+
+Those that the framework's dataset files import are all here; of classes that are not, `__getattr__` finds the user's.
+"""
 
 
 def get_abs_path(rel: str) -> str:
     """Give a path inside the kit's package, taken to lie in the working folder, as in a checkout of the kit."""
     return str(Path.cwd() / "mmte" / rel)
+
+
+def __getattr__(name: str) -> type:
+    """Give the class of this name that a file of `--import` registered, such as the framework's own dataset file."""
+    for kind in ("dataset", "method"):
+        for one in registry.listed(kind):
+            if (found := registry.found(kind, one)) is not None and found.__name__ == name:
+                return found
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
 
 
 def listing(imports: Sequence[str] = ()) -> dict[str, list[str]]:

@@ -38,6 +38,7 @@ from mmscore.kits.mmtrusteval.measures import MEASURES
 from mmscore.kits.mmtrusteval.rows import FORMAT, build_chains
 from mmscore.kits.mmtrusteval.scored_log import EXTRA, IMAGE_PATH, format_scored_log
 from mmscore.kits.mmtrusteval.task_log import TOTAL, build_log, format_log
+from mmscore.llm.client import BASE_URL
 from mmscore.llm.response_cache import OK
 from mmscore.scoring.evaluate import ScoreOptions, score_each
 from mmscore.scoring.judging.request import JudgeRequest
@@ -276,6 +277,11 @@ def run_task(task: Task, around: Surroundings | None = None) -> Outcome:
         return Outcome(log, answers, json.loads(log.read_text(encoding="utf-8")).get(TOTAL, {}), stood=True)
     setting = add_classifiers(EvaluatorContext(ask=registered_chat()), task.recipe_options())
     chains = [SequentialEvaluator(chain, setting) for chain in task.evaluator_seq_cfgs]
+    judges = _judges(task) if _is_plain(task) else []
+    if judges and not (around.judge.base_url or os.environ.get(BASE_URL)):
+        raise UsageError(
+            f"the chains ask {', '.join(judges)}, which has no address. Fix: --judge-base-url URL, or export {BASE_URL}"
+        )
     place.mkdir(parents=True, exist_ok=True)
     samples = stored(task, place, around.source, around.image_roots)
     options, backend = _model(task, around)

@@ -16,8 +16,6 @@ from mmscore.compat.reform_eval.run import run_eval as run_it
 _SETTINGS = {"help_option_names": ["-h", "--help"]}
 _FORMULATIONS = ("SingleChoice", "Generation", "OCROpenEnded", "KIEOpenEnded")
 _MARKS = ("number", "lower", "upper", "random")
-_IGNORED = ("yesno_instruct", "num_workers", "options_in_history", "core_eval")
-"""Flags that say nothing here; the first and the last two say nothing in the original."""
 
 
 @click.group(context_settings=_SETTINGS)
@@ -66,7 +64,7 @@ def run_eval(**given: Any) -> int:
     Exit code 3: some rows have no prediction; run again to ask them.
     """
     kit_imports.install(PACKAGES)  # the file of an interface imports its preprocessor
-    arguments = Arguments(**{name: value for name, value in given.items() if name not in _IGNORED})
+    arguments = Arguments(**given)
     if arguments.dataset_debug:
         data = open_data(arguments)
         click.echo(f"the dataset has {len(data)} samples")

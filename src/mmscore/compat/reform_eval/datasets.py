@@ -39,20 +39,22 @@ HUB_QUESTIONS = "Aweminus/ReForm-Eval"
 _HUB, _LOCAL = "hub", "local"
 _KEYS: Mapping[str, Mapping[str, Sequence[str]]] = {
     _HUB: {
-        "data": ("huggingface_data", "hf_anns_path"),
+        "data": ("huggingface_data", "hf_anns_path", "hf_{kind}_anns_path"),
         "questions": ("hf_question_path",),
         "annotations": ("hf_anns_path",),
         "choices": ("hf_choice_path",),
     },
     _LOCAL: {
-        # The second is how the kit's own file for RefCOCO spells it.
-        "data": ("offline_huggingface_data", "offline_huggingfac_data", "offline_huggingface_anns"),
+        "data": ("offline_huggingface_data", "offline_huggingface_anns", "offline_huggingface_{kind}_anns"),
         "questions": ("offline_huggingface_question",),
         "annotations": ("offline_huggingface_anns",),
         "choices": ("offline_huggingface_choice",),
     },
 }
-"""Keys of `data_config` for what a loader reads."""
+"""Keys of `data_config` for what a loader reads; VizWiz has one file for each `task_kind`."""
+
+_KINDS = {"SingleChoice": "singleChoice", "YesOrNo": "yesNo"}
+"""`task_kind` of a configuration -> how its keys spell it."""
 
 __all__ = ["CHOICE", "GENERATION", "ReformDataset", "load_reform_dataset", "open_dataset"]
 
@@ -117,16 +119,21 @@ class Files(msgspec.Struct, frozen=True):
         """
         return read_choices(self._path("choices", HUB, f"{kind}.json" if kind else ""))
 
+    def _keys(self, what: str) -> Sequence[str]:
+        kind = _KINDS.get(str(self.config.get("task_kind")), "")
+        return [key.format(kind=kind) for key in _KEYS[_HUB if self.from_hub else _LOCAL][what]]
+
     def _named(self, what: str) -> str | None:
         places = self.config["data_config"]
-        keys = _KEYS[_HUB if self.from_hub else _LOCAL][what]
-        return next((str(places[key]) for key in keys if places.get(key)), None)
+        return next((str(places[key]) for key in self._keys(what) if places.get(key)), None)
 
     def _path(self, what: str, repo: str, inside: str = "") -> Path:
         name = self._named(what)
         if name is None:
-            key = _KEYS[_HUB if self.from_hub else _LOCAL][what][0]
-            raise UsageError(f"dataset_config: data_config has no {key}. Take the kit's YAML file.")
+            kind = f" for task_kind {self.config['task_kind']}" if "task_kind" in self.config else ""
+            raise UsageError(
+                f"dataset_config: data_config has no {self._keys(what)[0]}{kind}. Take the framework's YAML file."
+            )
         name = f"{name.rstrip('/')}/{inside}" if inside else name
         if self.from_hub:
             return _downloaded(repo, name.removeprefix("./"))

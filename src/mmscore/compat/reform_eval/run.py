@@ -10,6 +10,7 @@ import shutil
 from collections import defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping
 from pathlib import Path
+from random import Random
 from typing import Any
 
 import msgspec
@@ -21,7 +22,7 @@ from mmconvert.core.record import LETTERS, Image, Part, Record, Source, Turn, en
 from mmconvert.core.text.options import read_option_texts
 from mmconvert.dataset.dataset import DatasetWriter
 from mmconvert.dataset.dataset import open_dataset as open_rows
-from mmconvert.kits.reform_eval.conversation_text import ALPHABETS, Processor
+from mmconvert.kits.reform_eval.conversation_text import ALPHABETS, Processor, build_labeled_question
 from mmconvert.kits.reform_eval.conversations import HISTORY
 from mmconvert.kits.reform_eval.pools import read_pools
 from mmconvert.kits.reform_eval.setup import Setup
@@ -51,7 +52,7 @@ OPEN = ("ocr", "kie")
 _ROLES = {"human": "user", "assistant": "assistant"}
 _COLUMNS = (
     *("sample_id", "image", "question", "answer", "answer_options"),
-    *("references", "instruct", "history", "round_id"),
+    *("references", "instruct", "history", "round_id", "text"),
 )
 
 PROTOCOL = "reform_eval"
@@ -119,7 +120,7 @@ def _record(sample: Mapping[str, Any], image: Image, index: int, dataset: Reform
     return Record(
         id=str(key) if variant is None else f"{key}#{variant}",
         sample=str(key),
-        messages=_turns(sample, generates=setup.inference_method == "generation"),
+        messages=_turns(_asked(sample, setup, index), sample),
         task="multiple_choice" if options else task if references or task in OPEN else "vqa",
         source=Source("reform_eval", setup.dataset_name, index // copies),
         images=(image,),
@@ -136,10 +137,14 @@ def _record(sample: Mapping[str, Any], image: Image, index: int, dataset: Reform
     )
 
 
-def _turns(sample: Mapping[str, Any], *, generates: bool) -> tuple[Turn, ...]:
-    asked = sample["question"]
-    if generates and sample.get("answer_options"):
-        asked = sample["question_with_option"]
+def _asked(sample: Mapping[str, Any], setup: Setup, index: int) -> str:
+    if setup.inference_method == "likelihood" or not sample.get("answer_options"):
+        return str(sample["question"])
+    # MSCOCO-OC has options but no question with them; the loader's own draws stay as they are.
+    return sample.get("question_with_option") or build_labeled_question(sample, setup.option_mark, Random(index))
+
+
+def _turns(asked: str, sample: Mapping[str, Any]) -> tuple[Turn, ...]:
     last = f"{sample['instruct']} {asked}" if sample.get("instruct") else asked
     said = [(_ROLES[turn["from"]], turn["value"]) for turn in sample.get("history") or ()]
     turns = [Turn(role, (Part("text", text),)) for role, text in (*said, ("user", last))]
@@ -184,9 +189,9 @@ def listed(records: Iterable[Record], infer_method: str, prompt: Callable[[Recor
 
 
 class Arguments(msgspec.Struct, frozen=True):
-    """The flags of the kit's run_eval.py by name; `pools` and `seed` are ours.
+    """The flags of the framework's run_eval.py by name; `pools` and `seed` are ours.
 
-    Attributes of the kit that say nothing here: docs/kits/reform_eval.md.
+    Those without effect here: docs/kits/reform_eval.md.
     """
 
     model: str | None = None
@@ -198,8 +203,10 @@ class Arguments(msgspec.Struct, frozen=True):
     dataset_duplication: int = 1
     in_context_sample: bool = False
     capitalize: bool = False
+    yesno_instruct: bool = False
     answer_space_instruct: bool = False
     per_gpu_eval_batch_size: int | None = None
+    num_workers: int = 4
     half_evaluation: bool = False
     do_eval: bool = False
     eval_stability: bool = False
@@ -210,11 +217,13 @@ class Arguments(msgspec.Struct, frozen=True):
     option_mark: str | None = None
     random_instruct: bool = False
     shuffle_options: bool = False
+    options_in_history: bool = False
     online_multi_round: bool = False
     multi_round_eval: bool = False
     output_dir: str = "./output/"
     dataset_debug: bool = False
     dataset_subsample: int | None = None
+    core_eval: bool = False
     hf: bool = False
     offline_hf: bool = False
     pools: str | None = None
@@ -295,6 +304,11 @@ def run_eval(arguments: Arguments) -> Result:
             _check_made(arguments, list_file, logger)
             logger.info("found the existing prediction in %s", list_file)
             return Result(list_file, None, _evaluated(arguments, list_file, logger))
+        if arguments.infer_method == METHODS[LIKELIHOOD] and arguments.formulation != CHOICE:
+            raise UsageError(
+                f"--infer_method likelihood chooses among options, and {arguments.formulation} has none. "
+                "Fix: --infer_method generation"
+            )
         if processes > 1 and FILE not in str(arguments.model):
             # Each process of torchrun sees its own GPU alone; models in files of the user's are told it by number.
             visible = os.environ.get(VISIBLE)
@@ -382,7 +396,8 @@ def _predicted(
     with DatasetWriter(rows, overwrite=True) as writer:
         writer.write(records_of(data))
     plugin, backend = split_backend(model)
-    same = ("likelihood_reduction", "max_new_tokens", "temperature")
+    # Scripts share their flags among both methods; the framework passes on those of the method alone.
+    same = ("likelihood_reduction",) if arguments.method == LIKELIHOOD else ("max_new_tokens", "temperature")
     given = {name: getattr(arguments, name) for name in same} | {"method": arguments.method, "dtype": arguments.dtype}
     given |= {"model": arguments.model_name or str(arguments.model), "backend": plugin}
     given |= {"batch_size": arguments.per_gpu_eval_batch_size, "resume": not share, "share": share}

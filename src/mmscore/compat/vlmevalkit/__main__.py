@@ -218,6 +218,7 @@ def _said(one: Run | Error, model: str, benchmark: Any) -> str:
         return f"{model} / {benchmark.dataset_name}: failed: {one}"
     lines = [f"{one.model} / {one.dataset}: {one.eval_file}"]
     lines += [f"refused: {reason}" for reason in one.refused[:3]]
+    lines += [one.note] if one.note else []
     if one.result:
         lines.append(pd.DataFrame(list(one.result)).to_string(index=False))
     return "\n".join(lines)
@@ -227,6 +228,7 @@ def _json(one: Run | Error) -> dict[str, Any]:
     if isinstance(one, Error):
         return {"error": str(one)}
     about = {"summary": asdict(one.summary) if one.summary else None, "refused": one.refused, "result": one.result}
+    about |= {"note": one.note} if one.note else {}
     return {"model": one.model, "dataset": one.dataset, "eval_file": str(one.eval_file), **about}
 
 

@@ -80,6 +80,10 @@ class NoEvaluateError(UsageError, NotImplementedError):
     """A class of benchmarks does not say how it is scored."""
 
 
+class NoRuleError(UsageError):
+    """The framework lists a benchmark and has no rule for its scores."""
+
+
 class ImageBaseDataset:
     """A benchmark: its table, and what is done with it.
 
@@ -252,9 +256,11 @@ class Benchmark(ImageBaseDataset):
 
     Attributes:
         RECIPE: The recipe where the benchmark's name tells none; "" for none.
+        SUBMISSION: Format in which predictions are submitted where the table has no answers; "" for none of ours.
     """
 
     RECIPE: ClassVar[str] = ""
+    SUBMISSION: ClassVar[str] = ""
     NAMES: ClassVar[Sequence[str]] = (
         *("MMVet", "MathVista_MINI", "LLaVABench", "OCRBench", "VSR-zeroshot"),
         *(f"VCR_{t}_{level}_{size}" for t in ("EN", "ZH") for level in ("EASY", "HARD") for size in (500, 100, "ALL")),
@@ -270,6 +276,7 @@ class ImageMCQDataset(Benchmark):
 
     TYPE = "MCQ"
     RECIPE = "vlmevalkit_mcq"
+    SUBMISSION = "mmbench"
     NAMES: ClassVar[Sequence[str]] = ()
 
     def build_prompt(self, line: Any) -> Message:
@@ -285,6 +292,7 @@ class MMMUDataset(ImageMCQDataset):
     """Multiple choice whose text says where the pictures stand."""
 
     NAMES = ("MMMU_DEV_VAL", "MMMU_TEST")
+    SUBMISSION = ""
 
     def build_prompt(self, line: Any) -> Message:
         """Word a row, a picture where `<image 1>` stands."""
@@ -346,6 +354,24 @@ class ImageShortQADataset(ImageBaseDataset):
     def build_prompt(self, line: Any) -> Message:
         """Word a row: its pictures, its question, and the wish for a short answer."""
         return self.build_prompt_as(line, "ImageShortQADataset")
+
+
+class UnscoredDataset(ImageBaseDataset):
+    """Benchmarks of the framework's list that it asks about and has no rule for."""
+
+    NAMES = ("CORE_MM",)
+
+    def evaluate(self, eval_file: str, **judge_kwargs: Any) -> Any:
+        """Say that there are no scores.
+
+        Raises:
+            NoRuleError: Always.
+        """
+        raise NoRuleError(
+            f"{self.dataset_name}: no rule exists, VLMEvalKit never had one. The predictions are written. To have them "
+            f"judged: mmscore {Path(eval_file).with_suffix('.parquet')} --recipe evalscope_general_vqa "
+            "--judge evalscope_numeric --judge-strategy llm"
+        )
 
 
 class CustomVQADataset(ImageBaseDataset):

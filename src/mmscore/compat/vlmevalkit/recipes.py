@@ -19,6 +19,7 @@ from typing import Any
 
 import pandas as pd
 import pyarrow as pa
+import pyarrow.parquet as pq
 
 from mmconvert.core.errors import Error, RowError, UsageError, describe_error, show, suggest_spelling
 from mmconvert.core.record import Record, Source, encode_json
@@ -76,7 +77,7 @@ def as_recipe(dataset: Any, eval_file: str | Path | None = None, **judge_kwargs:
         # The file's digest, so that a number's signature says which state of the class gave it.
         versions={identify_file(build_plugin_name(named)).partition(":")[2][:8] or "1": named.__qualname__},
         columns=("prediction",),
-        optional=("question", "options", "label", "category"),
+        optional=("question", "options", "answer", "answers", "label", "category"),
         parse=parse_whole_response,
         metrics=lambda item, parsed, version: {"answered": 1.0},
         default_for=lambda facts: None,
@@ -176,6 +177,17 @@ def write_eval_file(records: Sequence[Record], folder: Path, model: str, dataset
     path = folder / f"{model.strip('/').replace('/', '_')}_{dataset}.{suffix}"
     write(records, Target(path), "vlmevalkit_predictions")
     return path
+
+
+def write_answered_rows(predictions: Path, folder: Path, model: str, dataset: str) -> Path | None:
+    """Write the rows of a predictions file that have a response as the table that `evaluate` reads.
+
+    Returns:
+        As `write_eval_file`; None where no row has a response.
+    """
+    rows = pq.read_table(predictions, columns=list(KEPT))
+    records = [record for record in records_of(rows) if record.prediction is not None]
+    return write_eval_file(records, folder, model, dataset) if records else None
 
 
 def records_of(rows: pa.Table) -> list[Record]:
@@ -347,6 +359,11 @@ def judge_request(judge_kwargs: Mapping[str, Any], choice: RecipeChoice) -> Judg
             raise UsageError(f"no judge argument {name!r}.{suggest_spelling(name, _KNOWN)} Known: {', '.join(_KNOWN)}.")
     model = judge_kwargs.get("model")
     if model in RULES_ONLY:
+        if choice.recipe.needs_judge:
+            raise UsageError(
+                f"recipe {choice.name!r} has no scores without a judge. "
+                "Fix: --judge MODEL --judge-base-url URL (in Python model=, api_base=)"
+            )
         return None
     if not choice.recipe.judges:
         raise UsageError(f"recipe {choice.name!r} knows no judge. Leave the judge out, or name exact_matching.")

@@ -24,16 +24,8 @@ from mmconvert.dataset.dataset import DatasetWriter
 from mmconvert.images.loader import Pictures
 from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root
 from mmconvert.pipeline.convert import Records, read
-from mmscore.compat.vlmevalkit.datasets import Benchmark, ImageBaseDataset, build_dataset
-from mmscore.compat.vlmevalkit.recipes import (
-    KEPT,
-    as_recipe,
-    kit_entry,
-    records_of,
-    rows_of,
-    users_code,
-    write_eval_file,
-)
+from mmscore.compat.vlmevalkit.datasets import Benchmark, ImageBaseDataset, NoRuleError, build_dataset
+from mmscore.compat.vlmevalkit.recipes import as_recipe, kit_entry, rows_of, users_code, write_answered_rows
 from mmscore.compat.vlmevalkit.tables import dump
 from mmscore.core.report import Entry, Report, publish
 from mmscore.infer.adapter import split_backend
@@ -43,6 +35,7 @@ from mmscore.infer.options import PredictOptions
 from mmscore.infer.predictions_file import is_interrupted
 from mmscore.infer.session import predict
 from mmscore.scoring.evaluate import score
+from mmscore.scoring.score import UnlabelledError
 
 MODES = ALL, INFER, EVAL = ("all", "infer", "eval")
 TASKS = {"Y/N": "yes_no", "Caption": "caption", "MT": "chat"}
@@ -68,6 +61,7 @@ class Run:
         result: What it gave, a row a mapping; () where nothing was scored.
         entry: The entry of the report; None where nothing was scored.
         refused: Why rows of the benchmark were not asked.
+        note: Why there are no scores although the predictions are written; "" where there are some.
     """
 
     model: str
@@ -78,6 +72,7 @@ class Run:
     result: Sequence[Mapping[str, Any]] = ()
     entry: Entry | None = None
     refused: Sequence[str] = field(default_factory=list)
+    note: str = ""
 
     @property
     def complete(self) -> bool:
@@ -172,15 +167,20 @@ def run_benchmark(
             options = replace(options, resume=reuse, restart=not reuse)
         found.summary = predict(questions, predictions, options, backend, quiet=quiet)
     if predictions.is_file():
-        rows = pq.read_table(predictions, columns=list(KEPT))
-        records = [record for record in records_of(rows) if record.prediction is not None]
-        found.eval_file = write_eval_file(records, found.folder, label, name) if records else None
+        found.eval_file = write_answered_rows(predictions, found.folder, label, name)
     if mode != INFER:
         if found.eval_file is None and found.summary is not None and found.summary.failed:
             errors = pq.read_table(predictions, columns=["prediction_error"])["prediction_error"].to_pylist()
             why = next((f" The first failure: {error}" for error in errors if error), "")
             raise Error(f"{predictions}: none of {len(errors)} rows has a reply.{why}")
-        _score(found, benchmark, predictions, judge_kwargs or {})
+        try:
+            _score(found, benchmark, predictions, judge_kwargs or {})
+        except NoRuleError as error:
+            found.note = str(error)
+        except UnlabelledError:
+            found.note = f"{name} has no answers; the predictions are written, to be submitted"
+            if form := getattr(benchmark, "SUBMISSION", ""):
+                found.note += f": mmscore submit {predictions} --to {form} -o {predictions.with_suffix('.submit.xlsx')}"
     return found
 
 

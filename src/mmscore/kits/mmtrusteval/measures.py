@@ -2,7 +2,7 @@
 
 import math
 from collections.abc import Callable, Mapping, Sequence
-from typing import Any
+from typing import Any, TypeVar
 
 import msgspec
 import numpy as np
@@ -14,6 +14,7 @@ from mmscore.metrics.mmtrust_pearson import convert_to_float32, mmtrust_pearson
 from mmscore.metrics.precision_recall import precision_recall
 
 Values = Sequence[Any]
+_Reduced = TypeVar("_Reduced")
 COLUMN = "pred_no_op"
 """The metric that is no number but the column of processed predictions."""
 
@@ -40,27 +41,23 @@ def _build_column(true: Values | None, said: Values) -> list[Any]:
     return list(said)
 
 
-def _compute_sum(true: Values | None, said: Values) -> float:
-    with np.errstate(all="ignore"):
-        return float(_read_numbers(said).sum())
+def _compute_sum(true: Values | None, said: Values | None) -> float | None:
+    # NumPy's sum of a single object is that object, so None is the sum of None.
+    return _reduce(said, lambda values: None if (total := values.sum()) is None else float(total))
 
 
-def _compute_mean(true: Values | None, said: Values) -> float:
-    numbers = _read_numbers(said)
-    with np.errstate(all="ignore"):
-        return float(numbers.mean()) if numbers.size else math.nan
+def _compute_mean(true: Values | None, said: Values | None) -> float:
+    return _reduce(said, lambda values: float(values.mean()) if values.size else math.nan)
 
 
-def _read_numbers(said: Values) -> Any:
+def _reduce(said: Values | None, reduce: Callable[[Any], _Reduced]) -> _Reduced:
     try:
-        numbers = np.array(said)
-    except ValueError:  # lists of several lengths
-        numbers = np.array(None)
-    if numbers.dtype.kind not in "biuf":
+        with np.errstate(all="ignore"):
+            return reduce(np.array(said))
+    except (TypeError, ValueError):  # texts, None beside numbers; lists of several lengths
         raise RowError(
             "pred.number", "pred", f"expected numbers {show(said)}. Add a rule that turns texts into numbers."
-        )
-    return numbers
+        ) from None
 
 
 def count_failures(true: Values | None, said: Values, fails_num: float = math.nan) -> float:
@@ -68,7 +65,7 @@ def count_failures(true: Values | None, said: Values, fails_num: float = math.na
 
     Args:
         true: Not looked at.
-        said: Numbers, texts of numbers, or None for NaN.
+        said: Numbers, texts of numbers, or None for NaN; rows of them count number by number.
         fails_num: The number that stands for a failure.
 
     Returns:
@@ -86,7 +83,7 @@ def count_failures(true: Values | None, said: Values, fails_num: float = math.na
     """
     if not isinstance(fails_num, int | float):
         raise UsageError(f"fails_num: expected a number {show(fails_num)}.")
-    numbers = convert_to_float32(said, "pred")
+    numbers = convert_to_float32(said, "pred", rows=True)
     failed = np.isnan(numbers) if math.isnan(fails_num) else numbers == np.float32(fails_num)
     return float(failed.mean()) if failed.size else math.nan
 

@@ -50,7 +50,9 @@ def build_log(
         raise Error("the log has no column, or columns of several lengths. Add pred_no_op to a chain.")
     rows = [dict(zip(scattered, values, strict=True)) for values in zip(*scattered.values(), strict=True)]
     return {
-        TOTAL: {key: _read_number(key, value) for key, value in found.items() if key not in scattered},
+        TOTAL: {
+            key: _read_number(key, value) for key, value in found.items() if key not in scattered and value is not None
+        },
         SAMPLES: rows,
     }
 

@@ -41,6 +41,7 @@ class JudgeSetting(msgspec.Struct, frozen=True):
         repeat: Which asking of the same question this is, from 0; its reply is one of its own.
         labels: The user's own verdicts and what each is worth, or None.
         pattern: The user's own regular expression for the verdict, or None.
+        system: The user's own system turn, in the place of the judge's; None for the judge's.
     """
 
     name: str
@@ -53,6 +54,7 @@ class JudgeSetting(msgspec.Struct, frozen=True):
     repeat: int = 0
     labels: Mapping[str, float] | None = None
     pattern: str | None = None
+    system: str | None = None
 
     @property
     def title(self) -> str:
@@ -85,7 +87,8 @@ class JudgeSetting(msgspec.Struct, frozen=True):
 
     def messages(self, question: JudgeQuestion) -> list[Message]:
         """Lay a question out as chat turns."""
-        system = [] if question.system is None else [{"role": "system", "content": question.system}]
+        text = question.system if self.system is None else self.system
+        system = [] if text is None else [{"role": "system", "content": text}]
         return [*system, {"role": "user", "content": question.prompt}]
 
     def options(self, question: JudgeQuestion) -> dict[str, Any]:
@@ -110,6 +113,7 @@ class JudgeSetting(msgspec.Struct, frozen=True):
             "judge_generation": ",".join(f"{name}={encode_json(options[name])}" for name in sorted(options)),
         }
         own = {"judge_prompt": self.wording, "judge_score_mapping": self.labels, "judge_score_pattern": self.pattern}
+        own |= {"judge_system": self.system}
         return named | {name: build_answer_key(wish)[:16] for name, wish in own.items() if wish is not None}
 
 

@@ -39,7 +39,8 @@ class JudgeRequest(msgspec.Struct, frozen=True):
         api_key_env: Environment variable of the key; None for OPENAI_API_KEY, which may be missing.
         strategy: `auto`, `rule`, or a strategy of the judge.
         concurrency: Most questions under way at once.
-        prompt: File with the user's wording of the prompt; None for ours.
+        prompt: File with the user's wording of the prompt, or the wording itself; None for ours.
+        system: The user's system turn, in the place of the judge's; None for the judge's.
         generation: Options of the chat completion, as a JSON object.
         rejudge: Ask anew about rows that the stored replies left without a verdict.
         cache: File of the stored replies; None for the one beside the predictions.
@@ -61,6 +62,7 @@ class JudgeRequest(msgspec.Struct, frozen=True):
     strategy: str = AUTO
     concurrency: int = 8
     prompt: str | None = None
+    system: str | None = None
     generation: str = "{}"
     rejudge: bool = False
     cache: str | None = None
@@ -101,7 +103,9 @@ class JudgeOptions(msgspec.Struct, frozen=True, kw_only=True):
     judge_concurrency: Annotated[int, msgspec.Meta(ge=1, le=1000)] | None = None
     """Questions at once."""
     judge_prompt: str | None = None
-    """Your wording of the prompt, with the judge's {slots}."""
+    """Your wording of the prompt, with the judge's {slots}: a file, or the text."""
+    judge_system: str | None = None
+    """System turn in front of the prompt."""
     judge_generation: str | None = None
     """Chat completion options, {"temperature": 0}."""
     judge_repeats: Annotated[int, msgspec.Meta(ge=1, le=100)] | None = None
@@ -209,6 +213,7 @@ def _choose_judge(named: str, request: JudgeRequest, choice: RecipeChoice) -> Ju
         version,
         strategy,
         wording=None if request.prompt is None else _read_prompt(request.prompt, name, judge),
+        system=request.system,
         generation=options,
         labels=None if request.score_mapping is None else _read_labels(request, name, judge, version),
         pattern=None if request.score_pattern is None else _read_pattern(request.score_pattern, name, judge, version),
@@ -281,20 +286,26 @@ def _reject_constant(name: str) -> float:
 
 
 def _read_prompt(path: str, name: str, judge: Judge) -> str:
-    file = Path(path)
     if not judge.slots:
         raise UsageError(f"judge {name!r} takes no wording of yours. Leave --judge-prompt out.")
-    if not file.is_file():
-        raise build_missing_path_error(file)
-    try:
-        text = file.read_text(encoding="utf-8-sig")
-    except (OSError, UnicodeDecodeError) as error:
-        raise UsageError(f"{path}: cannot be read ({take_first_line(error)}). Write it as UTF-8 text.") from None
+    if any(f"{{{slot}}}" in path for slot in judge.slots):  # the wording itself
+        text, path = path, "--judge-prompt"
+    else:
+        text = _read_text(path)
     missing = [f"{{{slot}}}" for slot in judge.required if f"{{{slot}}}" not in text]
     if missing:
         slots = ", ".join(f"{{{slot}}}" for slot in judge.slots)
         raise UsageError(f"{path}: lacks {', '.join(missing)}; judge {name!r} fills in {slots}.")
     return text
+
+
+def _read_text(path: str) -> str:
+    if not Path(path).is_file():
+        raise build_missing_path_error(Path(path))
+    try:
+        return Path(path).read_text(encoding="utf-8-sig")
+    except (OSError, UnicodeDecodeError) as error:
+        raise UsageError(f"{path}: cannot be read ({take_first_line(error)}). Write it as UTF-8 text.") from None
 
 
 def build_store_path(predictions: str | Path) -> Path:

@@ -147,7 +147,12 @@ def test_sums_and_failures_are_of_numbers():
     assert compute_measure("pred_sum", None, [True, 2.5], {}) == 3.5
     assert math.isnan(compute_measure("pred_mean", None, [], {}))
     assert compute_measure("failure", None, [0.1, None], {"fails_num": 0.1}) == 0.5
+    # As NumPy has it: the sum of one None is None, and rows count number by number.
+    assert [compute_measure("pred_sum", None, said, {}) for said in (None, [None])] == [None, None]
+    assert compute_measure("failure", None, [[0, math.nan], [None, 1]], {}) == 0.5
     for name, settings in (("pred_sum", {}), ("pred_mean", {}), ("failure", {})):
+        with pytest.raises(Error, match="expected numbers"):
+            compute_measure(name, None, [{"a": 1}], settings)
         with pytest.raises(Error, match="expected numbers"):
             compute_measure(name, None, ["a", None], settings)
     with pytest.raises(Error, match="fails_num"):
