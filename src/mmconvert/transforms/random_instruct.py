@@ -47,8 +47,8 @@ def random_instruct(record: Record, parameters: Mapping[str, Any], setting: Sett
     pools = read_pools(Path(parameters["pools"]) if parameters["pools"] else None)
     instructions = pools[FAMILIES[name].pool].list_instructions(likely or not record.options)
     brought = () if instructions else _list_file_instructions(record)
-    instructions = instructions or brought or pools[FAMILIES["VQA"].pool].list_instructions(not record.options)
-    instruction = pick_in_turn(instructions, number)
+    others = brought or pools[FAMILIES["VQA"].pool].list_instructions(not record.options)
+    instruction = pick_in_turn(instructions or others, number)
     if not parameters["pools"] and not brought:
         setting.warnings[OWN_INSTRUCTIONS] += 1
     if FAMILIES[name].templated:

@@ -126,8 +126,9 @@ def _list_pools(body: Iterable[ast.stmt], condition: str) -> Iterator[tuple[str,
             under = f"{condition} and " if condition else ""
             yield from _list_pools(statement.body, under + ast.unparse(statement.test))
             yield from _list_pools(statement.orelse, condition)
-        elif isinstance(statement, ast.Assign) and isinstance(target := statement.targets[0], ast.Attribute):
-            if target.attr in _KINDS:
+        elif isinstance(statement, ast.Assign):
+            target = statement.targets[0]
+            if isinstance(target, ast.Attribute) and target.attr in _KINDS:
                 yield target.attr, condition, _read_value(statement.value)
 
 
