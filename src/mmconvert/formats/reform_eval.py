@@ -35,7 +35,7 @@ from mmconvert.kits.reform_eval import tdiuc
 from mmconvert.kits.reform_eval.conversations import HISTORY
 from mmconvert.kits.reform_eval.families import FAMILIES, Family, FamilyItem
 from mmconvert.kits.reform_eval.loader import DATASETS
-from mmconvert.kits.reform_eval.pools import load_pools
+from mmconvert.kits.reform_eval.pools import OWN_QUESTIONS, load_pools
 from mmconvert.kits.reform_eval.shapes import SHAPES, Shape, find_family
 from mmconvert.plugins.format import IMAGES, Context, Format, Loss, Sample, Target
 
@@ -179,7 +179,7 @@ def _build_record(
     context: Context,
 ) -> Record:
     family = FAMILIES[name]
-    question = item.questions[0] if item.questions else _build_question(family, item)
+    question = item.questions[0] if item.questions else _build_question(family, item, context)
     options, answer, answers, label = _read_reference(family, item, _find_shape(name))
     key = str(row.where.row) if item.key is None else str(item.key).strip()
     facts = dict(facts)
@@ -209,7 +209,8 @@ def _build_record(
     )
 
 
-def _build_question(family: Family, item: FamilyItem) -> str:
+def _build_question(family: Family, item: FamilyItem, context: Context) -> str:
+    context.warn(OWN_QUESTIONS)
     return load_pools()[family.pool].choose[0].replace("{}", item.topic or "")
 
 

@@ -262,7 +262,7 @@ class Records:
 
     def _build_steps(self, pictures: Pictures) -> "_Steps":
         options = self._options
-        transforms = load_steps(options.transforms, options.seed, pictures)
+        transforms = load_steps(options.transforms, options.seed, pictures, self.warnings)
         worded = options.prompt or options.prompt_suffix
         reword = build_prompt_step(options.prompt, options.prompt_suffix) if worded else None
         if self.format != OURS:

@@ -5,6 +5,7 @@ its result depends on the record, its parameters and the seed alone: not on orde
 """
 
 import hashlib
+from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from random import Random
 from typing import Any
@@ -27,11 +28,13 @@ class Setting(PluginStruct, frozen=True):
         name: Name of the transform.
         seed: The run's seed.
         pictures: Checks pictures that the transform makes.
+        warnings: How often each remark was made on the records, those of the format included.
     """
 
     name: str
     seed: int = 0
     pictures: Pictures = msgspec.field(default_factory=lambda: Pictures(()))
+    warnings: Counter[str] = msgspec.field(default_factory=Counter)
 
     def random(self, *key: str) -> Random:
         """Give a generator that hangs on the seed, the transform and a key, and on nothing else.
@@ -83,13 +86,16 @@ class Step(PluginStruct, frozen=True):
         return self.transform.apply(record, self.parameters, self.setting)
 
 
-def load_steps(specs: Sequence[str], seed: int = 0, pictures: Pictures | None = None) -> tuple[Step, ...]:
+def load_steps(
+    specs: Sequence[str], seed: int = 0, pictures: Pictures | None = None, warnings: Counter[str] | None = None
+) -> tuple[Step, ...]:
     """Load transforms by what the user wrote.
 
     Args:
         specs: `NAME:k=v,...` or `file.py@NAME:k=v,...`, in the order in which they apply.
         seed: Seed of every draw.
         pictures: Checks pictures that transforms make; None for the usual limits.
+        warnings: Where remarks of transforms are counted; None for nowhere.
 
     Returns:
         One step a spec.
@@ -97,10 +103,11 @@ def load_steps(specs: Sequence[str], seed: int = 0, pictures: Pictures | None = 
     Raises:
         UsageError: A name or parameter is unknown, or has a wrong value.
     """
-    return tuple(_load_step(spec, seed, pictures or Pictures(())) for spec in specs)
+    made = Counter[str]() if warnings is None else warnings
+    return tuple(_load_step(spec, seed, pictures or Pictures(()), made) for spec in specs)
 
 
-def _load_step(spec: str, seed: int, images: Pictures) -> Step:
+def _load_step(spec: str, seed: int, images: Pictures, warnings: Counter[str]) -> Step:
     name, values = parse_spec(spec)
     transform = load("mmconvert.transforms", name)
     if not isinstance(transform, Transform):
@@ -108,7 +115,7 @@ def _load_step(spec: str, seed: int, images: Pictures) -> Step:
     parameters = convert_arguments(name, values, transform.parameters)
     if transform.check is not None:
         transform.check(parameters)
-    return Step(transform, parameters, Setting(name.rpartition("@")[2], seed, images))
+    return Step(transform, parameters, Setting(name.rpartition("@")[2], seed, images, warnings))
 
 
 def apply_steps(record: Record, chain: Sequence[Step]) -> tuple[Record, ...]:

@@ -145,8 +145,7 @@ def open_published_file(place: Path) -> Iterator[Path]:
     new = build_temporary_path(place)
     try:
         yield new
-        with new.open("rb") as file:
-            os.fsync(file.fileno())
+        sync_file(new)
         new.replace(place.resolve())
     finally:
         new.unlink(missing_ok=True)
@@ -161,6 +160,7 @@ def link_or_copy(source: Path, target: Path) -> None:
         if error.errno not in NO_LINKS:
             raise
         shutil.copyfile(source, target)
+        sync_file(target)
 
 
 def write_synced(path: Path, data: bytes) -> None:
@@ -173,6 +173,19 @@ def write_synced(path: Path, data: bytes) -> None:
 
 def sync_folder(path: Path) -> None:
     """Force a folder's entries to the disk, so that a rename survives a power cut."""
+    sync_file(path)
+
+
+def sync_tree(path: Path) -> None:
+    """Force a folder and all that is below it to the disk."""
+    for folder, _, files in os.walk(path, topdown=False):
+        for file in files:
+            sync_file(Path(folder, file))
+        sync_folder(Path(folder))
+
+
+def sync_file(path: Path) -> None:
+    """Force the bytes of a file that is written to the disk."""
     handle = os.open(path, os.O_RDONLY)
     try:
         os.fsync(handle)

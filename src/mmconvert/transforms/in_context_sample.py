@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from mmconvert.chat.conversations import MESSAGES_EXTRA
 from mmconvert.core.record import Part, Record, Turn
 from mmconvert.kits.reform_eval.families import FAMILIES
-from mmconvert.kits.reform_eval.pools import read_pools
+from mmconvert.kits.reform_eval.pools import OWN_EXAMPLE, read_pools
 from mmconvert.plugins.transform import Setting, Transform
 
 ROLES = {"human": "user", "assistant": "assistant"}
@@ -21,8 +21,9 @@ def in_context_sample(record: Record, parameters: Mapping[str, Any], setting: Se
     Args:
         record: The record; `category` names its family, others take VQA's example. One without options or
             without a user turn stays as it is.
-        parameters: `prefix`, how the example's answer begins; `pools`, a file of examples.
-        setting: Not used.
+        parameters: `prefix`, how the example's answer begins; `pools`, a checkout of ReForm-Eval or a file of
+            examples.
+        setting: Counts the records that get our words.
 
     Yields:
         The record.
@@ -34,6 +35,8 @@ def in_context_sample(record: Record, parameters: Mapping[str, Any], setting: Se
     name = record.category if record.category in FAMILIES else "VQA"
     example = pools[FAMILIES[str(name)].pool].example
     if record.options and example:
+        if not parameters["pools"]:
+            setting.warnings[OWN_EXAMPLE] += 1
         said = [(ROLES[turn["from"]], turn["value"]) for turn in example]
         start = f"{parameters['prefix']} " if parameters["prefix"] else ""
         said = [(role, start * (role == "assistant") + text) for role, text in said]

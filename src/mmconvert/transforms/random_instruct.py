@@ -9,7 +9,7 @@ from msgspec.structs import replace
 from mmconvert.core.errors import UsageError, suggest_spelling
 from mmconvert.core.record import Record
 from mmconvert.kits.reform_eval.families import CLAIM_ANSWERS, FAMILIES
-from mmconvert.kits.reform_eval.pools import read_pools
+from mmconvert.kits.reform_eval.pools import OWN_INSTRUCTIONS, OWN_QUESTIONS, read_pools
 from mmconvert.kits.reform_eval.restate import restate_question
 from mmconvert.kits.reform_eval.shapes import SHAPES
 from mmconvert.plugins.transform import Setting, Transform
@@ -29,8 +29,8 @@ def random_instruct(record: Record, parameters: Mapping[str, Any], setting: Sett
     Args:
         record: The record; `category` names its family, without one it is asked like VQA, OCR or a caption.
         parameters: `by` variant or row; `method`, likelihood takes instructions that speak of no options;
-            `pools`, a file of instructions.
-        setting: Not used.
+            `pools`, a checkout of ReForm-Eval or a file of instructions.
+        setting: Counts the records that get our words.
 
     Yields:
         The record.
@@ -44,10 +44,15 @@ def random_instruct(record: Record, parameters: Mapping[str, Any], setting: Sett
     number = (record.variant or 0) if parameters["by"] == "variant" else record.source.row
     name = find_family_name(record)
     likely = parameters["method"] == "likelihood"
-    pool = read_pools(Path(parameters["pools"]) if parameters["pools"] else None)[FAMILIES[name].pool]
-    instructions = pool.list_instructions(likely or not record.options) or _list_file_instructions(record)
-    instruction = pick_in_turn(instructions, number)
+    pools = read_pools(Path(parameters["pools"]) if parameters["pools"] else None)
+    instructions = pools[FAMILIES[name].pool].list_instructions(likely or not record.options)
+    brought = () if instructions else _list_file_instructions(record)
+    others = brought or pools[FAMILIES["VQA"].pool].list_instructions(not record.options)
+    instruction = pick_in_turn(instructions or others, number)
+    if not parameters["pools"] and not brought:
+        setting.warnings[OWN_INSTRUCTIONS] += 1
     if FAMILIES[name].templated:
+        setting.warnings.pop(OWN_QUESTIONS, None)
         topic = record.extra.get(TOPICS.get(name, ""), "")
         yield restate_question(replace(record, question=instruction.replace("{}", str(topic)), instruction=None))
         return
@@ -76,10 +81,9 @@ def find_family_name(record: Record) -> str:
 
 
 def _list_file_instructions(record: Record) -> Sequence[str]:
-    """Give the instructions that the dataset's file brings along (CLEVR), VQA's where it does not."""
+    """Give the instructions that the dataset's file brings along (CLEVR)."""
     brought = record.extra.get("of_file", {}).get("instructs")
-    own = read_pools(None)[FAMILIES["VQA"].pool].list_instructions(not record.options)
-    return brought[:5] if isinstance(brought, list) and brought else own
+    return brought[:5] if isinstance(brought, list) else ()
 
 
 def _check(parameters: Mapping[str, Any]) -> None:

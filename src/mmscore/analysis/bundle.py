@@ -17,7 +17,14 @@ from msgspec.structs import asdict, replace
 from mmconvert.core.errors import Error, UsageError, build_missing_path_error, show
 from mmconvert.core.hashing import hash_file
 from mmconvert.core.record import IMAGE_COLUMNS, PREDICTION_SCHEMA
-from mmconvert.storage.atomic import build_temporary_path, clear_leftovers, require_folder, sync_folder, write_synced
+from mmconvert.storage.atomic import (
+    build_temporary_path,
+    clear_leftovers,
+    require_folder,
+    sync_folder,
+    sync_tree,
+    write_synced,
+)
 from mmconvert.storage.object_store import is_url
 from mmscore.core.predictions.join import ANSWER_COLUMNS
 from mmscore.core.predictions.load import open_rows
@@ -168,8 +175,7 @@ def bundle(request: Request, output: Path) -> dict[str, Any]:
     new.mkdir()
     try:
         report = _fill(new, request, named, before)
-        for folder, _, _ in os.walk(new, topdown=False):
-            sync_folder(Path(folder))
+        sync_tree(new)
         new.rename(output.resolve())
     finally:
         shutil.rmtree(new, ignore_errors=True)

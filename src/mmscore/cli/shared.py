@@ -22,7 +22,7 @@ from mmscore.scoring.judging.request import JudgeOptions, JudgeRequest
 _NAMES = ("recipe", "format", "dataset", "model", "metric", "score", "columns", "api_key_env")
 _NUMBERS = ("html_rows", "concurrency", "max_calls", "max_total_tokens", "n", "max_image_side", "processes")
 _OF_JUDGES = ("concurrency", "repeats", "min_valid", "max_calls", "max_total_tokens")
-_FILES = ("recipe_options", "csv", "html", "rows", "log", "markdown", "output", "judge_prompt", "judge_cache")
+_FILES = ("recipe_options", "csv", "html", "rows", "log", "markdown", "output", "judge_cache")
 _METAVARS = {
     **dict.fromkeys((*_NAMES, "judge", "judge_model", "judge_strategy", "judge_aggregation"), "NAME"),
     **dict.fromkeys((*_NUMBERS, *(f"judge_{name}" for name in _OF_JUDGES)), "N"),
@@ -32,6 +32,7 @@ _METAVARS = {
     **dict.fromkeys(("extra_body", "judge_generation", "judge_score_mapping"), "JSON"),
     **dict.fromkeys(("stop", "system"), "TEXT"),
     "by": "COLUMN",
+    "judge_prompt": "FILE|FOLDER",
     "judge_score_pattern": "REGEX",
     "timeout": "SECONDS",
     "price": "PROMPT,COMPLETION",

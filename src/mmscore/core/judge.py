@@ -27,6 +27,7 @@ verdict is read from the judge's reply alone, strictly: what cannot be read, or 
 import hashlib
 import re
 from collections.abc import Callable, Mapping, Sequence
+from pathlib import Path
 from typing import Any, Literal
 
 import msgspec
@@ -57,7 +58,9 @@ class Case(PluginStruct, frozen=True):
         scores: What they gave for it; empty when the recipe leaves the row out.
         version: Version of the judge.
         strategy: One of the judge's strategies, never `auto` or `rule`.
-        wording: The user's own wording of the prompt (`--judge-prompt`), else None.
+        wording: The user's own wording of the prompt (`--judge-prompt`), or the framework's own for this row; else
+            None.
+        from_kit: The wording is the framework's own, read from a checkout; texts go into it as they are.
         options: What the recipe was configured with (`--recipe-options`).
         labels: The user's own verdicts and what each is worth (`--judge-score-mapping`), else None.
         pattern: The user's own regular expression for the verdict (`--judge-score-pattern`), else None.
@@ -72,6 +75,7 @@ class Case(PluginStruct, frozen=True):
     options: Mapping[str, Any] = msgspec.field(default_factory=dict)
     labels: Mapping[str, float] | None = None
     pattern: str | None = None
+    from_kit: bool = False
 
 
 class JudgeQuestion(PluginStruct, frozen=True):
@@ -122,6 +126,27 @@ LEAVE = Leave()
 Step = JudgeQuestion | Verdict | NoVerdict | Leave
 
 
+SYSTEM_PROMPT = "system"
+"""Name of the framework's prompt that goes out as a system turn."""
+
+
+class KitPrompts(PluginStruct, frozen=True):
+    """How the prompts of a framework are read from the user's own copy of it (`--judge-prompt CHECKOUT`).
+
+    Attributes:
+        kit: Name of the framework.
+        read: Folder -> prompts by name, with the judge's slots; nothing is run. Raises Error naming file and function
+            where one is not found.
+        choose: (row, options of the recipe) -> name of the row's prompt, None where no prompt is needed.
+        option: Option of the recipe that brings prompts along; None where none does.
+    """
+
+    kit: str
+    read: Callable[[Path], Mapping[str, str]] | None = None
+    choose: Callable[[Item, Mapping[str, Any]], str | None] = lambda item, options: ""
+    option: str | None = None
+
+
 class Judge(PluginStruct, frozen=True):
     """One protocol of judging, found by file name in `mmscore/judges` as the constant `JUDGE`.
 
@@ -145,6 +170,7 @@ class Judge(PluginStruct, frozen=True):
         generation: Options of the chat completion for every question, temperature 0 as a rule.
         takes_labels: Versions that take labels of the user's own.
         takes_pattern: Versions that take a pattern of the user's own.
+        kit_prompts: How the framework's own prompts are read; None where the protocol is no framework's.
     """
 
     summary: str
@@ -161,6 +187,7 @@ class Judge(PluginStruct, frozen=True):
     takes_labels: tuple[str, ...] = ()
     takes_pattern: tuple[str, ...] = ()
     questions: Mapping[str, int] = msgspec.field(default_factory=dict)
+    kit_prompts: KitPrompts | None = None
 
     def least(self, strategy: str) -> int:
         """Give the fewest questions that a verdict takes."""

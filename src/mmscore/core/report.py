@@ -14,7 +14,7 @@ from msgspec.structs import asdict
 from mmconvert.core.errors import UsageError
 from mmconvert.core.text.csv_injection import write_safe_csv
 from mmconvert.dataset.publish import open_output
-from mmconvert.storage.atomic import write_synced
+from mmconvert.storage.atomic import sync_folder, write_synced
 from mmscore.core.recipe import Metrics, Row
 from mmscore.core.table import Scored
 
@@ -202,6 +202,7 @@ def publish(path: str | Path, data: bytes) -> None:
         try:
             write_synced(temporary, data)
             temporary.replace(target)
+            sync_folder(target.resolve().parent)
         except OSError as error:
             raise UsageError(
                 f"{path}: cannot be written ({error.strerror}). Name a file in a folder that exists."

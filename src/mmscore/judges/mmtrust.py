@@ -2,10 +2,11 @@
 
 The chain of the dataset, or of a task file (`--recipe-options`), is run with the judge's replies so far, and what it
 asks next is the question. A wording of yours stands in for the chain's template: `{pred}`, `{label}` and keys of the
-sample's extra, or `{}` by place where the kit fills `chatmodel_score`.
+sample's extra, or `{}` by place where the kit fills `chatmodel_score`. So do the kit's own, read from a checkout.
 
 Parity: thu-ml/MMTrustEval@a067801 mmte/evaluators/chatmodel_eval.py. Not kept: the judged reply stands between marks
-that it cannot imitate, and a judge's reply that the next rule cannot read decides nothing.
+that it cannot imitate (but in the kit's own prompts), and a judge's reply that the next rule cannot read
+decides nothing.
 """
 
 from collections.abc import Mapping, Sequence
@@ -15,13 +16,13 @@ from mmconvert.core.errors import RowError
 from mmscore.core.judge import LEAVE, Case, Judge, JudgeQuestion, NoVerdict, Step, Verdict, fence_text
 from mmscore.kits.mmtrusteval.connections import add_classifiers
 from mmscore.kits.mmtrusteval.evaluators import EvaluatorContext
+from mmscore.kits.mmtrusteval.kit_prompts import TASK_PROMPTS
 from mmscore.kits.mmtrusteval.releases import KIT, VERSIONS
 from mmscore.kits.mmtrusteval.rows import build_chains, list_outputs, read_parsed
 from mmscore.kits.mmtrusteval.task_file import CHAINS, read_chains
-from mmscore.kits.mmtrusteval.tasks import QUESTIONS, Config, find_task
+from mmscore.kits.mmtrusteval.tasks import QUESTIONS, TEMPLATE, Config, find_task
 
 CHAIN = "chain"
-TEMPLATE = "prompt_template"
 
 
 class _UnansweredError(Exception):
@@ -60,7 +61,7 @@ def _build_context(responses: Sequence[str], case: Case) -> EvaluatorContext:
         tokens = generation.get("max_new_tokens")
         raise _UnansweredError(JudgeQuestion(prompt, {} if tokens is None else {"max_tokens": tokens}))
 
-    return add_classifiers(EvaluatorContext(ask=ask, shown=fence_text), case.options)
+    return add_classifiers(EvaluatorContext(ask=ask, shown=str if case.from_kit else fence_text), case.options)
 
 
 def _add_prompt(chain: Config, prompt: str | None) -> Config:
@@ -79,4 +80,5 @@ JUDGE = Judge(
     step=_decide_step,
     tries=QUESTIONS,
     slots=("pred", "label"),
+    kit_prompts=TASK_PROMPTS,
 )

@@ -14,6 +14,7 @@ from collections.abc import Sequence
 from mmscore.core.judge import Case, JudgeQuestion, NoVerdict, Step, Verdict
 from mmscore.kits.vlmevalkit.judge_prompts import build_llavabench_prompt
 from mmscore.kits.vlmevalkit.judge_responses import GENERATION, build_kit_judge
+from mmscore.kits.vlmevalkit.kit_prompts import LLAVABENCH_PROMPTS
 from mmscore.kits.vlmevalkit.llavabench import TEMPERATURE, parse_pair, read_reference_facts
 
 SWAP = "position_swap"
@@ -46,9 +47,10 @@ JUDGE = build_kit_judge(
         SWAP: "asks twice, the second time with the answers exchanged, and takes the mean",
     },
     _decide_step,
-    columns=("question", "extra"),
+    columns=("question", "extra", "category"),
     questions={SWAP: 2},
     slots=SLOTS,
+    kit_prompts=LLAVABENCH_PROMPTS,
     required=("reference", "prediction"),
     generation={**GENERATION, "temperature": TEMPERATURE},
 )

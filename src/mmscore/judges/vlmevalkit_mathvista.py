@@ -13,6 +13,7 @@ from mmscore.core.judge import JUDGED, LEAVE, Case, JudgeQuestion, Step, Verdict
 from mmscore.core.parsed import Parsed
 from mmscore.kits.vlmevalkit.judge_prompts import build_mathvista_prompt
 from mmscore.kits.vlmevalkit.judge_responses import build_kit_judge
+from mmscore.kits.vlmevalkit.kit_prompts import MATHVISTA_PROMPTS
 
 
 def _decide_step(case: Case, responses: Sequence[str]) -> Step:
@@ -29,5 +30,6 @@ JUDGE = build_kit_judge(
     _decide_step,
     columns=("question", "answer", "label", "extra"),
     slots=("question", "prediction"),
+    kit_prompts=MATHVISTA_PROMPTS,
     required=("prediction",),
 )

@@ -13,6 +13,7 @@ from collections.abc import Sequence
 from mmscore.core.judge import Case, JudgeQuestion, NoVerdict, Step, Verdict
 from mmscore.kits.vlmevalkit.judge_prompts import build_mmvet_prompt
 from mmscore.kits.vlmevalkit.judge_responses import STEP, TRIES, build_kit_judge
+from mmscore.kits.vlmevalkit.kit_prompts import MMVET_PROMPTS
 from mmscore.kits.vlmevalkit.mmvet import grade
 from mmscore.kits.vlmevalkit.rows import read_answer_cell
 
@@ -36,5 +37,6 @@ JUDGE = build_kit_judge(
     columns=("question", "answer", "label"),
     tries=TRIES,
     slots=("row",),
+    kit_prompts=MMVET_PROMPTS,
     required=("row",),
 )

@@ -16,6 +16,7 @@ from mmscore.core.parsed import Parsed
 from mmscore.kits.vlmevalkit.choices import COLUMNS, VERSIONS, list_options
 from mmscore.kits.vlmevalkit.judge_prompts import build_option_prompt
 from mmscore.kits.vlmevalkit.judge_responses import OPTION_TRIES, build_kit_judge, infer_judged_option
+from mmscore.kits.vlmevalkit.kit_prompts import OPTION_PROMPTS
 
 SLOTS = ("question", "options", "prediction")
 
@@ -43,5 +44,6 @@ JUDGE = build_kit_judge(
     columns=("question", *COLUMNS),
     tries=OPTION_TRIES,
     slots=SLOTS,
+    kit_prompts=OPTION_PROMPTS,
     required=("options", "prediction"),
 )

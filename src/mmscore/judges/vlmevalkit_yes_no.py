@@ -13,6 +13,7 @@ from mmscore.core.judge import JUDGED, LEAVE, Case, JudgeQuestion, NoVerdict, St
 from mmscore.core.parsed import Parsed
 from mmscore.kits.vlmevalkit.judge_prompts import build_yes_no_prompt
 from mmscore.kits.vlmevalkit.judge_responses import STEP, TRIES, build_kit_judge, read_judged_yes_no
+from mmscore.kits.vlmevalkit.kit_prompts import YES_NO_PROMPTS
 from mmscore.kits.vlmevalkit.yes_no import COLUMNS
 from mmscore.metrics.vlmevalkit_yes_no import UNKNOWN
 
@@ -40,5 +41,6 @@ JUDGE = build_kit_judge(
     columns=("question", *COLUMNS),
     tries=TRIES,
     slots=SLOTS,
+    kit_prompts=YES_NO_PROMPTS,
     required=("prediction",),
 )

@@ -12,6 +12,7 @@ import pyarrow.parquet as pq
 
 from mmconvert.core.errors import UsageError
 from mmconvert.dataset.publish import open_output
+from mmconvert.storage.atomic import sync_file, sync_folder
 from mmscore.core.report import Entry
 from mmscore.core.table import JUDGE_FIELDS, SCORES, Scored
 
@@ -67,9 +68,9 @@ class RowsWriter:
         """Publish the file, or remove it when something went wrong."""
         self._writer.close()
         if kind is None:
-            with self._temporary.open("rb") as file:
-                os.fsync(file.fileno())
+            sync_file(self._temporary)
             self._temporary.replace(self._path)
+            sync_folder(self._path.resolve().parent)
         self._temporary.unlink(missing_ok=True)
         self._stack.__exit__(kind, error, trace)
 

@@ -390,7 +390,18 @@ def test_a_changed_byte_is_found_before_anything_is_sent(tmp_path):
 
 
 @pytest.mark.parametrize(
-    "file", ["../outside.parquet", "/etc/hostname", "data/x.txt", "data/../../a-00000-of-00001.parquet"]
+    "file",
+    [
+        "../outside.parquet",
+        "/etc/hostname",
+        "data/x.txt",
+        "data/../../a-00000-of-00001.parquet",
+        # These end as a shard's own name does.
+        "../set/data/test-00000-of-00001.parquet",
+        "/data/test-00000-of-00001.parquet",
+        "data/../data/test-00000-of-00001.parquet",
+        "data/test-00000-of-00001.parquet/../../x",
+    ],
 )
 def test_a_manifest_cannot_name_other_files(tmp_path, file):
     folder = write_dataset(tmp_path / "set", {"test": [record(1)]})

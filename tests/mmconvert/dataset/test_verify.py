@@ -1,11 +1,13 @@
 """`verify` finds every changed byte of a dataset, wherever it is."""
 
+import json
 import random
 from pathlib import Path
 
 import pytest
 
 from mmconvert.core.errors import Error
+from mmconvert.dataset.manifest import MANIFEST
 from mmconvert.dataset.verify import verify
 from support.datasets_on_disk import record, write_dataset
 
@@ -51,3 +53,13 @@ def test_each_shard_tells_how_much_is_done(tmp_path):
     verify(folder, told.append)
     assert [done.rows for done in told] == [40, 45]
     assert (told[-1].share, told[-1].bytes) == (1.0, sum(file.stat().st_size for file in folder.rglob("*.parquet")))
+
+
+@pytest.mark.parametrize("promised", [4, 6])
+def test_a_shard_with_more_or_fewer_rows_than_the_manifest_promises_is_found(tmp_path, promised):
+    folder = write_dataset(tmp_path / "d", {"test": map(record, range(5))})
+    manifest = json.loads((folder / MANIFEST).read_text())
+    manifest["configs"]["default"]["test"][0]["rows"] = promised
+    (folder / MANIFEST).write_text(json.dumps(manifest))
+    (fault,) = verify(folder)
+    assert fault.endswith(f"holds 5 rows, the manifest says {promised}.")

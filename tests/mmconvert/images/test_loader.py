@@ -115,6 +115,20 @@ def test_paths_inside_the_root_are_read(path: str, name: str, root: Path) -> Non
     assert (image.bytes, image.name, image.slot) == (PNG, name, 2)
 
 
+def test_a_link_that_takes_a_files_place_after_the_check_is_not_followed(
+    root: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    open_file = os.open
+
+    def open_late(path: Path, flags: int, *more: int) -> int:
+        (root / "sub/a.png").unlink()
+        (root / "sub/a.png").symlink_to(root.parent / "outside.png")
+        return open_file(path, flags, *more)
+
+    monkeypatch.setattr(os, "open", open_late)
+    assert code_of(Pictures.within([root]).of_reference, "sub/a.png", 1) == "image.missing"
+
+
 def test_an_absolute_path_is_read_only_inside_a_root(root: Path) -> None:
     assert Pictures.within([root]).of_reference(str(root / "sub/a.png"), 1).name == "sub/a.png"
     assert code_of(Pictures.within([root]).of_reference, str(root.parent / "outside.png"), 1) == "image.path"

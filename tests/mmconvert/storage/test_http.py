@@ -52,6 +52,7 @@ def test_a_body_comes_whole_however_it_is_framed(answer: Handler) -> None:
     assert head[0] == "GET /a%20b.png?x=1 HTTP/1.1"
     assert f"Host: pictures.example:{server.port}" in head
     assert any(line.startswith("User-Agent: mmconvert/") for line in head)
+    assert [line for line in head if line.lower().startswith("accept-encoding")] == ["Accept-Encoding: identity"]
 
 
 def test_by_default_loopback_is_refused_and_nothing_connects() -> None:

@@ -86,6 +86,46 @@ def test_a_file_of_pools_replaces_our_words(tmp_path: Path) -> None:
         load_steps(["random_instruct:by=variants"])
 
 
+def remarks(data: Any, folder: Path, *specs: str, **facts: Any) -> dict[str, int]:
+    (folder / "data.json").write_text(json.dumps({**facts, "data": data}))
+    source = read(folder / "data.json", "reform_eval", transforms=specs)
+    assert list(source)
+    return dict(source.warnings)
+
+
+def test_our_own_words_are_said_to_be_ours(tmp_path: Path) -> None:
+    checkout = tmp_path / "kit"
+    for name in ("VQA", "ITM"):
+        module, _, made = FAMILIES[name].pool.partition(":")
+        (checkout / module).parent.mkdir(parents=True, exist_ok=True)
+        lists = "self.instruction_list = ['Do {}.']"
+        history = "self.in_context_history = [{'from': 'human', 'value': 'See?'}, {'from': 'assistant', 'value': 'A'}]"
+        (checkout / module).write_text(f"class {made}:\n  def __init__(self):\n    {lists}\n    {history}\n")
+    theirs = (f"random_instruct:pools={checkout}", f"in_context_sample:pools={checkout}")
+    built_in = "built in, not ReForm-Eval's"
+    assert remarks([VQA], tmp_path) == {}
+    assert remarks([VQA, {**VQA, "question_id": "r"}], tmp_path, "random_instruct", "in_context_sample") == {
+        f"instructions: {built_in}": 2,
+        f"one-shot example: {built_in}": 2,
+    }
+    assert remarks([VQA], tmp_path, *theirs) == {}
+    match = {"img": PICTURE, "anno": "a cat", "gt": 1}
+    asked_plainly = remarks([match], tmp_path, dataset_name="MSCOCO")
+    assert [text.startswith(f"questions: {built_in}") for text in asked_plainly] == [True]
+    assert remarks([match], tmp_path, "random_instruct", dataset_name="MSCOCO") == {f"instructions: {built_in}": 1}
+    assert remarks([match], tmp_path, *theirs, dataset_name="MSCOCO") == {}
+    (one,) = records([match], tmp_path, theirs[0], dataset_name="MSCOCO")
+    assert one.question == "Do a cat."
+
+
+def test_a_family_that_a_checkout_lacks_ends_the_run(tmp_path: Path) -> None:
+    module, _, made = FAMILIES["ITM"].pool.partition(":")
+    (tmp_path / module).parent.mkdir(parents=True)
+    (tmp_path / module).write_text(f"class {made}:\n  def f(self):\n    self.instruction_list = ['Do.']\n")
+    with pytest.raises(UsageError, match=r"holds no instruction_list of build/VQA/vqa_dataset\.py:VQA_SingleChoice"):
+        records([VQA], tmp_path, f"random_instruct:pools={tmp_path}")
+
+
 def test_an_example_goes_first_with_the_picture(tmp_path: Path) -> None:
     (one,) = records([VQA], tmp_path, "in_context_sample:prefix=The answer is")
     example = load_pools()[FAMILIES["VQA"].pool].example

@@ -12,6 +12,7 @@ from mmscore.scoring.evaluate import score
 from support.json_shape import faults
 from support.predictions import choices, write_predictions
 from support.terminal import mmscore
+from support.write_order import watch_writes
 
 
 @pytest.fixture
@@ -219,3 +220,8 @@ def test_what_cannot_be_bundled_is_refused_and_leaves_nothing(file, tmp_path, re
     with pytest.raises(UsageError, match="does not exist"):
         bundle(Request((str(file),), ("own_choice",)), tmp_path / "no" / "such")
     assert sorted(tmp_path.rglob("*")) == before
+
+
+def test_a_bundle_is_on_the_disk_before_it_has_its_name(file, tmp_path):
+    with watch_writes(tmp_path / "b"):
+        bundle(Request((str(file),), ("own_choice",)), tmp_path / "b")

@@ -163,6 +163,20 @@ def test_pools_of_the_users_take_the_place_of_ours(tmp_path):
         loaded(tmp_path, "VQA v2", pools="missing.json")
 
 
+def test_a_checkouts_own_instructions_are_asked_with_and_ours_are_named_in_the_log(tmp_path):
+    module = tmp_path / "kit/build/VQA/vqa_dataset.py"
+    module.parent.mkdir(parents=True)
+    module.write_text("class VQA_SingleChoice:\n  def __init__(self):\n    self.instruction_list = ['Say.']\n")
+    assert loaded(tmp_path, "VQA v2", pools=tmp_path / "kit")[0]["instruct"] == "Say."
+    named = "instructions: built in, not ReForm-Eval's"
+    log = tmp_path / "out/log.txt"
+    run_eval(flags(tmp_path, model="echo", model_name="answer"))
+    assert named in log.read_text()
+    log.unlink()
+    run_eval(flags(tmp_path, model="echo", model_name="answer", pools=str(tmp_path / "kit")))
+    assert named not in log.read_text()
+
+
 class Own:
     """A preprocessor that is none of the kit's classes."""
 

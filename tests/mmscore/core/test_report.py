@@ -9,6 +9,7 @@ from mmconvert.core.errors import UsageError
 from mmscore.core.report import CSV_COLUMNS, publish
 from mmscore.scoring.evaluate import score
 from support.predictions import choices, write_predictions
+from support.write_order import watch_writes
 
 ENTRY_KEYS = {
     "recipe", "version", "parity", "reason", "metrics", "groups", "counts", "partial", "model", "dataset",
@@ -65,3 +66,8 @@ def test_a_result_file_appears_whole_or_not_at_all(tmp_path):
     with pytest.raises(UsageError, match="cannot be written"):
         publish(tmp_path / "no" / "r.json", b"{}")
     assert [p.name for p in tmp_path.iterdir()] == ["r.json"]
+
+
+def test_a_result_file_is_on_the_disk_before_it_has_its_name(tmp_path):
+    with watch_writes(tmp_path / "r.json"):
+        publish(tmp_path / "r.json", b"{}")

@@ -23,6 +23,7 @@ from mmscore.infer.runner import Job, predict
 from mmscore.llm.cache_lock import hold
 from mmscore.llm.response_cache import Answer, AnswerStore, failed, store_path
 from support.questions import picture, record
+from support.write_order import watch_writes
 
 
 class Scripted:
@@ -198,6 +199,12 @@ def test_the_old_output_stands_until_the_new_one_is_whole(tmp_path, output):
     assert output.read_bytes() == first
 
 
+def test_predictions_are_on_the_disk_before_they_have_their_name(tmp_path, output):
+    folder = dataset(tmp_path / "d", rows(3))
+    with watch_writes(output):
+        run(folder, output, Scripted())
+
+
 # What makes an answer another one
 
 EDITS = {
@@ -206,6 +213,7 @@ EDITS = {
     "role": lambda r: replace(r, messages=(Turn("tool", r.messages[0].content),)),
     "earlier turn": lambda r: replace(r, messages=(Turn("system", (Part("text", "be brief"),)), *r.messages)),
     "picture": lambda r: replace(r, images=(Image(picture("blue"), 1, format="PNG"),)),
+    "detail of a picture": lambda r: replace(r, images=(replace(r.images[0], detail="low"),)),
     "picture under the old digest": lambda r: replace(
         r, images=(Image(picture("blue"), 1, sha256=r.images[0].sha256, format="PNG"),)
     ),
@@ -282,11 +290,25 @@ def test_another_model_or_other_settings_share_no_answers(tmp_path, output):
         assert run(folder, output, backend, **options).asked == 3
 
 
+class Counting(Scripted):
+    """A backend that says something else each time, as one that samples does."""
+
+    def answer(self, records):
+        answers = list(super().answer(records))
+        asked = len(self.asked) - len(answers)
+        return [replace(answer, text=str(asked + n)) for n, answer in enumerate(answers, 1)]
+
+
 def test_rows_with_the_same_prompt_are_asked_one_by_one(tmp_path, output):
     records = [replace(record(i, picture("red"), "the same"), variant=i) for i in range(3)]
     folder = dataset(tmp_path / "d", records)
-    assert run(folder, output, Scripted()).asked == 3
-    assert run(folder, output, Scripted()).asked == 0
+    sampling = Counting()
+    assert run(folder, output, sampling).asked == 3
+    assert pq.read_table(output)["prediction"].to_pylist() == ["1", "2", "3"]
+    again = Counting()
+    assert counts(run(folder, output, again)) == (3, 0, 3, 0)
+    assert again.asked == []
+    assert pq.read_table(output)["prediction"].to_pylist() == ["1", "2", "3"]
 
 
 # Options of the run

@@ -38,6 +38,7 @@ def test_a_reply_comes_with_its_finish_reason_and_tokens():
     )
     assert server.asked == [{"model": "loopback", "messages": TURN, "temperature": 0}]
     assert server.heads[0]["Authorization"] == f"Bearer {KEY}"
+    assert server.heads[0]["Accept-Encoding"] == "identity"
     assert (totals.calls, totals.replies, totals.prompt_tokens, totals.completion_tokens) == (1, 1, 7, 3)
 
 
@@ -126,6 +127,38 @@ def test_a_redirect_is_not_followed_and_stops():
     elsewhere = Said(b"", 307, {"Location": "http://other.example/v1"})
     with pytest.raises(Error, match=r"redirect \(307 to http://other.example/v1"):
         _ask(script(elsewhere))
+
+
+def test_waits_between_tries_double_to_a_bound_less_a_quarter_at_random(monkeypatch):
+    waits = []
+
+    async def note(seconds, *_):
+        waits.append(seconds)
+
+    with chat_server(script(refused(503))) as server, Chat(_endpoint(server.url, first_wait=1.0, tries=7)) as chat:
+        monkeypatch.setattr("mmscore.llm.client.asyncio.sleep", note)
+        assert chat.run(chat.ask(TURN, {})).status == "failed"
+    bounds = [1, 2, 4, 8, 8, 8]
+    assert len(waits) == 6
+    assert all(bound * 0.75 <= wait <= bound for wait, bound in zip(waits, bounds, strict=True))
+    assert len({wait / bound for wait, bound in zip(waits, bounds, strict=True)}) == 6
+
+
+@pytest.mark.parametrize(("seconds", "stops"), [("299", False), ("300", False), ("301", True), ("86400", True)])
+def test_a_pause_of_more_than_five_minutes_stops_the_run(monkeypatch, seconds, stops):
+    async def note(*_):
+        chat._open_from = 0.0
+
+    with (
+        chat_server(script(refused(429, **{"Retry-After": seconds}), said("2"))) as server,
+        Chat(_endpoint(server.url)) as chat,
+    ):
+        monkeypatch.setattr("mmscore.llm.client.asyncio.sleep", note)
+        if stops:
+            with pytest.raises(Error, match=f"asks for a pause of {seconds} s"):
+                chat.run(chat.ask(TURN, {}))
+        else:
+            assert chat.run(chat.ask(TURN, {})).text == "2"
 
 
 def test_a_long_pause_stops_the_run():

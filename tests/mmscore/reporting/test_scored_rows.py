@@ -5,6 +5,7 @@ from mmconvert.core.errors import UsageError
 from mmscore.reporting.scored_rows import ROWS_SCHEMA, RowsWriter
 from mmscore.scoring.evaluate import ScoreOptions, score_each
 from support.predictions import choices, write_predictions
+from support.write_order import watch_writes
 
 
 def _write(tmp_path, rows, target):
@@ -37,3 +38,8 @@ def test_a_run_that_breaks_off_leaves_nothing(tmp_path):
 def test_a_folder_that_does_not_exist_is_named(tmp_path):
     with pytest.raises(UsageError, match=r"rows\.parquet"):
         RowsWriter(tmp_path / "no" / "rows.parquet")
+
+
+def test_scored_rows_are_on_the_disk_before_they_have_their_name(tmp_path):
+    with watch_writes(tmp_path / "rows.parquet"):
+        _write(tmp_path, choices(("A", "A")), tmp_path / "rows.parquet")

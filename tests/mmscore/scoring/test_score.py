@@ -8,7 +8,8 @@ from mmconvert.plugins.registry import load
 from mmscore.core.predictions.join import join
 from mmscore.core.predictions.load import open_rows
 from mmscore.core.recipe import Item, NoReferenceError
-from mmscore.scoring.evaluate import score
+from mmscore.scoring.evaluate import ScoreOptions, score, score_each
+from mmscore.scoring.judging.request import JudgeRequest
 from support.items import score_items, score_rows
 from support.plain_recipe import RECIPE
 from support.predictions import choices, write_predictions
@@ -184,3 +185,28 @@ def test_rows_that_were_not_read_or_not_asked_keep_what_the_dataset_says_of_them
         ("b", "rejected", "B", "b", "set", 0),
         ("c", "missing", "C", "c", "set", 0),
     ]
+
+
+JUDGE = """
+from mmscore.core.judge import LEAVE, Judge, NoVerdict, Verdict
+
+STEPS = {"out": Verdict(scores={}), "lost": NoVerdict("says nothing"), "B": Verdict(scores={"accuracy": 0.5})}
+
+JUDGE = Judge(
+    "tells", "own", {"1": ""}, {"all": ""}, "all", (), lambda case, said: STEPS.get(case.item.prediction, LEAVE)
+)
+"""
+
+
+def test_a_judged_row_has_the_judges_scores_or_none_at_all(tmp_path, monkeypatch):
+    monkeypatch.delenv("OPENAI_API_KEY", raising=False)
+    (tmp_path / "tells.py").write_text(JUDGE)
+    rows = [{"id": text, "prediction": text, "answer": text} for text in ("out", "lost", "B", "left")]
+    file = write_predictions(tmp_path / "p.parquet", rows, task="vqa")
+    request = JudgeRequest(f"{tmp_path / 'tells.py'}@JUDGE", "m", "http://127.0.0.1:9/v1")
+    ((entry, scored),) = score_each([str(file)], ["own_short_answer"], ScoreOptions(judge=request))
+    assert scored.column("status") == ["excluded", "judge_failed", "scored", "scored"]
+    found = scored.scores["accuracy"].tolist()
+    assert [None if math.isnan(value) else value for value in found] == [None, None, 0.5, 1.0]
+    assert (entry.metrics["accuracy"].value, entry.metrics["accuracy"].n) == (0.75, 2)
+    assert (entry.counts.scored, entry.counts.excluded, entry.counts.judge_failed) == (2, 1, 1)

@@ -3,12 +3,14 @@
 A file is a JSON list of `{"classes": [...], "pools": [[name, condition, value], ...]}`: `classes` names the
 kit's dataset classes that share the pools, `instruction_list` is a list of sentences for one condition,
 `in_context_history` a finished round of a dialog. A condition that speaks of likelihood holds where no
-options are shown, any other where they are, an empty one always. The kit's own wording can be given in
-this shape. Source of the class names: FudanDISC/ReForm-Eval@df1cfa7 build.
+options are shown, any other where they are, an empty one always. ReForm-Eval's own wording is read from a
+checkout of it, where each class assigns the two attributes. Source of the class names:
+FudanDISC/ReForm-Eval@df1cfa7 build.
 """
 
+import ast
 import json
-from collections.abc import Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cache
 from importlib.resources import files
 from pathlib import Path
@@ -19,8 +21,18 @@ import msgspec
 from mmconvert.core.errors import Error, RowError, UsageError, show
 from mmconvert.core.run_cache import cache_for_run
 from mmconvert.core.text.json import parse_json
+from mmconvert.core.text.python_source import parse_python
 
 OWN = "reform_eval_pools.json"
+_BUILT_IN = "built in, not ReForm-Eval's"
+OWN_INSTRUCTIONS = f"instructions: {_BUILT_IN}"
+OWN_EXAMPLE = f"one-shot example: {_BUILT_IN}"
+OWN_QUESTIONS = f"questions: {_BUILT_IN}; --transform random_instruct:pools=CHECKOUT reads ReForm-Eval's"
+"""What is said of records that have our wording."""
+
+_MODULES = "build/*/*.py"
+_MAX_MODULES = 1000
+_KINDS = ("instruction_list", "in_context_history")
 
 
 class Pool(msgspec.Struct, frozen=True):
@@ -41,6 +53,16 @@ class Pool(msgspec.Struct, frozen=True):
         return self.answer if open_ended else self.choose
 
 
+class _Pools(dict[str, Pool]):
+    """Pools by the kit's class, which name themselves where one is wanted that they lack."""
+
+    def __init__(self, place: str) -> None:
+        self.place = place
+
+    def __missing__(self, name: str) -> Pool:
+        raise UsageError(f"{self.place}: holds no instruction_list of {name}. Give ReForm-Eval's whole checkout.")
+
+
 @cache
 def load_pools() -> dict[str, Pool]:
     """Give the project's own wording by the kit's class."""
@@ -48,33 +70,78 @@ def load_pools() -> dict[str, Pool]:
 
 
 @cache_for_run
-def read_pools(path: Path | None) -> dict[str, Pool]:
-    """Read a pools file; see the module for its shape.
+def read_pools(place: Path | None) -> dict[str, Pool]:
+    """Read a pools file, or ReForm-Eval's own pools from a checkout; nothing in it is run.
 
     Args:
-        path: The file; None gives the project's own wording.
+        place: The file, see the module for its shape, or the folder that holds `build`; None gives the project's
+            own wording.
 
     Returns:
-        Pools by the kit's class.
+        Pools by the kit's class; one that is not there raises UsageError when it is asked for.
 
     Raises:
-        UsageError: There is no such file.
-        Error: It is no such file.
+        UsageError: There is no such file or folder.
+        Error: It is no such file, or no checkout.
     """
-    if path is None:
+    if place is None:
         return load_pools()
-    if not path.is_file():
-        raise UsageError(f"{path}: no such file. Give pools=FILE, or leave it out for the project's own wording.")
+    if place.is_dir():
+        return _build_pools(_read_checkout(place), str(place))
+    if not place.is_file():
+        what = "Give pools=CHECKOUT or pools=FILE, or leave it out for the project's own wording."
+        raise UsageError(f"{place}: no such file or folder. {what}")
     try:
-        return _build_pools(parse_json(path.read_bytes().removeprefix(b"\xef\xbb\xbf").decode()), path.name)
+        return _build_pools(parse_json(place.read_bytes().removeprefix(b"\xef\xbb\xbf").decode()), place.name)
     except UnicodeDecodeError as error:
-        raise Error(f"{path}: is not UTF-8 at byte {error.start + 1}. Save it as UTF-8.") from None
+        raise Error(f"{place}: is not UTF-8 at byte {error.start + 1}. Save it as UTF-8.") from None
     except RowError as error:
-        raise Error(f"{path}: {error.message} Repair the file, or leave out pools=FILE.") from None
+        raise Error(f"{place}: {error.message} Repair the file, or leave out pools=FILE.") from None
+
+
+def _read_checkout(folder: Path) -> list[dict[str, Any]]:
+    modules = sorted(folder.glob(_MODULES))
+    if len(modules) > _MAX_MODULES:
+        raise Error(f"{folder}: holds more than {_MAX_MODULES:,} files {_MODULES}. Give ReForm-Eval's own checkout.")
+    try:
+        entries = [
+            {"classes": [f"{module.relative_to(folder).as_posix()}:{made.name}"], "pools": pools}
+            for module in modules
+            for made in parse_python(module).body
+            if isinstance(made, ast.ClassDef) and (pools := list(_list_pools(made.body, "")))
+        ]
+    except RecursionError:
+        raise Error(f"{folder}: {_MODULES} are nested too deeply. Give ReForm-Eval's own checkout.") from None
+    if not entries:
+        raise Error(f"{folder}: no class in {_MODULES} assigns instruction_list. Give the folder that holds build.")
+    return entries
+
+
+def _list_pools(body: Iterable[ast.stmt], condition: str) -> Iterator[tuple[str, str, Any]]:
+    """List what is assigned to the attributes of a class, with the conditions that it is assigned under."""
+    for statement in body:
+        if isinstance(statement, ast.FunctionDef):
+            yield from _list_pools(statement.body, condition)
+        elif isinstance(statement, ast.If):
+            under = f"{condition} and " if condition else ""
+            yield from _list_pools(statement.body, under + ast.unparse(statement.test))
+            yield from _list_pools(statement.orelse, condition)
+        elif isinstance(statement, ast.Assign):
+            target = statement.targets[0]
+            if isinstance(target, ast.Attribute) and target.attr in _KINDS:
+                yield target.attr, condition, _read_value(statement.value)
+
+
+def _read_value(value: ast.expr) -> Any:
+    """Read a list of texts; where the class takes it from elsewhere, give the expression as text."""
+    try:
+        return ast.literal_eval(value)
+    except (ValueError, TypeError):
+        return ast.unparse(value)
 
 
 def _build_pools(entries: Any, name: str) -> dict[str, Pool]:
-    found: dict[str, Pool] = {}
+    found = _Pools(name)
     for number, entry in enumerate(entries if isinstance(entries, list) else [entries]):
         try:
             sides: dict[str, tuple[str, ...]] = {}

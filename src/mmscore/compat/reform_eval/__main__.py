@@ -56,7 +56,7 @@ def program() -> None:
 @click.option("--core_eval", is_flag=True, help="No effect, as in the original.")
 @click.option("--hf", is_flag=True, help="Read the Hub; wins over --offline_hf.")
 @click.option("--offline_hf", is_flag=True, help="Read the files that the configuration names on this machine.")
-@click.option("--pools", metavar="FILE", help="Instructions and one-shot rounds, the kit's for one. [default: ours]")
+@click.option("--pools", metavar="CHECKOUT", help="ReForm-Eval's checkout, for its own instructions. [default: ours]")
 @click.option("--seed", type=int, default=0, help="Seed of the draws; the original sets none.")
 def run_eval(**given: Any) -> int:
     """Ask a model about a dataset and evaluate what it says.

@@ -302,7 +302,8 @@ def load_reform_dataset(
         option_mark: Marks in `question_with_option`: upper, lower, number; random or None draws them.
         online_multi_round: A dialog's history is what `update_history` is told, not the right answers.
         preprocessor: Makes `text` of each sample.
-        pools: File with instructions and one-shot rounds, the kit's own for one; None is our wording.
+        pools: ReForm-Eval's checkout, whose instructions and one-shot rounds are read, or a file of others; None is
+            our wording.
         seed: Seed of all draws; the kit sets none.
 
     Returns:

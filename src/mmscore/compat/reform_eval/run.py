@@ -24,7 +24,7 @@ from mmconvert.dataset.dataset import DatasetWriter
 from mmconvert.dataset.dataset import open_dataset as open_rows
 from mmconvert.kits.reform_eval.conversation_text import ALPHABETS, Processor, build_labeled_question
 from mmconvert.kits.reform_eval.conversations import HISTORY
-from mmconvert.kits.reform_eval.pools import read_pools
+from mmconvert.kits.reform_eval.pools import OWN_INSTRUCTIONS, read_pools
 from mmconvert.kits.reform_eval.setup import Setup
 from mmconvert.pipeline.convert import write
 from mmconvert.plugins.format import Target
@@ -316,6 +316,8 @@ def run_eval(arguments: Arguments) -> Result:
             os.environ[VISIBLE] = ",".join(devices[rank : rank + 1])
         model, preprocessor = _opened(arguments, logger)
         data = open_data(arguments, preprocessor)
+        if arguments.pools is None:
+            logger.info(OWN_INSTRUCTIONS)
         summary = _predicted(arguments, data, model, logger, rank=rank, share=processes > 1)
         if summary.failed:
             logger.info("%d of %d rows have no prediction, see %s", summary.failed, summary.rows, summary.output)

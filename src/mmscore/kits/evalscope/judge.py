@@ -9,7 +9,19 @@ from collections.abc import Sequence
 from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError
-from mmscore.core.judge import JUDGED, LEAVE, RULE, Case, Judge, JudgeQuestion, NoVerdict, Step, Verdict, fence_text
+from mmscore.core.judge import (
+    JUDGED,
+    LEAVE,
+    RULE,
+    Case,
+    Judge,
+    JudgeQuestion,
+    KitPrompts,
+    NoVerdict,
+    Step,
+    Verdict,
+    fence_text,
+)
 from mmscore.core.recipe import read_label
 from mmscore.kits.evalscope.aggregation import NEW, Release
 from mmscore.kits.evalscope.judging import (
@@ -86,6 +98,7 @@ def build_evalscope_judge(scale: Scale, *, summary: str, instruction: str, old_f
         slots=("question", "pred", "gold"),
         required=("pred",),
         generation=GENERATION,
+        kit_prompts=KitPrompts("EvalScope"),
         takes_labels=tuple(VERSIONS) if compared else (),
         takes_pattern=tuple(version for version in VERSIONS if RELEASES[version] != NEW),
     )

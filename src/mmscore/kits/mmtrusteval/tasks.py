@@ -14,6 +14,9 @@ from mmconvert.kits.mmtrusteval.datasets import DATASETS
 
 Config = Mapping[str, Any]
 
+TEMPLATE = "prompt_template"
+"""Key of what a chat model is asked, in the settings of an evaluator."""
+
 QUESTIONS = 2
 """Most questions to a chat model about one sample in the kit's own tasks."""
 
@@ -66,7 +69,7 @@ def count_most_questions(chains: Sequence[Config]) -> int:
         >>> count_most_questions([{"chatmodel_score": {"prompt_template": "{}: {}?", "test_noise": True}}])
         2
     """
-    asked = [settings for chain in chains for settings in chain.values() if "prompt_template" in settings]
+    asked = [settings for chain in chains for settings in chain.values() if TEMPLATE in settings]
     return sum(1 + bool(settings.get("test_noise")) for settings in asked)
 
 

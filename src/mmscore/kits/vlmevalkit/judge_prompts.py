@@ -91,7 +91,7 @@ Reply with a first line of two numbers, the score of assistant 1, a blank, and t
 reasons from the second line on.
 """
 
-_HAN = re.compile("[\u4e00-\u9fff]")
+HAN = re.compile("[\u4e00-\u9fff]")
 
 
 def build_option_prompt(prompt: str | None, question: str, options: Mapping[str, str], prediction: str) -> str:
@@ -107,7 +107,7 @@ def build_option_prompt(prompt: str | None, question: str, options: Mapping[str,
     if prompt is not None:
         return fill_prompt(prompt, {"question": question, "options": listed, "prediction": prediction})
     values = {"question": fence_text(question, "question"), "options": fence_text(listed, "question")}
-    return fill_prompt(OPTION_ZH if _HAN.search(question) else OPTION, {**values, "prediction": fence_text(prediction)})
+    return fill_prompt(OPTION_ZH if HAN.search(question) else OPTION, {**values, "prediction": fence_text(prediction)})
 
 
 def build_yes_no_prompt(prompt: str | None, question: str, prediction: str) -> str:

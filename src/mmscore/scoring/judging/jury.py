@@ -14,10 +14,10 @@ from typing import Any, Protocol
 
 import msgspec
 
-from mmconvert.core.errors import Error, show
+from mmconvert.core.errors import Error, UsageError, show
 from mmconvert.core.record import encode_json
 from mmconvert.plugins.registry import name_by_content
-from mmscore.core.judge import LEAVE, RULE, Case, Judge, JudgeQuestion, Leave, NoVerdict, Step, Verdict
+from mmscore.core.judge import LEAVE, RULE, SYSTEM_PROMPT, Case, Judge, JudgeQuestion, Leave, NoVerdict, Step, Verdict
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Item
 from mmscore.llm.budget import CapReachedError, Totals, estimate_tokens
@@ -42,6 +42,8 @@ class JudgeSetting(msgspec.Struct, frozen=True):
         labels: The user's own verdicts and what each is worth, or None.
         pattern: The user's own regular expression for the verdict, or None.
         system: The user's own system turn, in the place of the judge's; None for the judge's.
+        kit_prompts: The framework's own prompts by name, read from a checkout; None for ours or the user's.
+        built_in: Name of the framework whose prompts ours stand for; None where they do not.
     """
 
     name: str
@@ -55,6 +57,8 @@ class JudgeSetting(msgspec.Struct, frozen=True):
     labels: Mapping[str, float] | None = None
     pattern: str | None = None
     system: str | None = None
+    kit_prompts: Mapping[str, str] | None = None
+    built_in: str | None = None
 
     @property
     def title(self) -> str:
@@ -68,8 +72,17 @@ class JudgeSetting(msgspec.Struct, frozen=True):
 
     def build_case(self, item: Item, parsed: Parsed, scores: Mapping[str, float], options: Mapping[str, Any]) -> Case:
         """Lay a row before the judge, with what the recipe was configured with."""
-        wishes = (self.wording, options, self.labels, self.pattern)
-        return Case(item, parsed, scores, self.version, self.strategy, *wishes)
+        prompt = self.wording if self.kit_prompts is None else self._choose_kit_prompt(item, options)
+        own = (prompt, options, self.labels, self.pattern, self.kit_prompts is not None)
+        return Case(item, parsed, scores, self.version, self.strategy, *own)
+
+    def _choose_kit_prompt(self, item: Item, options: Mapping[str, Any]) -> str | None:
+        kit, prompts = self.judge.kit_prompts, self.kit_prompts or {}
+        name = None if kit is None else kit.choose(item, options)
+        if name is None or name in prompts:
+            return None if name is None else prompts[name]
+        known = ", ".join(prompts)
+        raise UsageError(f"judge {self.name!r}: no prompt {name!r} was read, of {known}. Give --judge-prompt FILE.")
 
     def step(self, case: Case, replies: Sequence[str]) -> Step:
         """Let the judge say what comes next.
@@ -87,7 +100,7 @@ class JudgeSetting(msgspec.Struct, frozen=True):
 
     def messages(self, question: JudgeQuestion) -> list[Message]:
         """Lay a question out as chat turns."""
-        text = question.system if self.system is None else self.system
+        text = self.system or question.system or (self.kit_prompts or {}).get(SYSTEM_PROMPT)
         system = [] if text is None else [{"role": "system", "content": text}]
         return [*system, {"role": "user", "content": question.prompt}]
 
@@ -112,9 +125,20 @@ class JudgeSetting(msgspec.Struct, frozen=True):
             "judge_model": self.model,
             "judge_generation": ",".join(f"{name}={encode_json(options[name])}" for name in sorted(options)),
         }
-        own = {"judge_prompt": self.wording, "judge_score_mapping": self.labels, "judge_score_pattern": self.pattern}
-        own |= {"judge_system": self.system}
+        if self.built_in is not None:
+            named["judge_prompt"] = describe_built_in(self.built_in).partition(": ")[2]
+        own = {
+            "judge_prompt": self.kit_prompts or self.wording,
+            "judge_score_mapping": self.labels,
+            "judge_score_pattern": self.pattern,
+            "judge_system": self.system,
+        }
         return named | {name: build_answer_key(wish)[:16] for name, wish in own.items() if wish is not None}
+
+
+def describe_built_in(kit: str) -> str:
+    """Say that a prompt of ours was used in the place of a framework's."""
+    return f"judge prompt: built in, not {kit}'s"
 
 
 class CaseOutcome(msgspec.Struct, frozen=True):
@@ -194,6 +218,7 @@ class Spent(msgspec.Struct, frozen=True):
         calls: Calls that were sent, retries included.
         prompt_tokens: Tokens of the prompts of new replies, as the service counts them.
         completion_tokens: Tokens of the new replies.
+        built_in: Name of the framework whose prompt ours stands for; None where it does not.
     """
 
     predictions: str
@@ -208,6 +233,7 @@ class Spent(msgspec.Struct, frozen=True):
     calls: int
     prompt_tokens: int
     completion_tokens: int
+    built_in: str | None = None
 
     def __str__(self) -> str:
         """Say it in a sentence."""
@@ -215,10 +241,11 @@ class Spent(msgspec.Struct, frozen=True):
         failed = f", {lost} rows without a verdict (--rejudge failed asks them again)" if lost else ""
         failed += f", {self.unasked:,} rows not asked for want of calls or tokens" if self.unasked else ""
         again = f", repeat {self.repeat + 1}" if self.repeat else ""
+        prompt = f"; {describe_built_in(self.built_in)}" if self.built_in else ""
         return (
             f"{self.predictions}: judge {self.judge} ({self.model}{again}): {self.rows:,} rows, "
             f"{self.stored:,} replies from the store, {self.asked:,} new in {self.calls:,} calls, "
-            f"{self.prompt_tokens:,} + {self.completion_tokens:,} tokens{failed}"
+            f"{self.prompt_tokens:,} + {self.completion_tokens:,} tokens{failed}{prompt}"
         )
 
 

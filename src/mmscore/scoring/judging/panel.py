@@ -22,7 +22,7 @@ from mmscore.core.judge import JUDGED, LEAVE, Leave, NoVerdict, Verdict
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Item
 from mmscore.core.select_recipe import RecipeChoice
-from mmscore.scoring.judging.jury import CaseOutcome, JudgeSetting, Jury, Vote
+from mmscore.scoring.judging.jury import CaseOutcome, JudgeSetting, Jury, Vote, describe_built_in
 
 Scores = Mapping[str, float]
 Case = tuple[Item, Parsed, Scores]
@@ -115,10 +115,14 @@ class Sitting:
         return [self._combine(case, said) for case, said in zip(cases, zip(*outcomes, strict=True), strict=True)]
 
     def remarks(self) -> tuple[str, ...]:
-        """Say how often several verdicts on a row were the same."""
-        if len(self.juries) < 2:
-            return ()
-        return (f"judges: all verdicts on a row are the same in {self.agreed:,} of {self.compared:,} rows.",)
+        """Say whose prompt was built in, and how often several verdicts on a row were the same."""
+        asked = [jury.setting for jury in self.juries if jury.setting.asks]
+        kits = dict.fromkeys(setting.built_in for setting in asked if setting.built_in is not None)
+        remarks = [describe_built_in(kit) for kit in kits]
+        if len(self.juries) > 1:
+            same = f"{self.agreed:,} of {self.compared:,} rows"
+            remarks.append(f"judges: all verdicts on a row are the same in {same}.")
+        return tuple(remarks)
 
     def _combine(self, case: Case, said: Sequence[CaseOutcome]) -> CaseOutcome:
         asked = [

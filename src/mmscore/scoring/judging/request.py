@@ -12,9 +12,9 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec.structs import replace
 
-from mmconvert.core.errors import UsageError, build_missing_path_error, show, suggest_spelling, take_first_line
+from mmconvert.core.errors import Error, UsageError, build_missing_path_error, show, suggest_spelling, take_first_line
 from mmconvert.plugins.registry import find_plugins, load
-from mmscore.core.judge import AUTO, JUDGES, RULE, Judge
+from mmscore.core.judge import AUTO, JUDGES, RULE, SYSTEM_PROMPT, Judge
 from mmscore.core.predictions.locate import STDIN
 from mmscore.core.select_recipe import RecipeChoice, split_version
 from mmscore.llm.cache_lock import hold
@@ -39,7 +39,8 @@ class JudgeRequest(msgspec.Struct, frozen=True):
         api_key_env: Environment variable of the key; None for OPENAI_API_KEY, which may be missing.
         strategy: `auto`, `rule`, or a strategy of the judge.
         concurrency: Most questions under way at once.
-        prompt: File with the user's wording of the prompt, or the wording itself; None for ours.
+        prompt: File with the user's wording of the prompt, the wording itself, or a folder with the framework's own
+            code; None for ours.
         system: The user's system turn, in the place of the judge's; None for the judge's.
         generation: Options of the chat completion, as a JSON object.
         rejudge: Ask anew about rows that the stored replies left without a verdict.
@@ -103,7 +104,7 @@ class JudgeOptions(msgspec.Struct, frozen=True, kw_only=True):
     judge_concurrency: Annotated[int, msgspec.Meta(ge=1, le=1000)] | None = None
     """Questions at once."""
     judge_prompt: str | None = None
-    """Your wording of the prompt, with the judge's {slots}: a file, or the text."""
+    """Your prompt with the judge's {slots}: a file, the text, or the framework's checkout."""
     judge_system: str | None = None
     """System turn in front of the prompt."""
     judge_generation: str | None = None
@@ -207,13 +208,21 @@ def _choose_judge(named: str, request: JudgeRequest, choice: RecipeChoice) -> Ju
     options = _read_json_object("--judge-generation", request.generation, '{"temperature": 0}')
     if fixed := FIXED & options.keys():
         raise UsageError(f"--judge-generation: {', '.join(sorted(fixed))} cannot be set here. See --judge-model.")
+    kit, prompts, text = judge.kit_prompts, None, None
+    if request.prompt is not None and os.path.isdir(request.prompt):  # False for a text too long for a name
+        prompts = _read_kit_prompts(Path(request.prompt), name, judge)
+    elif request.prompt is not None:
+        text = _read_prompt(request.prompt, name, judge)
+    own = request.prompt is None and kit is not None and kit.option not in choice.recipe.options
     return JudgeSetting(
         name,
         judge,
         version,
         strategy,
-        wording=None if request.prompt is None else _read_prompt(request.prompt, name, judge),
+        wording=text,
         system=request.system,
+        kit_prompts=prompts,
+        built_in=kit.kit if own and kit is not None else None,
         generation=options,
         labels=None if request.score_mapping is None else _read_labels(request, name, judge, version),
         pattern=None if request.score_pattern is None else _read_pattern(request.score_pattern, name, judge, version),
@@ -283,6 +292,18 @@ def _read_json_object(flag: str, text: str, example: str) -> Mapping[str, Any]:
 
 def _reject_constant(name: str) -> float:
     raise ValueError(f"{name} is no JSON number")
+
+
+def _read_kit_prompts(folder: Path, name: str, judge: Judge) -> Mapping[str, str]:
+    """Read the framework's own prompts from the user's copy of it."""
+    if judge.kit_prompts is None or judge.kit_prompts.read is None:
+        raise UsageError(f"{folder}: judge {name!r} reads no prompts from a folder. Give --judge-prompt a FILE.")
+    prompts = judge.kit_prompts.read(folder.resolve())
+    for prompt_name, text in prompts.items():
+        missing = [f"{{{slot}}}" for slot in judge.required if f"{{{slot}}}" not in text]
+        if missing and prompt_name != SYSTEM_PROMPT:
+            raise Error(f"{folder}: {prompt_name} shows the judge no {', '.join(missing)}. Give --judge-prompt FILE.")
+    return prompts
 
 
 def _read_prompt(path: str, name: str, judge: Judge) -> str:
@@ -407,4 +428,4 @@ def open_sitting(request: JudgeRequest, panel: Panel, chat: Chat, path: str, cho
             for jury in juries:
                 judge = jury.setting
                 facts = dataclasses.asdict(jury.tally)
-                request.spent(Spent(path, judge.title, judge.model, judge.repeat, **facts))
+                request.spent(Spent(path, judge.title, judge.model, judge.repeat, **facts, built_in=judge.built_in))

@@ -10,7 +10,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import RowError
-from mmconvert.core.text.literals import MAX_DEPTH, MAX_ITEMS, looks_like_list, parse_list
+from mmconvert.core.text.literals import looks_like_list, parse_list
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -86,9 +86,10 @@ def test_a_literal_means_what_python_says(text: str) -> None:
         ("[\"\\ud800\", 'b']", "text.surrogate"),
         ("['a', 1e999]", "list.number"),
         ("['a', " + "1" * 5000 + "]", "list.number"),
-        ("[" * (MAX_DEPTH + 1) + "'a'" + "]" * (MAX_DEPTH + 1), "list.depth"),
+        ("[" * 17 + "'a'" + "]" * 17, "list.depth"),
         ("[" * 100_000, "list.depth"),
-        ("['a'," + "1," * MAX_ITEMS + "]", "list.size"),
+        ("['a'," + "1," * 10_000 + "]", "list.size"),
+        ("[" + "'a'," * 9_999 + "'a']", "list.size"),  # the list itself is an item
     ],
 )
 def test_anything_else_is_refused(text: str, code: str) -> None:
@@ -138,3 +139,11 @@ def test_only_brackets_at_both_ends_look_like_a_list() -> None:
     assert looks_like_list(" [1, 2]\n")
     assert not looks_like_list("(1, 2)")
     assert not looks_like_list("[1, 2")
+
+
+def test_a_list_at_the_bounds_is_read() -> None:
+    deepest = parse_list("[" * 16 + "'a'" + "]" * 16)
+    for _ in range(15):
+        (deepest,) = deepest
+    assert deepest == ["a"]
+    assert parse_list("[" + "'a'," * 9_998 + "'a']") == ["a"] * 9_999

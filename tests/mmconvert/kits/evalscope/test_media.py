@@ -35,6 +35,12 @@ def test_what_is_missing_stops_1_3_and_is_dropped_since():
         assert split_parts("<image 0><image 101>?", {"image_0": "a", "image_101": "a"}, release) == [_text("?")]
 
 
+@pytest.mark.parametrize("release", ["1.3.0", "1.10.0", "1.14.1"])
+def test_the_hundredth_column_is_the_last(release):
+    assert split_parts("<image 100>?", {"image_100": "a.png"}, release) == [PICTURE, _text("?")]
+    assert split_parts("<image 101>?", {"image_101": "a.png"}, release) == [_text("?")]
+
+
 def test_an_empty_reference_is_a_picture_for_1_3_only():
     assert split_parts("<image 1>", {"image_1": ""}, "1.3.0") == [{**PICTURE, "image": ""}]
     assert split_parts("<image 1>", {"image_1": ""}, "1.14.1") == []

@@ -10,6 +10,7 @@ import pytest
 from mmconvert.core.errors import Error, RowError, UsageError
 from mmconvert.kits.vlmevalkit.lmu_download import download_table
 from mmconvert.storage.http import Limits
+from support.write_order import watch_writes
 
 URL = "https://tables.example/kit/Colours.tsv?download=1"
 NEW = b"index\tquestion\timage\n1\tnew\tx\n"
@@ -105,3 +106,8 @@ def test_only_https_tables_are_downloaded(table: Path, url: str) -> None:
 
 def test_the_name_cannot_lead_out_of_the_folder(table: Path) -> None:
     assert download_table("https://tables.example/x/..%2f..%2fColours.tsv", open_url=Network()) == table
+
+
+def test_a_table_is_on_the_disk_before_it_has_its_name(table: Path) -> None:
+    with watch_writes(table):
+        download_table(URL, open_url=Network())

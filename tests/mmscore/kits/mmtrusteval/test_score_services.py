@@ -33,6 +33,7 @@ def test_the_largest_of_the_kits_categories_is_the_score(monkeypatch):
         )
     assert len(server.requests) == 2
     assert b"Bearer secret" in server.requests[0]
+    assert all(b"accept-encoding: identity\r\n" in request.lower() for request in server.requests)
     assert b"x-goog-api-key: secret" in server.requests[1].replace(b"X-Goog-Api-Key", b"x-goog-api-key")
 
 

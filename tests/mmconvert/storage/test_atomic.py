@@ -1,0 +1,52 @@
+"""What is published survives a power cut: the bytes first, then the name, then the folder that has the name."""
+
+import errno
+import os
+from pathlib import Path
+
+import pytest
+
+from mmconvert.dataset.dataset import DatasetWriter
+from mmconvert.pipeline.convert import write
+from mmconvert.plugins.format import Target
+from mmconvert.storage.atomic import open_published_file, sync_folder, write_synced
+from support.datasets_on_disk import record, write_dataset
+from support.write_order import watch_writes
+
+
+@pytest.mark.parametrize("overwrite", [False, True])
+def test_a_dataset_is_on_the_disk_before_it_has_its_name(tmp_path: Path, overwrite: bool) -> None:
+    if overwrite:
+        write_dataset(tmp_path / "out", {"test": [record(0)]})
+    with watch_writes(tmp_path / "out"):
+        write_dataset(tmp_path / "out", {"train": map(record, range(9)), "test": [record(9)]})
+
+
+def test_shards_that_are_kept_are_on_the_disk_where_no_link_can_be_made(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write_dataset(tmp_path / "out", {"test": [record(0)]})
+    monkeypatch.setattr(os, "link", _refuse_link)
+    with watch_writes(tmp_path / "out"), DatasetWriter(tmp_path / "out", append=True) as writer:
+        writer.write([record(1)], "train")
+
+
+def _refuse_link(*_: object) -> None:
+    raise OSError(errno.EPERM, "no links")
+
+
+def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path: Path) -> None:
+    with watch_writes(tmp_path / "a.txt"), open_published_file(tmp_path / "a.txt") as temporary:
+        temporary.write_text("whole")
+    with watch_writes(tmp_path / "out.tsv"):
+        write([record(1)], Target(tmp_path / "out.tsv"), "lmudata")
+    with watch_writes(tmp_path / "b.txt"):
+        write_synced(tmp_path / "b.new", b"whole")
+        (tmp_path / "b.new").rename(tmp_path / "b.txt")
+        sync_folder(tmp_path)
+
+
+def test_a_file_that_was_not_forced_to_the_disk_is_noticed(tmp_path: Path) -> None:
+    with pytest.raises(AssertionError), watch_writes(tmp_path / "a"):
+        (tmp_path / "new").write_text("text")
+        (tmp_path / "new").rename(tmp_path / "a")
