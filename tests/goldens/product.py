@@ -20,6 +20,7 @@ from mmscore.core.select_recipe import choose_recipe, find_recipe, gather_facts
 from mmscore.core.table import SCORED, Scored
 from mmscore.llm.budget import Totals
 from mmscore.llm.response_cache import Answer
+from mmscore.scoring.groups import compute_groups
 from mmscore.scoring.judging.jury import JudgeSetting, ModelJury
 from mmscore.scoring.scored_file import score_by_recipe
 from support.items import opened
@@ -67,15 +68,26 @@ def score(rows, recipe="", *, dataset=None, version=None):
     """
     choice = find_recipe(recipe) if recipe else choose_recipe(gather_facts(rows, dataset))
     choice = replace(choice, version=version or choice.version)
-    scored = _settled(rows, choice, dataset) if len(rows) else Scored(rows.identity, {})
+    scored = _settled(rows, choice, dataset).rows if len(rows) else Scored(rows.identity, {})
     return scored, list(choice.recipe.table(scored.with_status(SCORED), choice.version))
 
 
-def _settled(rows, choice, dataset):
+def score_groups(rows, recipe):
+    """Score rows as `score` does.
+
+    Returns:
+        The recipe's numbers over all rows, and those of each group by column, as they stand in the report.
+    """
+    settled = _settled(rows, find_recipe(recipe))
+    recipe, version = settled.choice.recipe, settled.choice.version
+    return settled.metrics(), compute_groups(settled.rows.with_status(SCORED), recipe, version, ())
+
+
+def _settled(rows, choice, dataset=None):
     settled = score_by_recipe(rows, choice, dataset=dataset)
     if settled.refusals:
         raise Error(settled.refusals[0].message)
-    return settled.rows
+    return settled
 
 
 def score_row(recipe, recipe_options=None, **fields):
