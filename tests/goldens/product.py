@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from mmconvert.core.errors import Error
 from mmconvert.core.record import to_arrow
 from mmconvert.core.rows import Rejected
-from mmconvert.io import tables
+from mmconvert.io import tables, xlsx
+from mmconvert.io.pandas_dtypes import read_cells
 from mmconvert.pipeline import convert
 from mmconvert.plugins.registry import load
 from mmscore.core.recipe import Item
@@ -41,6 +42,14 @@ def read_table(columns, rows, reading="vlmevalkit"):
     """Read a table's raw rows as `mmconvert convert --read-as` does, before its format makes records of them."""
     with table_file("table.tsv", columns, rows) as path:
         return [fields_of(row) for row in load("mmconvert.readings", reading)(path, tables.rows(path))]
+
+
+def read_typed(path):
+    """Read a table's cells by column as `mmconvert convert --read-as vlmevalkit` does, before it prints them."""
+    sheet = path.suffix == ".xlsx"
+    kind = xlsx if sheet else tables
+    rows = [fields_of(row) for row in kind.rows(path)]
+    return read_cells({name: [row[name] for row in rows] for name in kind.read_header(path)}, sheet=sheet)
 
 
 def fields_of(row):
