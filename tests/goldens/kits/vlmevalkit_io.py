@@ -1,6 +1,5 @@
 """Golden rules of what VLMEvalKit's tables lose between writing and reading, and of its rotated tables."""
 
-import math
 import tempfile
 import warnings
 from pathlib import Path
@@ -12,6 +11,7 @@ from mmscore.compat.vlmevalkit import CIRCULAR, load
 from mmscore.compat.vlmevalkit.tables import is_empty
 
 CONVERT = "mmconvert convert --read-as vlmevalkit"
+INFINITIES = {float("inf"): "Infinity", float("-inf"): "-Infinity"}
 NAMES = {bool: "bool", int: "int", float: "float", str: "str"}
 
 
@@ -38,9 +38,7 @@ def _cells(path):
 def _coded(cell):
     if cell is None:
         return ["nan", None]
-    if isinstance(cell, float) and math.isinf(cell):
-        return ["float", "Infinity" if cell > 0 else "-Infinity"]
-    return [NAMES[type(cell)], cell]
+    return [NAMES[type(cell)], INFINITIES.get(cell, cell)]
 
 
 def _circular(given):

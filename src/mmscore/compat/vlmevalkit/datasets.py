@@ -95,8 +95,8 @@ class ImageBaseDataset:
         data: The table, a row a question; `image` holds base64, or a list of it.
         meta_only: The table has paths and no pictures.
         img_root: Folder for pictures that become files; made when it is first asked for, gone with the object.
-        target_size: Longest side in pixels of images that become files. From 1 on they are encoded as their names in the
-            framework end, and as there a file that exists is kept; below 1 their bytes are written as they are.
+        target_size: Longest side in pixels of images that become files. From 1 on they are encoded as their names in
+            the framework end, and as there a file that exists is kept; below 1 their bytes are written as they are.
     """
 
     MODALITY: ClassVar[str] = "IMAGE"
