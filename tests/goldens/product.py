@@ -12,7 +12,8 @@ from msgspec.structs import replace
 from mmconvert.core.errors import Error
 from mmconvert.core.record import to_arrow
 from mmconvert.core.rows import Rejected
-from mmconvert.io import tables
+from mmconvert.io import tables, xlsx
+from mmconvert.io.pandas_dtypes import read_cells
 from mmconvert.pipeline import convert
 from mmconvert.plugins.registry import load
 from mmscore.core.recipe import Item
@@ -20,6 +21,7 @@ from mmscore.core.select_recipe import choose_recipe, find_recipe, gather_facts
 from mmscore.core.table import SCORED, Scored
 from mmscore.llm.budget import Totals
 from mmscore.llm.response_cache import Answer
+from mmscore.scoring.groups import compute_groups
 from mmscore.scoring.judging.jury import JudgeSetting, ModelJury
 from mmscore.scoring.scored_file import score_by_recipe
 from support.items import opened
@@ -40,6 +42,14 @@ def read_table(columns, rows, reading="vlmevalkit"):
     """Read a table's raw rows as `mmconvert convert --read-as` does, before its format makes records of them."""
     with table_file("table.tsv", columns, rows) as path:
         return [fields_of(row) for row in load("mmconvert.readings", reading)(path, tables.rows(path))]
+
+
+def read_typed(path):
+    """Read a table's cells by column as `mmconvert convert --read-as vlmevalkit` does, before it prints them."""
+    sheet = path.suffix == ".xlsx"
+    kind = xlsx if sheet else tables
+    rows = [fields_of(row) for row in kind.rows(path)]
+    return read_cells({name: [row[name] for row in rows] for name in kind.read_header(path)}, sheet=sheet)
 
 
 def fields_of(row):
@@ -67,15 +77,26 @@ def score(rows, recipe="", *, dataset=None, version=None):
     """
     choice = find_recipe(recipe) if recipe else choose_recipe(gather_facts(rows, dataset))
     choice = replace(choice, version=version or choice.version)
-    scored = _settled(rows, choice, dataset) if len(rows) else Scored(rows.identity, {})
+    scored = _settled(rows, choice, dataset).rows if len(rows) else Scored(rows.identity, {})
     return scored, list(choice.recipe.table(scored.with_status(SCORED), choice.version))
 
 
-def _settled(rows, choice, dataset):
+def score_groups(rows, recipe):
+    """Score rows as `score` does.
+
+    Returns:
+        The recipe's numbers over all rows, and those of each group by column, as they stand in the report.
+    """
+    settled = _settled(rows, find_recipe(recipe))
+    recipe, version = settled.choice.recipe, settled.choice.version
+    return settled.metrics(), compute_groups(settled.rows.with_status(SCORED), recipe, version, ())
+
+
+def _settled(rows, choice, dataset=None):
     settled = score_by_recipe(rows, choice, dataset=dataset)
     if settled.refusals:
         raise Error(settled.refusals[0].message)
-    return settled.rows
+    return settled
 
 
 def score_row(recipe, recipe_options=None, **fields):

@@ -29,6 +29,7 @@ from support.hub_repo import Repo
 from support.hub_server import HubServer
 from support.questions import picture, record
 from support.reform_files import VQA, written
+from support.stand_in_lynx import LYNX_CONFIG, STAND_IN
 
 pytestmark = pytest.mark.slow
 
@@ -100,6 +101,12 @@ def asked(desk: Path) -> list[list[Any]]:
 
 
 LYNX = ("--model", "interfaces/lynx_interface.py@get_lynx", "--model_name", "interfaces/configs/LYNX.yaml")
+
+
+def name_vqa(desk: Path) -> tuple[object, ...]:
+    """Write the files of VQA v2; give the flags that name them."""
+    config = written(desk, find_benchmark("VQA_vqa_v2_val"))
+    return ("--dataset_name", "VQA", "--formulation", "SingleChoice", "--dataset_config", config, "--offline_hf")
 
 
 def scripts(*arguments: object, code: int = 0) -> str:
@@ -338,11 +345,10 @@ class TestOwnInterface:
 
         likelihood, loader = block("def forward_likelihood"), block("def get_lynx")
         interface = [block("class Lynx_Interface"), block("def raw_generate"), block("def load_vision_inp")]
-        code = [STAND_IN_HEAD, "class LynxBase(StandIn):\n", likelihood, *interface, block("def raw_predict"), loader]
+        code = [STAND_IN, "class LynxBase(StandIn):\n", likelihood, *interface, block("def raw_predict"), loader]
         (desk / "guide.py").write_text("\n".join(code).replace("return Lynx_Interface", "return Ready"))
         (desk / "interfaces/configs/LYNX.yaml").write_text(yaml.safe_dump(LYNX_CONFIG))
-        config = written(desk, find_benchmark("VQA_vqa_v2_val"))
-        flags = ("--dataset_name", "VQA", "--formulation", "SingleChoice", "--dataset_config", config, "--offline_hf")
+        flags = name_vqa(desk)
         model = ("--model", "guide.py@get_lynx", *LYNX[2:], "--option_mark", "upper", "--do_eval")
         scripts("run_eval", *model, *flags, "--max_new_tokens", 7, "--temperature", 0.5)
         rows = json.loads((desk / "output/VQA_SingleChoice_generation_lynx_LYNX.json").read_text())
@@ -415,66 +421,6 @@ def said(desk: Path, interface: object, image: bytes, text: str, method: str = "
     predict(desk / "rows", desk / "p.parquet", model="llava", backend=interface, method=method)
     return pq.read_table(desk / "p.parquet")["prediction"][0].as_py()
 
-
-LYNX_CONFIG = {
-    "freeze_vit": True,
-    "freeze_llm": True,
-    "num_bridge_tokens": 2,
-    "apply_lemmatizer": False,
-    "min_length": 1,
-}
-
-STAND_IN_HEAD = '''
-import io, os
-from base64 import b64decode
-import numpy as np, torch, yaml
-from PIL import Image
-from torch import nn
-from mmscore.compat.reform_eval import ConvSingleChoiceProcessor
-
-class StandIn(nn.Module):
-    """What the guide's code asks of Lynx, over letters: every token is as likely as any other."""
-    def __init__(self, config, **given):
-        super().__init__()
-        self.size = config["num_bridge_tokens"]
-        self.embed_tokens = nn.Embedding(256, 4)
-
-    def get_vision_embeds(self, vision):
-        return vision.flatten(1)[:, : self.size], torch.ones(len(vision), self.size, dtype=torch.long)
-
-    def bridge(self, vision_embeds, vision_atts):
-        return vision_embeds[:, :, None].expand(-1, -1, 4).float(), vision_atts
-
-    def LLM(self, inputs_embeds, attention_mask, labels, return_dict, reduction):
-        logits = torch.zeros(*inputs_embeds.shape[:2], 256)
-        loss = nn.functional.cross_entropy(logits.transpose(1, 2), labels, reduction=reduction)
-        return type("Output", (), {"loss": loss.flatten()})
-
-    def generate(self, input_ids, max_new_tokens, temperature, num_beams, **given):
-        options = bytes(input_ids[0].tolist()).decode().rpartition("Options: ")[2].partition(".")[0]
-        return [options.split("; ")[-1] + f" after {max_new_tokens} tokens at {temperature}"]
-
-class Letters:
-    bos_token, pad_token_id, padding_side, truncation_side = "\\x01", 0, "left", "left"
-    tokenize = staticmethod(list)
-    convert_tokens_to_ids = staticmethod(lambda tokens: [ord(token) for token in tokens])
-
-    def __call__(self, texts, return_tensors, padding):
-        rows = [torch.tensor([1, *map(ord, text)]) for text in texts]
-        ids = nn.utils.rnn.pad_sequence(rows, batch_first=True)
-        return Encoded(input_ids=ids, attention_mask=(ids > 0).long())
-
-class Encoded(dict):
-    __getattr__ = dict.__getitem__
-    to = lambda self, device: self
-
-def Ready(**model_args):
-    interface = Lynx_Interface(**model_args)
-    interface.tokenizer, interface.lower_text = Letters(), False
-    interface.img_transform = lambda image: torch.tensor(np.asarray(image) / 255)
-    return interface
-'''
-"""Around the guide's code: the parts of Lynx that it calls and does not show."""
 
 FLAGS: dict[str, object] = {
     **dict.fromkeys(("model", "model_name", "model_type", "dataset_name", "formulation", "dataset_config")),
@@ -573,9 +519,8 @@ class TestEvaluation:
         assert [float(value) for value in trend.groups()] == pytest.approx([0.75**0.5, 0.5])
 
     def test_likelihood_and_a_run_that_is_repeated(self, desk: Path) -> None:
-        config = written(desk, find_benchmark("VQA_vqa_v2_val"))
-        flags = (*LYNX, "--dataset_name", "VQA", "--formulation", "SingleChoice", "--dataset_config", config)
-        how = ("--offline_hf", "--infer_method", "likelihood", "--likelihood_reduction", "mean")
+        flags = (*LYNX, *name_vqa(desk))
+        how = ("--infer_method", "likelihood", "--likelihood_reduction", "mean")
         scripts("run_eval", *flags, *how, "--random_instruct", "--dataset_duplication", "5", "--in_context_sample")
         file = desk / "output/VQA_SingleChoice_likelihood_lynx_LYNX.json"
         rows = json.loads(file.read_text())
@@ -592,8 +537,7 @@ class TestEvaluation:
         ]
 
     def test_the_output(self, desk: Path) -> None:
-        config = written(desk, find_benchmark("VQA_vqa_v2_val"))
-        flags = ("--dataset_name", "VQA", "--formulation", "SingleChoice", "--dataset_config", config, "--offline_hf")
+        flags = name_vqa(desk)
         scripts("run_eval", *LYNX, *flags, "--output_dir", "here", "--option_mark", "lower", "--do_eval")
         res = json.load((desk / "here/VQA_SingleChoice_generation_lynx_LYNX.json").open())
         assert (res[0]["sample_id"], res[0]["prediction"]) == ("VQA_000", "(c) maybe")
@@ -606,8 +550,7 @@ class TestEvaluation:
             assert (entry.recipe, entry.metrics["accuracy"].value) == ("reform_singlechoice", 1.0)
 
     def test_dataset_debug_shows_the_dataset(self, desk: Path) -> None:
-        config = written(desk, find_benchmark("VQA_vqa_v2_val"))
-        flags = ("--dataset_name", "VQA", "--formulation", "SingleChoice", "--dataset_config", config, "--offline_hf")
+        flags = name_vqa(desk)
         first, *samples = scripts("run_eval", "--dataset_debug", *flags).splitlines()
         assert first == "the dataset has 2 samples"
         assert json.loads(samples[0])["sample_id"] == "VQA_000"

@@ -31,7 +31,7 @@ from mmconvert.core.text.placeholders import interleave, list_slots, parse_image
 from mmconvert.core.text.turns import are_placeholders, shows_what_is_named
 from mmconvert.io import parquet
 from mmconvert.io.columns import keep_json_fields, list_unshown_images, read_letter_or_label
-from mmconvert.kits.mmmu.subjects import DOMAIN_OF
+from mmconvert.kits.mmmu.subjects import DOMAIN_OF, parse_split, parse_subject
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
 _COLUMNS = (
@@ -57,7 +57,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     answers = _read_answers(label, options)
     parts, shown = _build_prompt(question, options, images)
     named = fields.get("subject")
-    subject = named if isinstance(named, str) and named else _read_subject(key)
+    subject = named if isinstance(named, str) and named else parse_subject(key) or None
     extra = keep_json_fields(fields, context)
     if raw_options is not None:
         extra["options"] = raw_options
@@ -75,20 +75,12 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         label=None if label is None else encode_json(label),
         category=subject,
         l2_category=DOMAIN_OF.get(subject or ""),
-        split=_read_split(key),
+        split=parse_split(key),
         dataset=context.dataset,
         subset=context.subset,
         attachments=list_unshown_images(images, shown, context),
         extra=extra,
     )
-
-
-def _read_split(key: str) -> str | None:
-    return key.split("_")[0] if "_" in key else None
-
-
-def _read_subject(key: str) -> str | None:
-    return "_".join(key.split("_")[1:-1]) or None
 
 
 def _load_images(fields: dict[str, Any], context: Context) -> dict[int, Image]:
@@ -238,8 +230,8 @@ def _list_losses(record: Record, row: Mapping[str, Any], target: Target) -> Iter
     for name, value in record.extra.items():
         if row.get(name) != value and not (name == "options" and _says(value, record)):
             yield Loss(record.id, name, "the format has no such column, or another use for it")
-    subject = _read_subject(record.id)
-    said = {"split": _read_split(record.id), "category": subject, "l2_category": DOMAIN_OF.get(subject or "")}
+    subject = parse_subject(record.id) or None
+    said = {"split": parse_split(record.id), "category": subject, "l2_category": DOMAIN_OF.get(subject or "")}
     yield from list_losses(record, _HELD, target, said)
     if record.sample != record.id:
         yield Loss(record.id, "sample", "the format has one id for a row")

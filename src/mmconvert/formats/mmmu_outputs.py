@@ -20,6 +20,7 @@ from mmconvert.core.record import LETTERS, Record, encode_json
 from mmconvert.core.rows import Rejected, Row, Span, Where
 from mmconvert.core.text.json import parse_json
 from mmconvert.io.columns import keep_extra_fields
+from mmconvert.kits.mmmu.subjects import parse_split
 from mmconvert.plugins.format import Context, Format, Framework, Sample
 
 OUTPUT = "output.json"
@@ -77,7 +78,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         answers=answers,
         label=None if answer is None else encode_json(answer),
         category=row.where.file.partition("/")[0],
-        split=key.split("_")[0] if "_" in key else None,
+        split=parse_split(key),
         dataset=context.dataset or DATASET,
         subset=context.subset,
         extra=keep_extra_fields(fields),

@@ -22,7 +22,7 @@ from mmconvert.core.text.literals import parse_list
 from mmconvert.io import jsonl
 from mmconvert.io.columns import add_extra, keep_extra_fields, read_letter_or_label
 from mmconvert.io.write_delimited import write_jsonl
-from mmconvert.kits.mmmu.subjects import DOMAIN_OF
+from mmconvert.kits.mmmu.subjects import DOMAIN_OF, parse_split
 from mmconvert.plugins.format import Context, Format, Loss, Target
 
 DATASET = "MMMU_Pro"
@@ -63,16 +63,12 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         label=None if label is None else encode_json(label),
         category=subject if isinstance(subject, str) else None,
         l2_category=DOMAIN_OF.get(str(subject)),
-        split=_read_split(key),
+        split=parse_split(key),
         dataset=context.dataset or DATASET,
         subset=context.subset or setting,
         prediction=_read_response(fields),
         extra={**({"model": name["model"], "mode": name["mode"]} if name else {}), **keep_extra_fields(fields)},
     )
-
-
-def _read_split(key: str) -> str | None:
-    return key.partition("_")[0] if "_" in key else None
 
 
 def _read_options(value: Any) -> tuple[str, ...]:
@@ -134,7 +130,7 @@ def _build_fields(record: Record, said: dict[str, str], target: Target, losses: 
     if record.sample != record.id:
         losses.append(Loss(record.id, "id", "the format has one id for a row"))
     derived = {
-        "split": _read_split(record.sample),
+        "split": parse_split(record.sample),
         "l2_category": DOMAIN_OF.get(str(record.category)),
         "dataset": DATASET,
     }

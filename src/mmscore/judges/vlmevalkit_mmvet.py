@@ -7,7 +7,6 @@ Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/mmvet.py:MMVet_au
 five replies without a number, or a reply `nan`, the row has no score; the kit counts 0, and NaN.
 """
 
-import math
 from collections.abc import Sequence
 
 from mmscore.core.judge import Case, JudgeQuestion, NoVerdict, Step, Verdict
@@ -25,7 +24,7 @@ def _decide_step(case: Case, responses: Sequence[str]) -> Step:
             case.wording, case.item.question or "", read_answer_cell(case.item), case.item.prediction
         )
         return JudgeQuestion(prompt, {"temperature": STEP * len(responses)})
-    if graded.score is None or math.isnan(graded.score):
+    if not graded.given:
         return NoVerdict(f"{len(responses)} replies without a number from 0 to 1")
     return Verdict(scores={"score": graded.score})
 

@@ -71,16 +71,6 @@ def build_breakdown(subjects: Mapping[str, AccuracyShare]) -> dict[str, Accuracy
     return table
 
 
-def parse_subject(question: str) -> str:
-    """Read the subject out of a question's id: what stands between the first and the last `_`.
-
-    Example:
-        >>> parse_subject("validation_Art_Theory_12")
-        'Art_Theory'
-    """
-    return "_".join(question.split("_")[1:-1])
-
-
 def is_right_choice(letter: str | None, gold: str | Sequence[str]) -> bool:
     """Tell whether a letter is the reference, or one of them.
 

@@ -60,22 +60,22 @@ def compare_ocr(prediction: str | Sequence[str], reference: str | Sequence[str])
     return WordMatch(contains_words(said, words), text, (wanted,))
 
 
-def match_kie(prediction: str, references: Sequence[str]) -> bool:
+def match_kie(prediction: str, reference: str | Sequence[str]) -> bool:
     """Tell whether key information is right; see `compare_kie`.
 
     Example:
-        >>> match_kie("Total: 2 cats.", ["two cats"]), match_kie("it is #1", ["#1"])
+        >>> match_kie("Total: 2 cats.", ["two cats"]), match_kie("it is #1", "#1")
         (True, False)
     """
-    return compare_kie(prediction, references).right
+    return compare_kie(prediction, reference).right
 
 
-def compare_kie(prediction: str, references: Sequence[str]) -> WordMatch:
+def compare_kie(prediction: str, reference: str | Sequence[str]) -> WordMatch:
     """Score key information: both sides are rewritten as in VQA, each reference will do.
 
     Args:
         prediction: The model's reply.
-        references: The alternatives.
+        reference: The text, or the alternatives.
 
     Returns:
         Whether one of them stands in the reply.
@@ -91,9 +91,9 @@ def compare_kie(prediction: str, references: Sequence[str]) -> WordMatch:
         WordMatch(right=True, prediction='total: 2 cats', references=('dog', '2 cats', 'a cow'))
     """
     said = normalize_kie_text(_require_text(prediction, "prediction"))
-    written = [*references]
-    for place, reference in enumerate(references):
-        written[place] = normalize_kie_text(_require_text(reference, "answer"))
+    written: list[Any] = list(reference) if isinstance(reference, list | tuple) else [reference]
+    for place, text in enumerate(written):
+        written[place] = normalize_kie_text(_require_text(text, "answer"))
         if contains_words(said, written[place]):
             return WordMatch(True, said, tuple(written))
     return WordMatch(False, said, tuple(written))

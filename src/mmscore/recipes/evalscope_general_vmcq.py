@@ -1,7 +1,9 @@
 """EvalScope's General-VMCQ: the label after the last `ANSWER:` marker against the reference.
 
 Since 1.14 a row whose reference is not exactly one value is left out; before, several are joined. Options:
-`chinese: true` for replies to the kit's Chinese templates, `multiple: true` where several labels may be chosen.
+`chinese: true` for replies to the kit's Chinese templates, `multiple: true` where several labels may be chosen,
+`aggregation: mean_and_pass_at_k` (or `_vote_at_k`, `_pass_hat_k`) for a table that counts several replies to a question
+together.
 
 Parity: modelscope/evalscope benchmarks/general_vmcq/general_vmcq_adapter.py at the release that the version names,
 without options with its default English prompt and single answers.
@@ -17,8 +19,9 @@ from mmconvert.core.errors import UsageError, show
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Facts, Item, Recipe, has_options, read_label
 from mmscore.core.recipe_options import check_known
+from mmscore.kits.evalscope.aggregation import KINDS, MEAN
 from mmscore.kits.evalscope.response import split_reasoning
-from mmscore.kits.evalscope.table import RELEASES, VERSIONS, build_mean_table, compute_labeled_means, has_rule_of
+from mmscore.kits.evalscope.table import RELEASES, VERSIONS, build_table, compute_labeled_means, has_rule_of
 from mmscore.kits.evalscope.target import check_target
 from mmscore.metrics.evalscope_accuracy import evalscope_accuracy
 from mmscore.parsers.evalscope_choice import evalscope_choice
@@ -32,8 +35,11 @@ BENCHMARKS = (
 NAMES = {"1.14": "accuracy"}
 """The score's name at a version; `acc` at all others."""
 
-OPTIONS = ("chinese", "multiple")
+READING = ("chinese", "multiple")
 """Options of the recipe, both false where they are left out; see `evalscope_choice`."""
+
+AGGREGATION = "aggregation"
+"""Option of the recipe: a key of `KINDS`."""
 
 
 def _parse(item: Item, version: str, *, chinese: bool = False, multiple: bool = False) -> Parsed:
@@ -42,16 +48,20 @@ def _parse(item: Item, version: str, *, chinese: bool = False, multiple: bool = 
 
 
 def _configure(options: Mapping[str, Any]) -> Recipe:
-    """Read replies as the user's prompt asked for them.
+    """Read replies as the user's prompt asked for them, and count them as wished.
 
     Raises:
-        UsageError: An option is unknown, or neither true nor false.
+        UsageError: An option is unknown, or its value is none that it takes.
     """
-    check_known(options, OPTIONS)
-    for name, value in options.items():
+    check_known(options, (*READING, AGGREGATION))
+    reading = {name: value for name, value in options.items() if name != AGGREGATION}
+    for name, value in reading.items():
         if not isinstance(value, bool):
             raise UsageError(f"{name}: expected true or false {show(value)}.")
-    return replace(RECIPE, parse=partial(_parse, **options))
+    kind = options.get(AGGREGATION, MEAN)
+    if kind not in tuple(KINDS):
+        raise UsageError(f"{AGGREGATION}: expected one of {', '.join(KINDS)} {show(kind)}.")
+    return replace(RECIPE, parse=partial(_parse, **reading), table=partial(build_table, aggregation=kind))
 
 
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
@@ -79,8 +89,8 @@ RECIPE = Recipe(
     parse=_parse,
     metrics=_score_row,
     reduce=compute_labeled_means,
-    table=build_mean_table,
-    keep=("subset",),
+    table=build_table,
+    keep=("subset", "sample"),
     groups=("subset",),
     default_for=_default_for,
     judges=("evalscope", "evalscope_numeric"),

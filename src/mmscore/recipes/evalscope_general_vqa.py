@@ -12,7 +12,7 @@ from collections.abc import Mapping
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Facts, Item, Recipe, read_label
 from mmscore.kits.evalscope.response import split_reasoning
-from mmscore.kits.evalscope.table import RELEASES, VERSIONS, build_mean_table, compute_labeled_means, has_rule_of
+from mmscore.kits.evalscope.table import RELEASES, VERSIONS, build_table, compute_labeled_means, has_rule_of
 from mmscore.kits.evalscope.target import check_target
 from mmscore.metrics.evalscope_accuracy import join_target
 from mmscore.metrics.evalscope_bleu_rouge import evalscope_bleu_rouge
@@ -44,7 +44,7 @@ RECIPE = Recipe(
     parse=_parse,
     metrics=_score_row,
     reduce=compute_labeled_means,
-    table=build_mean_table,
+    table=build_table,
     keep=("subset",),
     groups=("subset",),
     default_for=_default_for,

@@ -16,12 +16,13 @@ import numpy as np
 
 from mmconvert.core.record import LETTERS
 from mmconvert.core.text.options import list_letters
+from mmconvert.kits.mmmu.subjects import parse_subject
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Item, Recipe, Row
 from mmscore.core.table import EXCLUDED, SCORED, Scored
 from mmscore.kits.lmms_eval.rows import KIT, VERSIONS, gather_details, is_repeat, offer_for, read_reference
 from mmscore.kits.mmmu.fallback import average_undrawn_scores, score_without_draw
-from mmscore.metrics.mmmu_accuracy import AccuracyShare, build_breakdown, parse_subject
+from mmscore.metrics.mmmu_accuracy import AccuracyShare, build_breakdown
 from mmscore.metrics.mmmu_open_match import mmmu_open_match
 from mmscore.parsers.lmms_mmmu_choice import lmms_mmmu_choice
 from mmscore.parsers.mmmu_open import mmmu_open

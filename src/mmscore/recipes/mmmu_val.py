@@ -21,11 +21,11 @@ from msgspec.structs import replace
 from mmconvert.core.errors import Error, RowError
 from mmconvert.core.record import LETTERS
 from mmconvert.core.text.options import list_letters
-from mmconvert.kits.mmmu.subjects import DOMAIN_OF, SUBJECTS
+from mmconvert.kits.mmmu.subjects import DOMAIN_OF, SUBJECTS, parse_subject
 from mmscore.core.parsed import UNPARSED, Parsed
 from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row, average_scores, read_label
 from mmscore.core.table import FAILED, SCORED, Scored
-from mmscore.metrics.mmmu_accuracy import AccuracyShare, build_breakdown, is_right_choice, parse_subject
+from mmscore.metrics.mmmu_accuracy import AccuracyShare, build_breakdown, is_right_choice
 from mmscore.metrics.mmmu_open_match import mmmu_open_match
 from mmscore.parsers.mmmu_choice import draw_choice, mmmu_choice
 from mmscore.parsers.mmmu_open import mmmu_open

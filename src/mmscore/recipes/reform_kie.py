@@ -18,7 +18,7 @@ def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     label = item.answer if item.label is None else read_label(item)
     if not isinstance(label, str):
         raise RowError("answer.type", "label", f"the kit takes one text as reference {show(label)}. Give one.")
-    return {"accuracy": float(match_kie(item.prediction, [label]))}
+    return {"accuracy": float(match_kie(item.prediction, label))}
 
 
 def _build_table(scored: Scored, version: str) -> Sequence[Row]:

@@ -88,15 +88,17 @@ def compute_groups(valid: Scored, recipe: Recipe, version: str, by: Sequence[str
         by: Columns of the user.
 
     Returns:
-        Columns that some row has a value in; values in order of first appearance.
+        Columns that some row has a value in; values in order of first appearance, those without any number left
+        out: a question of several rows counts in the group of its first.
 
     Raises:
         UsageError: No row has a value in one of the user's columns.
     """
     groups = {}
     for column in dict.fromkeys([*by, *recipe.groups]):
-        slim = valid.only([column, *recipe.keep])
-        groups[column] = {value: recipe.reduce(part, version) for value, part in slim.split(column)}
+        parts = valid.only([column, *recipe.keep]).split(column)
+        metrics = {value: recipe.reduce(part, version) for value, part in parts}
+        groups[column] = {value: found for value, found in metrics.items() if any(one.n for one in found.values())}
         if column in by and not groups[column]:
             raise UsageError(f"no scored row has a value of {column!r} to break the numbers down by. Name another.")
     return {column: values for column, values in groups.items() if values}

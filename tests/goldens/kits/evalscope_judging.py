@@ -2,21 +2,22 @@
 
 from goldens.rules import per_version
 from mmscore.kits.evalscope.aggregation import NEW
-from mmscore.kits.evalscope.judging import LABELS, Scale, fill_template, merge, needs_judge, read_verdict
+from mmscore.kits.evalscope.judging import Scale, fill_template, merge, needs_judge, read_verdict
 
 VERSIONS = ("1.3.0", "1.10.0", "1.14.1")
+SCALE = {"kind": "score_type", "labels": "score_mapping", "pattern": "score_pattern"}
+"""Field of `Scale` -> its name in a case."""
 
 
 def _parse(given):
-    scale = Scale(given["score_type"], given.get("score_mapping", LABELS), given.get("score_pattern"))
+    scale = Scale(**{field: given[name] for field, name in SCALE.items() if name in given})
+    return per_version(lambda version: _encoded(read_verdict(given["response"], scale, version), version), VERSIONS)
 
-    def once(version):
-        reading = read_verdict(given["response"], scale, version)
-        if version != NEW:
-            return {"score": reading.score}
-        return {"ok": False, "kind": reading.fault} if reading.fault else {"ok": True, "score": reading.score}
 
-    return per_version(once, VERSIONS)
+def _encoded(reading, version):
+    if version != NEW:
+        return {"score": reading.score}
+    return {"ok": False, "kind": reading.fault} if reading.fault else {"ok": True, "score": reading.score}
 
 
 def _prompt(given):
@@ -27,12 +28,8 @@ def _prompt(given):
 def _merge(given):
     rule, name = given["rule"], given["main_score_name"]
     (verdict,) = given["judge"].values()
-
-    def once(version):
-        called = needs_judge(rule, name)
-        return {"judge_called": called, "value": merge(rule, verdict, version, name) if called else rule}
-
-    return per_version(once, VERSIONS)
+    called = needs_judge(rule, name)
+    return per_version(lambda v: {"judge_called": called, "value": merge(rule, verdict, v, name)}, VERSIONS)
 
 
 JUDGE = "mmscore score --recipe evalscope_general_vqa --judge evalscope"

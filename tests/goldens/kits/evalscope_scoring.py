@@ -9,7 +9,7 @@ from mmscore.kits.evalscope.table import RELEASES
 from mmscore.metrics.evalscope_accuracy import join_target
 from mmscore.metrics.evalscope_bleu_rouge import evalscope_bleu_rouge
 
-RECIPES = {release: f"evalscope_general_vmcq@{version}" for version, release in reversed(RELEASES.items())}
+RECIPES = {release: f"evalscope_general_vmcq@{version}" for version, release in RELEASES.items()}
 
 
 def _parsing(chinese):

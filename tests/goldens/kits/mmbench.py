@@ -3,15 +3,12 @@
 import tempfile
 from pathlib import Path
 
-from goldens.product import score
+from goldens.product import score_groups
 from goldens.rules import refusal_or
 from mmconvert.core.errors import Error
 from mmconvert.prompts.lmms_mmbench import build_lmms_mmbench_text
 from mmscore.compat.mmbench import MMBenchDataset, inference_prompt
-from mmscore.core.select_recipe import find_recipe
-from mmscore.core.table import SCORED
 from mmscore.parsers.lmms_mmbench_option import lmms_mmbench_option
-from mmscore.scoring.groups import compute_groups
 from support.items import rows_of
 
 
@@ -50,14 +47,9 @@ def _worded(given):
 
 def _static(given):
     rows = rows_of([_prediction(row) for row in given["results"]])
-    scored, _ = score(rows, "lmms_mmbench_static")
-    choice = find_recipe("lmms_mmbench_static")
-    valid = scored.with_status(SCORED)
-    groups = compute_groups(valid, choice.recipe, choice.version, ("category", "l2_category"))
-    found = {column: {name: _rate(metrics) for name, metrics in parts.items()} for column, parts in groups.items()}
-    # A question counts in the group of its first row; one that has none has no number.
-    by = {column: {name: rate for name, rate in parts.items() if rate == rate} for column, parts in found.items()}
-    return {"overall": _rate(choice.recipe.reduce(valid, choice.version)), **by}
+    metrics, groups = score_groups(rows, "lmms_mmbench_static")
+    by = {column: {name: _rate(part) for name, part in parts.items()} for column, parts in groups.items()}
+    return {"overall": _rate(metrics), **by}
 
 
 def _rate(metrics):

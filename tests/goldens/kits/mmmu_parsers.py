@@ -2,14 +2,13 @@
 
 import json
 import tempfile
+from contextlib import contextmanager
 from pathlib import Path
 from random import Random
 
-from goldens.product import score
+from goldens.product import score, score_groups
 from mmconvert.core.record import LETTERS
 from mmscore.core.predictions.load import open_rows
-from mmscore.core.select_recipe import find_recipe
-from mmscore.core.table import SCORED
 from mmscore.metrics.mmmu_accuracy import AccuracyShare, mmmu_accuracy
 from mmscore.metrics.mmmu_open_match import mmmu_open_match
 from mmscore.parsers.lmms_choice import lmms_choice
@@ -17,12 +16,11 @@ from mmscore.parsers.lmms_mmmu_choice import lmms_mmmu_choice
 from mmscore.parsers.mmmu_choice import draw_choice, mmmu_choice
 from mmscore.parsers.mmmu_open import extract_numbers, mmmu_open, normalize_str
 from mmscore.parsers.mmmu_pro_choice import mmmu_pro_choice
-from mmscore.scoring.groups import compute_groups
-from support.items import rows_of
 
-MULTIPLE_CHOICE = "multiple-choice"
-OPTIONS = [f"option {letter}" for letter in LETTERS]
-"""Options of questions whose texts the files leave out."""
+SUBJECT = "Math"
+TEXTS = {letter: f"option {letter}" for letter in LETTERS}
+"""Options of questions whose texts the cases leave out."""
+PROMPT = "\n".join(["Which?", *(f"{letter}. {text}" for letter, text in TEXTS.items())])
 
 
 def _choosing(parse):
@@ -47,32 +45,25 @@ def _lines(table):
 
 
 def _eval_only(given):
-    answers = given["answers"]
-    rows = [_final(id, prediction, answers.get(id)) for id, prediction in given["predictions"].items()]
-    _, table = score(rows_of(rows), "mmmu_val@eval_only")
+    outputs = [_output(id, response, given["answers"].get(id)) for id, response in given["predictions"].items()]
+    with _outputs({SUBJECT: outputs}) as rows:
+        _, table = score(rows, "mmmu_val@eval_only")
     return _lines(table)
 
 
-def _final(id, prediction, answer):
-    row = {"id": id, "prediction": prediction, "options": [], "answers": [], "label": None}
-    if answer is not None:
-        gold = answer["ground_truth"]
-        row |= {"answers": gold if isinstance(gold, list) else [gold], "label": json.dumps(gold)}
-    if answer is not None and answer["question_type"] == MULTIPLE_CHOICE:
-        row["options"] = OPTIONS
-    return row
+def _output(id, response, reference):
+    """Write a final answer as a model's output, without the fields of a reference that is not there."""
+    output = {"id": id, "response": response, "all_choices": list(TEXTS), "index2ans": TEXTS}
+    return output | (
+        {"question_type": reference["question_type"], "answer": reference["ground_truth"]} if reference else {}
+    )
 
 
 def _parse_and_eval(given):
-    with tempfile.TemporaryDirectory() as folder:
-        for subject, rows in given["outputs"].items():
-            file = Path(folder, subject, "output.json")
-            file.parent.mkdir()
-            file.write_text(json.dumps(rows))
-        scored, table = score(open_rows(folder, format="mmmu_outputs"), "mmmu_val")
-    choice, valid = find_recipe("mmmu_val"), scored.with_status(SCORED)
-    subjects = compute_groups(valid, choice.recipe, choice.version, ())["subject"]
-    means = {subject: metrics["accuracy"] for subject, metrics in subjects.items()}
+    with _outputs(given["outputs"]) as rows:
+        scored, table = score(rows, "mmmu_val")
+        _, groups = score_groups(rows, "mmmu_val")
+    means = {subject: metrics["accuracy"] for subject, metrics in groups["subject"].items()}
     columns = zip(*map(scored.column, ("id", "value", "options")), scored.scores["accuracy"], strict=True)
     return {
         "table": [[line["name"], line["num"], line["acc"]] for line in table],
@@ -84,23 +75,31 @@ def _parse_and_eval(given):
     }
 
 
+@contextmanager
+def _outputs(outputs):
+    """Open a folder of outputs as `mmscore score FOLDER` does."""
+    with tempfile.TemporaryDirectory() as folder:
+        for subject, rows in outputs.items():
+            file = Path(folder, subject, "output.json")
+            file.parent.mkdir()
+            file.write_text(json.dumps(rows))
+        yield open_rows(folder, format="mmmu_outputs")
+
+
 def _lmms_aggregate(given):
-    rows = [_reply(row, number) for row in given["results"] for number in range(len(row["parsed_pred"]))]
-    _, table = score(rows_of(rows), "lmms_mmmu")
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "samples_mmmu_val.jsonl")
+        file.write_text("".join(json.dumps(_sample(*row)) + "\n" for row in enumerate(given["results"])))
+        _, table = score(open_rows(file, format="lmms_eval_samples"), "lmms_mmmu")
     printable = _lines(table)
     return {"overall_acc": printable["Overall"]["acc"], "printable": printable}
 
 
-def _reply(row, number):
-    return {
-        "id": f"{row['id']}#{number}",
-        "sample": row["id"],
-        "variant": number,
-        "options": OPTIONS,
-        "label": json.dumps(row["answer"]),
-        "extra": json.dumps({"subdomain": row["subdomain"], "filtered_resps": row["parsed_pred"]}),
-        "prediction": f"({row['parsed_pred'][number]})",
-    }
+def _sample(number, row):
+    """Write a logged sample whose responses are read as the letters that the case has."""
+    responses = [f"({letter})" for letter in row["parsed_pred"]]
+    logged = {"doc_id": number, "input": PROMPT, "target": row["answer"], "filtered_resps": responses}
+    return {**logged, "mmmu_acc": row}
 
 
 def _ins_level(given):

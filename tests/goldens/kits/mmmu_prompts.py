@@ -1,18 +1,20 @@
-"""Golden rules of the three ways to word an MMMU question."""
+"""Golden rules of the three ways to word an MMMU question.
 
-from mmconvert.core.errors import RowError
-from mmconvert.core.record import LETTERS, Image, Record, Source
+The cases call functions of the frameworks with rows that `--format mmmu` refuses: of one option, of placeholders whose
+image is empty. So the rows become records here.
+"""
+
+from mmconvert.core.record import Image, Record, Source
 from mmconvert.core.text.literals import parse_list
-from mmconvert.core.text.options import read_answer_letter
-from mmconvert.pipeline.prompting import build_prompt_step, load_prompt
+from mmconvert.core.text.options import list_letters, read_answer_letter
+from mmconvert.pipeline.prompting import build_prompt_step
 
 MULTIPLE_CHOICE, CHOICE = "multiple-choice", "multiple_choice"
 SLOTS = range(1, 8)
 
 
-def _read_record(given):
-    """Hold a row as a record whose images no turn shows yet."""
-    row = given["record"]
+def _read_record(row, slots):
+    """Hold a row as a record whose images, named by their columns, no turn shows yet."""
     choice = row["question_type"] == MULTIPLE_CHOICE
     return Record(
         row["id"],
@@ -23,7 +25,7 @@ def _read_record(given):
         question=row["question"],
         options=tuple(map(str, parse_list(row["options"]))) if choice else (),
         label=row["answer"],
-        attachments=tuple(Image(None, slot) for slot in SLOTS if row.get(_name(slot))),
+        attachments=tuple(Image(None, slot, _name(slot) if row[_name(slot)] else None) for slot in slots),
     )
 
 
@@ -31,43 +33,49 @@ def _name(slot):
     return f"image_{slot}"
 
 
+def _list_filled(row):
+    return [slot for slot in SLOTS if row.get(_name(slot))]
+
+
+def _word(row, slots, prompt):
+    """Word a row; give the record and the names of the images that it shows."""
+    worded = build_prompt_step(prompt)(_read_record(row, slots))
+    return worded, [image.name for image in worded.images]
+
+
 def _mmmu(given):
-    record = _read_record(given)
-    wording = load_prompt("mmmu")(record)
-    text = wording.parts[-1].text
-    image = next(map(_name, wording.slots), None)
+    row = given["record"]
+    record, images = _word(row, _list_filled(row), "mmmu")
+    text, (image,) = record.messages[0].content[-1].text, images or (None,)
     sample = {"prompt": text, "empty_prompt": text, "gt_content": record.label, "image": image}
     if record.task != CHOICE:
         return sample
     # The record holds texts, the original whatever Python reads.
-    options, letter = parse_list(given["record"]["options"]), read_answer_letter(record.label, record.options)
+    options = dict(zip(list_letters(record.options), parse_list(row["options"]), strict=True))
     return sample | {
-        "gt_content": options[LETTERS.index(letter)],
-        "all_choices": list(wording.names),
-        "index2ans": dict(zip(wording.names, options, strict=True)),
+        "gt_content": options[read_answer_letter(record.label, record.options)],
+        "all_choices": list(options),
+        "index2ans": options,
         "correct_choice": record.label,
     }
 
 
 def _mmmu_pro(given):
-    wording = load_prompt(f"mmmu_pro:mode={given['mode']},script={given['script']}")(_read_record(given))
-    images = [_column(given["record"], slot) for slot in wording.slots]
-    return {"text": wording.parts[0].text, "image_order": list(wording.slots), "images": images}
-
-
-def _column(row, slot):
-    """Name the column of an image, None for an empty one, which the original hands on; the product refuses both."""
-    if _name(slot) not in row:
-        raise RowError("image.missing", _name(slot), "the text names an image that the row does not have.")
-    return _name(slot) if row[_name(slot)] else None
+    row = given["record"]
+    # The original hands an empty image on, and the model's code stops at it.
+    slots = [slot for slot in SLOTS if _name(slot) in row]
+    record, images = _word(row, slots, f"mmmu_pro:mode={given['mode']},script={given['script']}")
+    order = [image.slot for image in record.images]
+    return {"text": record.messages[0].content[0].text, "image_order": order, "images": images}
 
 
 def _lmms_mmmu(given):
-    worded = build_prompt_step(f"lmms_mmmu:interleaved={str(given['interleaved']).lower()}")(_read_record(given))
-    (turn,) = worded.messages
-    shown = iter([_name(image.slot) for image in worded.images])
+    row = given["record"]
+    record, images = _word(row, _list_filled(row), f"lmms_mmmu:interleaved={str(given['interleaved']).lower()}")
+    (turn,) = record.messages
     if not given["interleaved"]:
-        return {"text": turn.content[-1].text, "images": list(shown)}
+        return {"text": turn.content[-1].text, "images": images}
+    shown = iter(images)
     content = [
         {"type": "text", "text": part.text} if part.type == "text" else {"type": "image", "image": next(shown)}
         for part in turn.content

@@ -1,19 +1,20 @@
 """Golden rules of MMTrustEval's evaluators, metrics, chains and task log."""
 
-import math
+import json
+import tempfile
+from pathlib import Path
 
 import numpy as np
 
 from goldens.rules import Whole
 from mmconvert.core.errors import Error
-from mmscore.analysis.rank import compute_ranking
+from mmscore.api import rank
 from mmscore.compat.mmtrusteval.evaluators import KitEvaluator, SequentialEvaluator
 from mmscore.compat.mmtrusteval.runner import evaluated
-from mmscore.core.report import Counts, Entry
+from mmscore.core.report import Counts, Entry, Report
 from mmscore.kits.mmtrusteval.benchmark_rank import PATHS
 from mmscore.kits.mmtrusteval.evaluators import EVALUATORS, EvaluatorContext
 from mmscore.kits.mmtrusteval.measures import MEASURES, compute_measure
-from mmscore.kits.mmtrusteval.ranking import build_columns, build_task_cells
 from mmscore.kits.mmtrusteval.task_log import format_log
 from mmscore.kits.mmtrusteval.task_scores import compute_task_scores
 
@@ -60,14 +61,9 @@ def _task(given):
     names = {"content": "content", "pred": "response", "label": "target", "extra": "extra"}
     columns = {name: [sample[key] for sample in given["responses"]] for name, key in names.items()}
     log = evaluated([SequentialEvaluator(config) for config in given["evaluator_seq_cfgs"]], columns)
-    format_log(log)
-    return {"json": log, "key_order": list(log), "nan_literal": _holds_nan(log)}
-
-
-def _holds_nan(value):
-    if isinstance(value, dict | list):
-        return any(map(_holds_nan, value.values() if isinstance(value, dict) else value))
-    return isinstance(value, float) and math.isnan(value)
+    literals = []
+    saved = json.loads(format_log(log), parse_constant=lambda name: literals.append(name) or float(name))
+    return {"json": saved, "key_order": list(saved), "nan_literal": "NaN" in literals}
 
 
 def _scores(task):
@@ -75,11 +71,14 @@ def _scores(task):
 
 
 def _rank(given):
-    entries = [_entry(path, scores) for path, scores in given["results"].items()]
-    ranking = compute_ranking(build_task_cells(entries, str), "subaspect", needed=build_columns(str), by_score=True)
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "report.json")
+        report = Report(tuple(_entry(path, scores) for path, scores in given["results"].items()))
+        file.write_text(json.dumps(report.to_json()))
+        ranking = rank(file, by="subaspect")
+    if not ranking.complete:
+        raise Error("the command ends with 3.")
     ((model,),) = (table.standings for table in ranking.tables)
-    if model.missing:
-        raise Error(f"the command says that there is no number for {model.missing}.")
     tasks = {cell.dataset: cell.score for cell in ranking.cells}
     return {"tasks": tasks, "subaspects": model.scores, "total": round(model.average_score, 2)}
 

@@ -1,37 +1,51 @@
 """Golden rules of ReForm-Eval's data loader, run with the kit's own instructions."""
 
-from functools import cache
+import json
+import tempfile
+from base64 import b64encode
 from pathlib import Path
 from random import Random
 
-from goldens.rules import Whole
-from mmconvert.core.errors import Error
-from mmconvert.kits.reform_eval.conversation_text import Processor, build_labeled_question
+from goldens.rules import Whole, refusal_or
+from mmconvert.kits.reform_eval.conversation_text import build_labeled_question
 from mmconvert.kits.reform_eval.loader import load
-from mmconvert.kits.reform_eval.pools import read_pools
-from mmconvert.kits.reform_eval.setup import Setup
+from mmscore.compat.reform_eval import ConvSingleChoiceProcessor, load_reform_dataset
+from support.questions import picture
 
-ROOT = Path(__file__).resolve().parents[3]
-
-
-@cache
-def _pools():
-    return read_pools(ROOT.parent / "shared/data/reform_eval_pools.json")
+POOLS = Path(__file__).resolve().parents[4] / "shared/data/reform_eval_pools.json"
+IMAGE = b64encode(picture("red", (4, 3))).decode()
 
 
-def _setup(given):
+def _open(given):
+    """Load a dataset whose file and configuration lie in a folder, as the family's description says."""
+    with tempfile.TemporaryDirectory() as folder:
+        file = Path(folder, "data.json")
+        file.write_text(json.dumps(given["data"]).replace("<IMG>", IMAGE))
+        places = {**given["config"].get("data_config", {}), "offline_huggingface_data": str(file)}
+        return load_reform_dataset(
+            given["dataset_name"],
+            given["formulation"],
+            {**given["config"], "data_config": places},
+            load_from_hf=False,
+            offline_from_hf=True,
+            preprocessor=_build_preprocessor(given),
+            pools=POOLS,
+            seed=given["seed"],
+            **given["args"],
+        )
+
+
+def _build_preprocessor(given):
     settings = given["processor"]
-    processor = settings and Processor(
-        sep=settings["sep"],
-        sep2=settings.get("sep2"),
-        roles=tuple(settings["roles"]),
-        style=settings["sep_style"],
-        mark=settings["set_mark"],
-        method=given["args"].get("inference_method", "generation"),
-        response_prefix=settings["response_prefix"],
+    if settings is None:
+        return None
+    names = ("sep", "sep2", "roles", "sep_style", "response_prefix")
+    method = given["args"].get("inference_method", "generation")
+    preprocessor = ConvSingleChoiceProcessor(
+        **{name: settings[name] for name in names if name in settings}, infer_method=method
     )
-    names = ("dataset_name", "formulation", "config")
-    return Setup(**{name: given[name] for name in names}, **given["args"], processor=processor, pools=_pools())
+    preprocessor.set_mark(settings["set_mark"])
+    return preprocessor
 
 
 def _seen(sample):
@@ -39,24 +53,29 @@ def _seen(sample):
 
 
 def _load(given):
-    samples = load(given["data"], _setup(given), Random(given["seed"]))
-    return {"len": len(samples), "samples": [_seen(samples[index]) for index in given["indices"]]}
+    dataset = _open(given)
+    return {"len": len(dataset), "samples": [_seen(dataset[index]) for index in given["indices"]]}
 
 
 def _walk(case):
     given = case["input"]
-    dialogs = load(given["data"], _setup(given), Random(given["seed"]), lambda name: given["image_files_exist"])
-    trace = []
-    for index, fed in enumerate(case["expected"].get("trace", ())):
-        try:
-            sample = dialogs[index]
-        except Error as error:
-            trace.append({"index": index, "error": type(error).__name__})
-            continue
-        trace.append({"index": index, "sample": _seen(sample), "fed_prediction": fed["fed_prediction"]})
-        if given["args"]["online_multi_round"]:
+    # The command does not look for the files of images that the data holds, the original does.
+    dialogs = load(given["data"], _open(given).setup, Random(given["seed"]), lambda name: given["image_files_exist"])
+    online = given["args"]["online_multi_round"]
+    steps = [_step(dialogs, index, fed, online) for index, fed in enumerate(case["expected"].get("trace", ()))]
+    return {"len": len(dialogs), "trace": [{"index": index, **step} for index, step in enumerate(steps)]}
+
+
+def _step(dialogs, index, fed, online):
+    """Visit a round, and tell the dialogs what the model said."""
+
+    def visit():
+        sample = dialogs[index]
+        if online:
             dialogs.update_history([[(sample["sample_id"], fed["fed_prediction"])]])
-    return {"len": len(dialogs), "trace": trace}
+        return {"sample": _seen(sample), "fed_prediction": fed["fed_prediction"]}
+
+    return refusal_or(visit)
 
 
 def _question_with_options(given):

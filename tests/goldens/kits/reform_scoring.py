@@ -19,11 +19,9 @@ def _ocr(given):
 
 
 def _kie(given):
-    answer = given["answer"]
+    answer, match = given["answer"], compare_kie(given["prediction"], given["answer"])
     if not isinstance(answer, list):
-        match = compare_kie(given["prediction"], [answer])
         return {"correct": int(match.right), "normalized_prediction": match.prediction}
-    match = compare_kie(given["prediction"], answer)
     # The original writes what it rewrites into the caller's list, which is shown where it changed.
     changed = {"answer_list_after_call": list(match.references)} if list(match.references) != answer else {}
     return {"correct": int(match.right), "normalized_prediction": None, **changed}

@@ -1,25 +1,24 @@
 """Golden rules of what VLMEvalKit's tables lose between writing and reading, and of its rotated tables."""
 
-import math
 import tempfile
 import warnings
 from pathlib import Path
 
 import pandas as pd
 
-from goldens.product import fields_of, table_file
-from mmconvert.io import tables, xlsx
-from mmconvert.io.pandas_dtypes import read_cells
-from mmscore.compat.vlmevalkit import CIRCULAR
+from goldens.product import read_typed, table_file
+from mmscore.compat.vlmevalkit import CIRCULAR, load
+from mmscore.compat.vlmevalkit.tables import is_empty
 
 CONVERT = "mmconvert convert --read-as vlmevalkit"
+INFINITIES = {float("inf"): "Infinity", float("-inf"): "-Infinity"}
 NAMES = {bool: "bool", int: "int", float: "float", str: "str"}
 
 
 def _text(given):
     # The kit's frame has a second column, always filled, so that no row is blank.
     with table_file("table.tsv", ["cells", "filled"], [[cell, "x"] for cell in given]) as path:
-        return _cells(tables.rows(path), sheet=False)
+        return _cells(path)
 
 
 def _sheet(given):
@@ -29,30 +28,25 @@ def _sheet(given):
         options = {"options": {"strings_to_formulas": False}}
         with warnings.catch_warnings(action="ignore"):  # of what it cuts
             frame.to_excel(path, index=False, engine="xlsxwriter", engine_kwargs=options)
-        return _cells(xlsx.rows(path), sheet=True)
+        return _cells(path)
 
 
-def _cells(rows, *, sheet):
-    return [
-        _coded(cell) for cell in read_cells({"cells": [fields_of(row)["cells"] for row in rows]}, sheet=sheet)["cells"]
-    ]
+def _cells(path):
+    return [_coded(cell) for cell in read_typed(path)["cells"]]
 
 
 def _coded(cell):
     if cell is None:
         return ["nan", None]
-    if isinstance(cell, float) and math.isinf(cell):
-        return ["float", "Infinity" if cell > 0 else "-Infinity"]
-    return [NAMES[type(cell)], cell]
+    return [NAMES[type(cell)], INFINITIES.get(cell, cell)]
 
 
 def _circular(given):
     with table_file("table.tsv", given["columns"], given["rows"]) as path:
         CIRCULAR(path)
-        written = path.with_name("table_circular.tsv")
-        columns, rows = tables.read_header(written), [fields_of(row) for row in tables.rows(written)]
-    read = read_cells({name: [row[name] for row in rows] for name in columns})
-    return {"columns": columns, "rows": [list(cells) for cells in zip(*read.values(), strict=True)]}
+        table = load(path.with_name("table_circular.tsv"))
+    rows = [[None if is_empty(cell) else cell for cell in row] for row in table.astype(object).values.tolist()]
+    return {"columns": list(table), "rows": rows}
 
 
 RULES = {

@@ -1,7 +1,6 @@
 """Golden rules of VLMEvalKit's judges: scripted replies, and the tables after them."""
 
 import json
-import math
 
 from goldens.product import ask_judge
 from mmconvert.core.record import LETTERS
@@ -46,9 +45,8 @@ def _mmvet(given):
         prediction=prediction,
     )
     found = grade(replies)
-    score = 0.0 if found.score is None else found.score
     return {
-        "result": {"log": found.log, "score": "NaN" if math.isnan(score) else score},
+        "result": {"log": found.log, "score": found.score},
         "n_calls": len(replies),
         "prompt_tail": prompts[0][prompts[0].rindex("\n" + build_table_row(question, answer, prediction)) :],
     }

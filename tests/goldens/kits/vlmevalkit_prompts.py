@@ -1,46 +1,44 @@
 """Golden rule of VLMEvalKit's dataset classes: rows kept, messages, and the images that the kit writes."""
 
+from functools import partial
 from pathlib import Path
+from unittest.mock import patch
 
 import pandas as pd
 from PIL import Image
 
+from goldens.product import read_typed, table_file
 from goldens.rules import refusal_or
-from mmconvert.io.pandas_dtypes import read_cells
-from mmconvert.kits.vlmevalkit.images import list_image_files
-from mmscore.compat.vlmevalkit import ImageBaseDataset, decode_base64_to_image_file
+from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root
+from mmscore.compat.vlmevalkit import ImageBaseDataset
 
 LARGEST = 1 << 20
-"""Sides of images stay as they are, but the file is encoded by its ending as in the kit."""
+"""Pixels: sides of images stay as they are."""
+
+
+class Dataset(ImageBaseDataset):
+    """A class of the user's that loses words as the kit's reader does, and whose images are encoded anew."""
+
+    target_size = LARGEST
+
+    def load_data(self, dataset):
+        return pd.DataFrame(read_typed(find_lmudata_root() / f"{dataset}.tsv"), dtype=object)
 
 
 def _open_dataset(given):
-    """Open the dataset by a class that reads tables as lossily as the kit, and encodes images anew as the kit does."""
-
-    class Dataset(ImageBaseDataset):
-        def load_data(self, dataset):
-            cells = {name: [row[n] for row in given["rows"]] for n, name in enumerate(given["columns"])}
-            return pd.DataFrame(read_cells(cells), dtype=object)
-
-        def dump_image(self, line):
-            if "image" not in line:
-                return super().dump_image(line)
-            files = [(Path(self.img_root, name), text) for name, text in list_image_files(line)]
-            for path, text in files:
-                if not path.exists():
-                    decode_base64_to_image_file(text, path, LARGEST)
-            return [str(path) for path, _ in files]
-
-        def build_prompt(self, line):
-            return self.build_prompt_as(line, given["cls"])
-
-    return Dataset(given["dataset"])
+    name = given["dataset"]
+    with (
+        table_file(f"{name}.tsv", given["columns"], given["rows"]) as path,
+        patch.dict("os.environ", LMUData=str(path.parent)),
+    ):
+        return Dataset(name)
 
 
 def _prompt(given):
     dataset = _open_dataset(given)
     root = Path(dataset.img_root)
-    messages = [refusal_or(lambda line=line: dataset.build_prompt(line)) for _, line in dataset.data.iterrows()]
+    word = partial(dataset.build_prompt_as, dataset_class=given["cls"])
+    messages = [refusal_or(partial(word, line)) for _, line in dataset.data.iterrows()]
     shown = f"$IMGROOT/{given['dataset']}"
     files = [path for path in root.rglob("*") if path.is_file()]
     return {

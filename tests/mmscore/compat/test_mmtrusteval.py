@@ -8,7 +8,6 @@ from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
-import PIL.Image
 import pytest
 import yaml
 from click.testing import CliRunner
@@ -20,10 +19,8 @@ from mmscore.compat.mmtrusteval import (
     BaseEvaluator,
     BaseTask,
     ImageTxtSample,
-    KitMethod,
     Response,
     SequentialEvaluator,
-    TxtSample,
     collate_fn,
     load_chatmodel,
     model_zoo,
@@ -33,7 +30,7 @@ from mmscore.compat.mmtrusteval import (
 from mmscore.compat.mmtrusteval.__main__ import program
 from mmscore.compat.mmtrusteval.registry import Registry
 from mmscore.compat.mmtrusteval.runner import Surroundings, predict_options, run_task
-from mmscore.compat.mmtrusteval.task import merged, option_value, read_task, task_of
+from mmscore.compat.mmtrusteval.task import read_task, task_of
 from mmscore.kits.mmtrusteval.evaluators import EvaluatorContext, UnconnectedError
 from support.chat_server import chat_server, refused, said
 from support.questions import picture
@@ -260,77 +257,6 @@ def test_a_metric_of_ones_own(monkeypatch: pytest.MonkeyPatch) -> None:
         evaluator_ids = ("plain",)
 
     assert Plain("plain", {"longest": {"at_least": 3}})(["a", "bcd"]) == {"longest": 3}
-
-
-def test_methods_draw_into_their_folder(tmp_path: Path) -> None:
-    sample = TxtSample("A cat.", 1, {"a": 1})
-    color = KitMethod("unrelated-image-color", img_dir=str(tmp_path), img_size=[4, 6])
-    made = color(sample)
-    assert (made.text, made.target, made.extra) == ("A cat.", 1, {"a": 1})
-    assert Path(made.image_path) == tmp_path / f"{color.hash('A cat.')}.png"
-    with PIL.Image.open(made.image_path) as image:
-        assert image.size == (6, 4)
-    before = Path(made.image_path).read_bytes()
-    KitMethod("unrelated-image-noise", str(tmp_path), img_size=(4, 6)).run(sample)
-    assert Path(made.image_path).read_bytes() == before
-    KitMethod("unrelated-image-noise", str(tmp_path), False, img_size=(4, 6)).run(sample)
-    assert Path(made.image_path).read_bytes() != before
-    KitMethod("related-image-txtembed", str(tmp_path / "t"), font_size=10, max_width=50, img_size=None).run(sample)
-    KitMethod("unrelated-image-nature", str(tmp_path / "n"), nature_src_dir=str(tmp_path), img_size=[3, 3]).run(sample)
-
-
-@pytest.mark.parametrize(
-    ("settings", "message"),
-    [
-        ({"img_size": [4, 6]}, "img_dir is missing"),
-        ({"img_dir": "d"}, "img_size is missing"),
-        ({"img_dir": "d", "img_size": "4x6"}, "expected height and width"),
-        ({"img_dir": "d", "img_size": [4, 6], "font_size": 1}, "no setting 'font_size'"),
-    ],
-)
-def test_what_is_wrong_in_a_methods_settings_is_named(settings: Any, message: str) -> None:
-    with pytest.raises(UsageError, match=message):
-        KitMethod("unrelated-image-color", **settings)
-
-
-@pytest.mark.parametrize(
-    ("text", "value"),
-    [
-        ("3", 3),
-        ("-1.5", -1.5),
-        ("1e3", 1000.0),
-        ("true", True),
-        ("None", None),
-        ("a b", "a b"),
-        ("", ""),
-        ("'7'", 7),
-        ("a,b", ["a", "b"]),
-        ("a,", ["a"]),
-        ("[]", []),
-        ("[1]", [1]),
-        ("(1,)", (1,)),
-        ("[(a,b),(c,1)]", [("a", "b"), ("c", 1)]),
-        ("(a,b),(c,d)", [("a", "b"), ("c", "d")]),
-        ("[1,2],3", [[1, 2], 3]),
-    ],
-)
-def test_values_of_cfg_options(text: str, value: Any) -> None:
-    assert option_value(text) == value
-
-
-@pytest.mark.parametrize("option", ["x", "=1", "a=[1", "a=1]", "model_id.x=1", "evaluator_seq_cfgs.0=1"])
-def test_cfg_options_that_cannot_be_read(option: str) -> None:
-    with pytest.raises(UsageError, match="--cfg-options"):
-        merged({"model_id": "m", "evaluator_seq_cfgs": []}, [option])
-
-
-def test_a_dotted_key_keeps_its_siblings_and_makes_what_is_missing() -> None:
-    values = {"dataset_cfg": {"force": False, "x": 1}, "method_cfg": None}
-    assert merged(values, ["dataset_cfg.data_type_id=p", "method_cfg.shout.img_dir=d"]) == {
-        "dataset_cfg": {"force": False, "x": 1, "data_type_id": "p"},
-        "method_cfg": {"shout": {"img_dir": "d"}},
-    }
-    assert values == {"dataset_cfg": {"force": False, "x": 1}, "method_cfg": None}
 
 
 @pytest.mark.parametrize(

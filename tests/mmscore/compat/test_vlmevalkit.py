@@ -185,6 +185,17 @@ def test_pictures_are_named_by_number_where_names_are_of_another_number(lmudata)
     assert [Path(piece["value"]).name for piece in odd.build_prompt(2)[:-1]] == ["y.png"]
 
 
+def test_images_are_encoded_anew_and_kept_where_the_class_says_so(lmudata):
+    questions(lmudata, "anew", image_path=["a.jpg", "a.jpg", "b.png"], image=[RED_TEXT, BLUE_TEXT, BLUE_TEXT])
+    anew = kit.CustomVQADataset("anew")
+    anew.target_size = 10
+    first, second, third = (Path(anew.build_prompt(row)[0]["value"]) for row in range(3))
+    with PIL.Image.open(first) as red, PIL.Image.open(third) as blue:
+        assert (red.format, blue.format, max(blue.size)) == ("JPEG", "PNG", 10)
+        assert red.getpixel((0, 0))[0] > 200
+    assert second == first
+
+
 def test_rows_without_a_picture_are_left_out_and_a_picture_that_is_not_there_is_named(lmudata):
     questions(lmudata, "some", image=[RED_TEXT, None, "1"])
     assert len(kit.CustomVQADataset("some")) == 2

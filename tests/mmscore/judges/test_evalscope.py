@@ -9,6 +9,7 @@ from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Item
 from mmscore.judges.evalscope import JUDGE
 from mmscore.judges.evalscope_numeric import JUDGE as NUMERIC
+from mmscore.kits.evalscope.judging import merge
 from support.injections import INJECTIONS
 
 ITEM = Item(question="What?", prediction="a dog", label='["cat", "kitten"]')
@@ -36,6 +37,10 @@ def test_recall_merges_into_the_main_score(version, merged):
     assert JUDGE.step(_case(version, "llm_recall", scores={"acc": 0.995}), []) is LEAVE
     assert isinstance(JUDGE.step(_case(version, "llm_recall", scores={"acc": 0.99}), []), JudgeQuestion)
     assert JUDGE.step(_case(version, "llm_recall", scores={}), []) is LEAVE
+
+
+def test_a_full_score_of_the_rules_stays_as_it_is():
+    assert [merge({"acc": score}, 0.0, "1.10.0")["acc"] for score in (1.0, 0.995, 0.99)] == [1.0, 0.995, 0.0]
 
 
 def test_the_judge_sees_all_turns_without_pictures_and_the_reply_without_its_reasoning():

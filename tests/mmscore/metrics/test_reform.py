@@ -46,6 +46,10 @@ def test_kie_rewrites_both_sides(reply, references, right):
     assert match_kie(reply, references) is right
 
 
+def test_kie_takes_one_reference_as_it_takes_several():
+    assert (match_kie("cats", "two cats"), match_kie("2 cats", "two cats")) == (False, True)
+
+
 @given(st.lists(st.lists(st.sampled_from("abc"), min_size=1, max_size=6), min_size=1, max_size=5))
 def test_instability_lies_between_agreement_and_chance(groups):
     value = reform_instability(groups)

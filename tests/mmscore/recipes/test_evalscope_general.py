@@ -5,7 +5,9 @@ import pytest
 from mmconvert.core.errors import UsageError
 from mmconvert.plugins.registry import load
 from mmscore.core.recipe import Item
+from mmscore.scoring.evaluate import score
 from support.items import score_items
+from support.predictions import choices, write_predictions
 
 VQA = load("mmscore.recipes", "evalscope_general_vqa")
 VMCQ = load("mmscore.recipes", "evalscope_general_vmcq")
@@ -83,3 +85,34 @@ def test_options_say_how_the_prompt_asked_for_the_answer():
         VMCQ.configure({"chines": True})
     with pytest.raises(UsageError, match="true or false"):
         VMCQ.configure({"multiple": "yes"})
+
+
+def _replies(folder, *letters):
+    """Two questions whose right answer is A, as many replies to each."""
+    rows = choices(*((letter, "A") for letter in letters))
+    half = len(rows) // 2
+    for number, row in enumerate(rows):
+        row |= {"id": f"{number // half}#{number % half}", "sample": str(number // half), "variant": number % half}
+        row |= {"prediction": f"ANSWER: {letters[number]}"}
+    return write_predictions(folder / "replies.parquet", rows)
+
+
+@pytest.mark.parametrize(
+    ("aggregation", "old", "new"),
+    [
+        ("mean_and_pass_at_k", {"mean_acc_pass@1": 0.5, "mean_acc_pass@2": 0.8333}, {"pass_at_k[k=2]": 0.8333}),
+        ("mean_and_vote_at_k", {"mean_acc_vote@1": 0.5, "mean_acc_vote@3": 0.5}, {"vote_at_k[k=3]": 0.5}),
+        ("mean_and_pass_hat_k", {"mean_acc_pass^1": 0.5, "mean_acc_pass^2": 0.1667}, {"pass_hat_k[k=3]": 0.0}),
+        ("mean", {"mean_acc": 0.5}, {"mean": 0.5}),
+    ],
+)
+def test_replies_to_a_question_are_counted_together_where_the_options_say_so(tmp_path, aggregation, old, new):
+    file, options = _replies(tmp_path, "A", "A", "B", "B", "B", "A"), tmp_path / "options.yaml"
+    options.write_text(f"aggregation: {aggregation}\n")
+    expected = {"1.10": old, "1.14": {f"accuracy:{name}": value for name, value in new.items()}}
+    for version, numbers in expected.items():
+        (entry,) = score(file, f"evalscope_general_vmcq@{version}", recipe_options=options).entries
+        table = {line["Metric"]: line["Score"] for line in entry.table}
+        assert {name: table[name] for name in numbers} == numbers
+    with pytest.raises(UsageError, match="aggregation: expected one of mean, mean_and_pass_at_k"):
+        VMCQ.configure({"aggregation": "pass@k"})

@@ -92,6 +92,15 @@ def test_any_plain_column_of_the_file_makes_groups(tmp_path):
     assert accuracies(groups["id"]) == {"0": 1.0, "1": 0.0, "2": 1.0}
 
 
+def test_a_group_in_which_no_question_counts_is_left_out(tmp_path):
+    rows = choices(("A", "A"), ("A", "A"), ("B", "A"))
+    for row, id, category in zip(rows, ("1", "1000001", "2"), ("color", "shape", "size"), strict=True):
+        row |= {"id": id, "category": category}
+    entry = entry_of(write_predictions(tmp_path / "p.parquet", rows), "lmms_mmbench_static")
+    found = {value: metrics["circular_accuracy"].value for value, metrics in entry.groups["category"].items()}
+    assert found == {"color": 100.0, "size": 0.0}
+
+
 def test_a_column_that_the_recipe_makes_can_be_named(tmp_path):
     rows = [
         {"id": str(n), "prediction": said, "answer": "Yes", "category": category, "task": "yes_no"}

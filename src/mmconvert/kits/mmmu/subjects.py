@@ -19,3 +19,23 @@ SUBJECTS = tuple(sorted(subject for subjects in DOMAINS.values() for subject in 
 """The 30 subjects in the order in which the scripts walk them."""
 
 DOMAIN_OF = {subject: domain for domain, subjects in DOMAINS.items() for subject in subjects}
+
+
+def parse_subject(question: str) -> str:
+    """Read the subject out of a question's id: what stands between the first and the last `_`.
+
+    Example:
+        >>> parse_subject("validation_Art_Theory_12"), parse_subject("nothing")
+        ('Art_Theory', '')
+    """
+    return "_".join(question.split("_")[1:-1])
+
+
+def parse_split(question: str) -> str | None:
+    """Read the split out of a question's id: what stands before the first `_`; None where there is none.
+
+    Example:
+        >>> parse_split("validation_Art_Theory_12"), parse_split("nothing")
+        ('validation', None)
+    """
+    return question.partition("_")[0] if "_" in question else None

@@ -15,12 +15,13 @@ import pandas as pd
 
 from mmconvert.core.errors import Error, RowError, UsageError, show, suggest_spelling
 from mmconvert.core.record import LETTERS
-from mmconvert.images.loader import SUFFIXES, Pictures, decode_base64
+from mmconvert.images.loader import SUFFIXES, Pictures
 from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root
 from mmconvert.kits.vlmevalkit.images import UNNAMED, keep_rows_with_images, list_image_files, list_image_paths
 from mmconvert.kits.vlmevalkit.lmu_download import download_table
 from mmconvert.prompts.vlmevalkit import WITHOUT_IMAGES, build_messages
 from mmscore.compat.vlmevalkit.recipes import as_recipe, kit_result
+from mmscore.compat.vlmevalkit.smp import decode_base64_to_image_file
 from mmscore.compat.vlmevalkit.tables import is_empty, load, md5, toliststr
 from mmscore.core.recipe import Recipe
 from mmscore.infer.message_model import Message
@@ -98,6 +99,8 @@ class ImageBaseDataset:
         data: The table, a row a question; `image` holds base64, or a list of it.
         meta_only: The table has paths and no pictures.
         img_root: Folder for pictures that become files; made when it is first asked for, gone with the object.
+        target_size: Longest side in pixels of images that become files. From 1 on they are encoded as their names in
+            the framework end, and as there a file that exists is kept; below 1 their bytes are written as they are.
     """
 
     MODALITY: ClassVar[str] = "IMAGE"
@@ -106,6 +109,7 @@ class ImageBaseDataset:
     DATASET_MD5: ClassVar[dict[str, str]] = {}
     NAMES: ClassVar[Sequence[str]] = ()
     allow_remote = False
+    target_size = -1
 
     def __init__(self, dataset: str = "MMBench", skip_noimg: bool = True) -> None:
         """Read the table.
@@ -182,7 +186,7 @@ class ImageBaseDataset:
         self.__dict__["_img_root"] = folder
 
     def dump_image(self, line: Any) -> list[str]:
-        """Store the pictures of a row, their bytes untouched, and give their paths.
+        """Store the pictures of a row, their bytes untouched unless `target_size` says otherwise, and give their paths.
 
         Raises:
             RowError: A cell is no picture, or a name leaves the folder.
@@ -192,15 +196,14 @@ class ImageBaseDataset:
             return list_image_paths(cells)
         paths = []
         for place, (name, text) in enumerate(list_image_files(cells) if cells["image"] else ()):
-            image = _PICTURES.of_bytes(decode_base64(text), place + 1)
-            if "image_path" not in cells:
+            if "image_path" not in cells and self.target_size < 1:
                 # The kit calls them all png, and encodes them so.
-                name = f"{name.removesuffix(UNNAMED)}.{SUFFIXES[image.format]}"
+                name = f"{name.removesuffix(UNNAMED)}.{SUFFIXES[_PICTURES.of_base64(text, place + 1).format]}"
             path = (Path(self.img_root) / name).resolve()
             if not path.is_relative_to(Path(self.img_root).resolve()):
                 raise RowError("image.path", "image_path", f"the name leaves the image root {show(name)}. Rename it.")
-            path.parent.mkdir(parents=True, exist_ok=True)
-            path.write_bytes(image.bytes or b"")
+            if self.target_size < 1 or not path.exists():
+                decode_base64_to_image_file(text, path, self.target_size)
             paths.append(str(path))
         return paths
 

@@ -17,8 +17,9 @@ Release = Literal["1.3.0", "1.10.0", "1.14.1"]
 NEW = "1.14.1"
 """Since this release metrics have identities, and groups of repeats count once."""
 
+MEAN = "mean"
 KINDS = {
-    "mean": None,
+    MEAN: None,
     "mean_and_pass_at_k": "pass_at_k",
     "mean_and_vote_at_k": "vote_at_k",
     "mean_and_pass_hat_k": "pass_hat_k",
@@ -39,7 +40,7 @@ class ResponseScores(msgspec.Struct, frozen=True):
     """
 
     scores: Mapping[str, Floats]
-    groups: Sequence[int | None] = ()
+    groups: Sequence[int | str | None] = ()
     extracted: Sequence[str] = ()
 
 
@@ -136,7 +137,7 @@ def aggregate(responses: ResponseScores, aggregation: str, release: Release) -> 
 def _aggregate_at_k(
     responses: ResponseScores, having: Sequence[int], name: str, kind: str, release: Release
 ) -> Iterator[Aggregate]:
-    groups: dict[int | None, list[int]] = {}
+    groups: dict[int | str | None, list[int]] = {}
     for number in having:
         groups.setdefault(responses.groups[number], []).append(number)
     most = min(map(len, groups.values())) if release == NEW else len(having) // len(groups)

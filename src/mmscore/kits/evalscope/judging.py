@@ -188,7 +188,7 @@ def needs_judge(scores: Mapping[str, float], name: str | None = MAIN) -> bool:
 def merge(
     scores: Mapping[str, float], verdict: float, release: Release, name: str | None = MAIN
 ) -> Mapping[str, float]:
-    """Put a verdict into the scores of the rules, as llm_recall does.
+    """Put a verdict into the scores of the rules, as llm_recall does; a full score stays as it is.
 
     Until 1.10 it replaces the main score even when it is lower; since 1.14 the higher one counts.
 
@@ -200,6 +200,8 @@ def merge(
         >>> merge({"bleu-1": 0.2, "Rouge-L-R": 0.8}, 0.0, "1.14.1")
         {'bleu-1': 0.2, 'Rouge-L-R': 0.8}
     """
+    if not needs_judge(scores, name):
+        return scores
     main = main_score(scores, name)
     return {**scores, main: max(scores[main], verdict) if release == NEW else verdict}
 

@@ -5,7 +5,7 @@ from collections.abc import Mapping, Sequence
 from mmconvert.kits.evalscope.outputs import BENCHMARKS
 from mmscore.core.recipe import Facts, Metrics, Row
 from mmscore.core.table import Scored
-from mmscore.kits.evalscope.aggregation import Release, ResponseScores, build_label
+from mmscore.kits.evalscope.aggregation import MEAN, Release, ResponseScores, build_label
 from mmscore.kits.evalscope.report import DEFAULT, ReportHeader, aggregate_metrics, build_report_rows
 
 RELEASES: Mapping[str, Release] = {"1.14": "1.14.1", "1.10": "1.10.0", "1.3": "1.3.0"}
@@ -38,19 +38,31 @@ def compute_labeled_means(scored: Scored, version: str) -> Metrics:
     return {build_label(name, RELEASES[version]): scored.mean(name) for name in scored.scores}
 
 
-def build_mean_table(scored: Scored, version: str) -> Sequence[Row]:
-    """Lay out means as the kit's data frame does, without model and dataset.
+def build_table(scored: Scored, version: str, aggregation: str = MEAN) -> Sequence[Row]:
+    """Lay out numbers as the kit's data frame does, without model and dataset.
 
     Args:
-        scored: Rows with the column `subset`; `default` where none has one.
+        scored: Rows with the column `subset`; `default` where none has one. With `sample` where not means alone are
+            wanted: equal for replies to one question.
         version: A key of `VERSIONS`.
+        aggregation: A key of `aggregation.KINDS`.
 
     Returns:
         Metric, Subset, Num, Score and category, metric after metric; Score is a fraction rounded to four digits.
+
+    Raises:
+        Error: Until 1.10 pass^k cannot be had of a question with fewer replies than the mean.
     """
     release = RELEASES[version]
     parts = dict(scored.split("subset")) or {DEFAULT: scored}
-    subsets = {name: ResponseScores(part.scores) for name, part in parts.items()}
-    metrics = aggregate_metrics(subsets, {}, "mean", release)
+    subsets = {name: _gather_responses(part, aggregation) for name, part in parts.items()}
+    metrics = aggregate_metrics(subsets, {}, aggregation, release)
     headings, lines = build_report_rows(metrics, ReportHeader("", "", "", {}), release)
     return [dict(zip(headings[2:], line[2:], strict=True)) for line in lines]
+
+
+def _gather_responses(scored: Scored, aggregation: str) -> ResponseScores:
+    if aggregation == MEAN:
+        return ResponseScores(scored.scores)
+    questions = [sample or id for sample, id in zip(scored.column("sample"), scored.column("id"), strict=True)]
+    return ResponseScores(scored.scores, questions, [value or "" for value in scored.column("value")])

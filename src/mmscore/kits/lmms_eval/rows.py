@@ -85,15 +85,7 @@ def build_text_recipe(
     parse: Callable[[Item, str], Parsed] = parse_whole_response,
 ) -> Recipe:
     """Make a recipe that compares responses with the references, plain means of what the rows score."""
-    return Recipe(
-        summary=summary,
-        parity=KIT,
-        versions=VERSIONS,
-        columns=COLUMNS,
-        parse=parse,
-        metrics=score_first_response(metrics),
-        default_for=default_for,
-    )
+    return Recipe(summary, KIT, VERSIONS, COLUMNS, parse, score_first_response(metrics), default_for)
 
 
 def list_references(item: Item) -> Sequence[Any]:

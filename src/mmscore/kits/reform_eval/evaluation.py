@@ -140,7 +140,7 @@ def _judge_kie_record(record: Record, method: str) -> _Judged:
     prediction, answer = (_read_text_or_texts(record, name) for name in ("prediction", "answer"))
     if not isinstance(prediction, str) or not isinstance(answer, str):
         raise RowError("answer.type", "answer", f"the kit evaluates texts only here {show(answer)}. Give one text.")
-    return _Judged(match_kie(prediction, [answer]), True, prediction)
+    return _Judged(match_kie(prediction, answer), True, prediction)
 
 
 _WITHOUT = {

@@ -94,19 +94,9 @@ def _read_answer_cell(item: Item) -> str | None:
 def build_choice_recipe(summary: str, default_for: Callable[[Facts], str | None], **others: Any) -> Recipe:
     """Make a recipe for multiple choice; `others` are further fields of `Recipe`, or other than here."""
     levels = ("split", *LEVELS)
-    fields = {"metrics": score_choice, "keep": levels, "groups": levels, **others}
-    return Recipe(
-        summary=summary,
-        parity=KIT,
-        versions=VERSIONS,
-        columns=COLUMNS,
-        parse=parse,
-        default_for=default_for,
-        judges=("vlmevalkit_option",),
-        results=RESULTS,
-        has_options=lambda item: bool(list_options(item)),
-        **fields,
-    )
+    fields = {"columns": COLUMNS, "parse": parse, "metrics": score_choice, "keep": levels, "groups": levels, **others}
+    fields |= {"judges": ("vlmevalkit_option",), "results": RESULTS, "has_options": lambda item: bool(list_options(item))}
+    return Recipe(summary, KIT, VERSIONS, default_for=default_for, **fields)
 
 
 def build_accuracy_table(scored: Scored, score: str) -> list[Row]:

@@ -17,13 +17,14 @@ class Grade(msgspec.Struct, frozen=True):
     """What the judge thinks an answer is worth.
 
     Attributes:
-        score: 0-1, NaN where the judge said so; None when no reply is such a number, which the kit
-            counts as 0.
+        score: 0-1 as the kit counts it: NaN where the judge said so, 0 where no reply is such a number.
         log: The kit's account of the tries.
+        given: Whether a reply is a number from 0 to 1.
     """
 
-    score: float | None
+    score: float
     log: str
+    given: bool = True
 
 
 def grade(responses: Sequence[str]) -> Grade | None:
@@ -33,14 +34,14 @@ def grade(responses: Sequence[str]) -> Grade | None:
         responses: What the judge has said so far.
 
     Returns:
-        The grade; None where the judge is to be asked. A reply `nan` is a number.
+        The grade; None where the judge is to be asked.
 
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/mmvet.py:MMVet_auxeval.
 
     Example:
         >>> grade(["half"])
         >>> grade(["half", " 0.5"])
-        Grade(score=0.5, log='Try 0: output is half, failed to parse.\nSucceed')
+        Grade(score=0.5, log='Try 0: output is half, failed to parse.\nSucceed', given=True)
     """
     log = ""
     for attempt, response in enumerate(responses):
@@ -52,8 +53,8 @@ def grade(responses: Sequence[str]) -> Grade | None:
         if score < 0 or score > 1:
             log += f"Try {attempt}: output is {response}, invalid score: {score}.\n"
             continue
-        return Grade(score, log + "Succeed")
-    return Grade(None, log + f"All {TRIES} retries failed.\n") if len(responses) >= TRIES else None
+        return Grade(score, log + "Succeed", given=not math.isnan(score))
+    return Grade(0.0, log + f"All {TRIES} retries failed.\n", given=False) if len(responses) >= TRIES else None
 
 
 def build_table_row(question: str, reference: str, prediction: str) -> str:

@@ -19,14 +19,15 @@ def test_the_first_number_in_range_is_the_grade():
     ]
 
 
-def test_nan_passes_for_a_number():
-    assert math.isnan(grade(["nan"]).score)
+def test_nan_ends_the_tries_and_is_no_grade():
+    found = grade(["nan"])
+    assert (math.isnan(found.score), found.given) == (True, False)
 
 
-def test_five_replies_without_a_number_are_no_grade():
+def test_five_replies_without_a_number_are_no_grade_which_the_framework_counts_as_0():
     assert grade(["?"] * (TRIES - 1)) is None
     found = grade(["?"] * TRIES)
-    assert found.score is None
+    assert (found.score, found.given) == (0, False)
     assert found.log.endswith("All 5 retries failed.\n")
 
 
@@ -35,7 +36,7 @@ def test_a_grade_is_in_range_and_the_tries_come_to_an_end(replies):
     found = grade(replies)
     if found is None:
         assert len(replies) < TRIES
-    elif found.score is not None and not math.isnan(found.score):
+    elif found.given:
         assert 0 <= found.score <= 1
 
 
