@@ -14,6 +14,8 @@ from support.hub_fixtures import hub, hub_process, hub_server, running_hub  # no
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("HF_DATASETS_OFFLINE", "1")
 os.environ.setdefault("HF_DATASETS_DISABLE_PROGRESS_BARS", "1")
+# Several processes share the cores, and threads of tiny models would wait for each other more than they work.
+os.environ.setdefault("OMP_NUM_THREADS", "1")
 
 # Whoever starts the suite in the background (`scripts/test &`, nohup) has it ignore Ctrl-C, and so would the programs
 # that tests interrupt.
@@ -32,7 +34,7 @@ REPOSITORY = TESTS.parent
 SLOW_FOLDERS = {"contract", "goldens", "seeds", "cli", "compat"}
 """Tests of whole commands, and of every plug-in there is."""
 
-SLOW_FILE = "\npytestmark = pytest.mark.slow\n"
+MARKED_FILE = "\npytestmark = pytest.mark.{}\n"
 SLOW_FIXTURES = {"browser", "session_browser", "hub", "hub_process", "hub_server"}
 
 
@@ -70,12 +72,15 @@ def pytest_configure(config: pytest.Config) -> None:
 
 
 def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool | None:
-    """Leave out files of slow tests before they import torch, a browser or Ray."""
-    if not config.getoption("--fast"):
-        return None
+    """Leave out files of tests that do not run before they import torch, a browser or Ray."""
+    fast = config.getoption("--fast")
     if collection_path.is_dir():
-        return (TESTS in collection_path.parents and collection_path.name in SLOW_FOLDERS) or None
-    return (collection_path.suffix == ".py" and SLOW_FILE in collection_path.read_text(encoding="utf-8")) or None
+        return (fast and TESTS in collection_path.parents and collection_path.name in SLOW_FOLDERS) or None
+    marks = [mark for mark, out in (("slow", fast), ("release", config.option.markexpr == "not release")) if out]
+    if collection_path.suffix != ".py" or not marks:
+        return None
+    text = collection_path.read_text(encoding="utf-8")
+    return any(MARKED_FILE.format(mark) in text for mark in marks) or None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
