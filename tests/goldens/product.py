@@ -3,19 +3,18 @@
 import asyncio
 import csv
 import tempfile
+import warnings
 from contextlib import contextmanager
 from pathlib import Path
 
-import pyarrow as pa
 from msgspec.structs import replace
 
 from mmconvert.core.errors import Error
-from mmconvert.core.record import to_arrow
 from mmconvert.core.rows import Rejected
 from mmconvert.io import tables, xlsx
 from mmconvert.io.pandas_dtypes import read_cells
-from mmconvert.pipeline import convert
 from mmconvert.plugins.registry import load
+from mmscore.core.predictions.load import open_rows, read_for
 from mmscore.core.recipe import Item
 from mmscore.core.select_recipe import choose_recipe, find_recipe, gather_facts
 from mmscore.core.table import SCORED, Scored
@@ -24,7 +23,6 @@ from mmscore.llm.response_cache import Answer
 from mmscore.scoring.groups import compute_groups
 from mmscore.scoring.judging.jury import JudgeSetting, ModelJury
 from mmscore.scoring.scored_file import score_by_recipe
-from support.items import opened
 
 
 @contextmanager
@@ -36,12 +34,6 @@ def table_file(name, columns, rows):
             writer = csv.writer(file, delimiter="\t", quoting=csv.QUOTE_ALL, lineterminator="\n")
             writer.writerows([columns, *rows])
         yield path
-
-
-def read_table(columns, rows, reading="vlmevalkit"):
-    """Read a table's raw rows as `mmconvert convert --read-as` does, before its format makes records of them."""
-    with table_file("table.tsv", columns, rows) as path:
-        return [fields_of(row) for row in load("mmconvert.readings", reading)(path, tables.rows(path))]
 
 
 def read_typed(path):
@@ -59,11 +51,33 @@ def fields_of(row):
     return row.fields
 
 
-def read_predictions(columns, rows, dataset):
-    """Read VLMEvalKit's table of predictions as `mmconvert convert --read-as vlmevalkit` does, for `mmscore`."""
-    with table_file(f"model_{dataset}.tsv", columns, rows) as path:
-        records = list(convert.read(path, "vlmevalkit_predictions", read_as="vlmevalkit"))
-    return opened(pa.Table.from_batches([to_arrow(records)]))
+def score_workbook(frame, recipe="", *, dataset, version=None):
+    """Score a frame as `mmscore score` does the workbook that VLMEvalKit writes of it.
+
+    Returns:
+        The scored rows, the kit's table over them, and prediction and reference of each row as the kit reads them.
+
+    Raises:
+        Error: As `score`.
+    """
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / f"model_{dataset}.xlsx"
+        write_workbook(frame, path)
+        rows = open_rows(path, repeated=True)
+        choice = find_recipe(recipe) if recipe else choose_recipe(gather_facts(rows, dataset))
+        scored, table = score(rows, f"{choice.name}@{version or choice.version}", dataset=dataset)
+        columns = ("prediction", "label", "answer")
+        read = [
+            Item(**row) for batch in read_for(rows, choice.recipe.results).read(columns) for row in batch.to_pylist()
+        ]
+    return scored, table, read
+
+
+def write_workbook(frame, path):
+    """Write a frame as VLMEvalKit does."""
+    options = {"options": {"strings_to_formulas": False}}
+    with warnings.catch_warnings(action="ignore"):  # of what it cuts
+        frame.to_excel(path, index=False, engine="xlsxwriter", engine_kwargs=options)
 
 
 def score(rows, recipe="", *, dataset=None, version=None):

@@ -285,7 +285,8 @@ def _list_names(side: Scored, choice: RecipeChoice) -> list[str]:
 def _is_same_mean(name: str, pairing: Pairing) -> bool:
     """Tell whether a number is a score that the same rows have on both sides."""
     sides = [side.scores.get(name) for side in (pairing.a, pairing.b)]
-    return all(s is not None for s in sides) and np.array_equal(*(np.isnan(s) for s in sides if s is not None))
+    one, other = sides
+    return one is not None and other is not None and np.array_equal(np.isnan(one), np.isnan(other))
 
 
 def _drop_rows(result: Result, ids: pa.Array) -> Scored:

@@ -1,12 +1,11 @@
 """Golden rules of what VLMEvalKit's tables lose between writing and reading, and of its rotated tables."""
 
 import tempfile
-import warnings
 from pathlib import Path
 
 import pandas as pd
 
-from goldens.product import read_typed, table_file
+from goldens.product import read_typed, table_file, write_workbook
 from mmscore.compat.vlmevalkit import CIRCULAR, load
 from mmscore.compat.vlmevalkit.tables import is_empty
 
@@ -25,9 +24,7 @@ def _sheet(given):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / "table.xlsx"
         frame = pd.DataFrame({"cells": given, "filled": ["x"] * len(given)})
-        options = {"options": {"strings_to_formulas": False}}
-        with warnings.catch_warnings(action="ignore"):  # of what it cuts
-            frame.to_excel(path, index=False, engine="xlsxwriter", engine_kwargs=options)
+        write_workbook(frame, path)
         return _cells(path)
 
 

@@ -2,23 +2,20 @@
 
 import json
 
-from goldens.product import read_predictions, read_table, score
-from mmconvert.core.record import LETTERS
-from mmconvert.core.text.options import gather_lettered_options
+import pandas as pd
+
+from goldens.product import score_workbook, table_file
 from mmscore.core.recipe import Item
+from mmscore.kits.vlmevalkit.rows import read_answer_cell
 from mmscore.metrics.vlmevalkit_vqa import choose_rule, compare_references, read_references, reduce_matches
 from mmscore.metrics.vlmevalkit_yes_no import UNKNOWN
 from mmscore.recipes.vlmevalkit_vcr import covered_texts, find_covered_texts
-from support.items import rows_of
 
-CONVERT = "mmconvert convert --read-as vlmevalkit"
 SCORE = "mmscore score --recipe"
-MULTIPLE_CHOICE = {"dataset": None, "task": "multiple_choice", "source.format": "lmudata"}
 
 
 def _scored(recipe, given, dataset):
-    rows = read_predictions(given["columns"], given["rows"], dataset)
-    return score(rows, recipe, dataset=dataset)
+    return score_workbook(pd.DataFrame(given["rows"], columns=given["columns"]), recipe, dataset=dataset)
 
 
 def _line(recipe, dataset):
@@ -27,7 +24,7 @@ def _line(recipe, dataset):
 
 def _yes_no(recipe, score):
     def encoded(given):
-        scored, table = _scored(recipe, given, given["dataset"])
+        scored, table, _ = _scored(recipe, given, given["dataset"])
         extracted = [value or UNKNOWN for value in scored.column("value")]
         return {"score": table, "extracted": extracted, "hit": scored.scores[score].tolist()}
 
@@ -53,7 +50,7 @@ def _covered_row(given):
 
 
 def _covered_table(given):
-    _, table = _scored("vlmevalkit_vcr", given, _covered_dataset(given))
+    _, table, _ = _scored("vlmevalkit_vcr", given, _covered_dataset(given))
     return {**table[0], "returned": None}
 
 
@@ -63,48 +60,28 @@ def _covered_dataset(given):
 
 def _vqa(given):
     dataset = given["dataset"]
-    _, table = _scored("vlmevalkit_vqa", given, dataset)
-    rows = read_table(given["columns"], given["rows"])
+    _, table, rows = _scored("vlmevalkit_vqa", given, dataset)
     return {"score": table, "eval_score": [_mean_match(row, choose_rule(dataset)) for row in rows]}
 
 
 def _mean_match(row, rule):
-    return reduce_matches(
-        compare_references(row["prediction"], read_references(row["answer"]), rule.method).values, "mean"
-    )
+    references = read_references(read_answer_cell(row))
+    return reduce_matches(compare_references(row.prediction, references, rule.method).values, "mean")
 
 
 def _multiple_choice(version):
     def run(given):
-        dataset = read_table(given["columns"], given["rows"])
-        kept = [n for n in range(len(dataset)) if n not in given["dropped_rows"]]
-        predictions = [[*dataset[n].values(), given["predictions"][n]] for n in kept]
-        rows = read_table([*given["columns"], "prediction"], predictions)
-        facts = {**MULTIPLE_CHOICE, "dataset": given["dataset"]}
-        asked = [{**facts, **_choice(row), **_reference(dataset[n])} for n, row in zip(kept, rows, strict=True)]
-        scored, table = score(rows_of(asked), version=version)
+        with table_file("table.tsv", given["columns"], given["rows"]) as path:
+            frame = pd.read_csv(path, sep="\t")
+        frame["prediction"] = given["predictions"]
+        scored, table, _ = score_workbook(
+            frame.drop(index=given["dropped_rows"]), dataset=given["dataset"], version=version
+        )
         hits, *_ = scored.scores.values()
         hits = {id: int(hit) for id, hit in zip(scored.column("id"), hits.tolist(), strict=True) if hit == hit}
         return {"acc": table, "hit": hits}
 
     return "mmscore score --recipe vlmevalkit_mcq", run
-
-
-def _choice(row):
-    return {
-        "id": row["index"],
-        "group": row.get("g_index"),
-        "question": row["question"],
-        "options": gather_lettered_options(row.get(letter) for letter in LETTERS),
-        "category": row.get("category"),
-        "l2_category": row.get("l2-category"),
-        "split": row.get("split"),
-        "prediction": row["prediction"],
-    }
-
-
-def _reference(row):
-    return {"label": json.dumps(row["answer"])} if "answer" in row else {}
 
 
 RULES = {

@@ -95,8 +95,8 @@ def build_choice_recipe(summary: str, default_for: Callable[[Facts], str | None]
     """Make a recipe for multiple choice; `others` are further fields of `Recipe`, or other than here."""
     levels = ("split", *LEVELS)
     fields = {"columns": COLUMNS, "parse": parse, "metrics": score_choice, "keep": levels, "groups": levels, **others}
-    fields |= {"judges": ("vlmevalkit_option",), "results": RESULTS, "has_options": lambda item: bool(list_options(item))}
-    return Recipe(summary, KIT, VERSIONS, default_for=default_for, **fields)
+    fields |= {"judges": ("vlmevalkit_option",), "has_options": lambda item: bool(list_options(item))}
+    return Recipe(summary, KIT, VERSIONS, default_for=default_for, results=RESULTS, **fields)
 
 
 def build_accuracy_table(scored: Scored, score: str) -> list[Row]:
