@@ -164,7 +164,7 @@ def test_a_rule_that_a_benchmark_shares_is_found(source, name, task, recipe):
 )
 def test_a_result_of_an_unknown_benchmark_is_refused_with_what_to_type(source, names):
     facts = _facts(datasets=names, tasks=["vqa"], formats=[source])
-    with pytest.raises(UsageError, match="--dataset NAME.*--recipe"):
+    with pytest.raises(UsageError, match=r"--dataset NAME.*--recipe"):
         choose_recipe(facts)
 
 
@@ -183,7 +183,9 @@ def test_questions_and_answers_of_ones_own_need_no_name():
 
 def test_heading_json_and_signature_say_that_no_recipe_reproduces_the_rule(tmp_path):
     table = tmp_path / "llava_v1.5_7b_MME-RealWorld.tsv"
-    table.write_text("index\tquestion\tA\tB\tanswer\tprediction\n1\tWhich?\tred\tblue\tA\tA\n2\tWhich?\tup\tdown\tB\tA\n")
+    table.write_text(
+        "index\tquestion\tA\tB\tanswer\tprediction\n1\tWhich?\tred\tblue\tA\tA\n2\tWhich?\tup\tdown\tB\tA\n"
+    )
     assert parse_file_stem(table.stem) == ("llava_v1.5_7b", "MME-RealWorld")
     report = score(table)
     (entry,) = report.to_json()["entries"]

@@ -16,7 +16,9 @@ HEAD = "index\tquestion\tA\tB\tanswer\tcategory\tprediction\n"
 
 def _log(folder, task, *replies):
     path = folder / f"20260101_000000_samples_{task}.jsonl"
-    rows = [{"doc_id": n, "target": "yes", "filtered_resps": [reply], "input": "Is it?"} for n, reply in enumerate(replies)]
+    rows = [
+        {"doc_id": n, "target": "yes", "filtered_resps": [reply], "input": "Is it?"} for n, reply in enumerate(replies)
+    ]
     path.write_text("".join(json.dumps(row) + "\n" for row in rows))
     return path
 
