@@ -164,7 +164,7 @@ def test_a_rule_that_a_benchmark_shares_is_found(source, name, task, recipe):
 )
 def test_a_result_of_an_unknown_benchmark_is_refused_with_what_to_type(source, names):
     facts = _facts(datasets=names, tasks=["vqa"], formats=[source])
-    with pytest.raises(UsageError, match="--dataset NAME.*--recipe"):
+    with pytest.raises(UsageError, match=r"--dataset NAME.*--recipe"):
         choose_recipe(facts)
 
 

@@ -25,7 +25,7 @@ CLASSIFIED = [0, 1, 1, 0, 1]
 
 YES_NO, JUDGE = "rule_yes_or_no_eval", {"model_id": "gpt-4-1106-preview", "generation_kwargs": {}}
 NUMBER, BOTH = {"pred_mean": {}}, {"pred_no_op": {}, "pred_mean": {}}
-RATES = dict.fromkeys(("accuracy_score", "precision_score", "recall_score", "f1_score"), {})
+RATES = {name: {} for name in ("accuracy_score", "precision_score", "recall_score", "f1_score")}
 
 
 def _last(name, metrics, **settings):
@@ -142,7 +142,7 @@ def _write(path, configs, extra=None):
 def test_a_log_of_every_task_file_gives_its_own_totals(tmp_path, name):
     totals = _write(tmp_path / f"{name}.json", TASK_FILES[name])
     if name in UNLOGGED:
-        with pytest.raises(Error, match="recipe mmtrust_judged judge mmtrust|recipe_options"):
+        with pytest.raises(Error, match=r"recipe mmtrust_judged judge mmtrust|recipe_options"):
             score(tmp_path / f"{name}.json")
         return
     (entry,) = score(tmp_path / f"{name}.json").entries
