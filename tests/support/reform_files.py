@@ -48,6 +48,7 @@ IN_FILE = {"ITM": "MSCOCO", "ITS": "MSCOCO", "WikiHow": "WikiHow", "MEDIC": "MED
 
 CAPTIONS = {"MSCOCO": "mscoco", "NoCaps": "nocaps", "Flickr30K": "flickr30k", "TextCaps": "textcaps"}
 
+
 def visdial(rounds: int = 3, dialogs: int = 2) -> dict[str, Any]:
     """A file of dialogs whose right answers change from round to round."""
     dialog = [{"question": n, "answer": n % 3, "answer_options": [0, 1, 2]} for n in range(rounds)]
