@@ -41,8 +41,8 @@ FIELDS = {
         ("MMBench_TEST_CN", "MMBench_TEST_EN"), (*EVERY, "hint", "options", "category", "l2-category", "split")
     ),
     **dict.fromkeys(("CCBench", "SEEDBench_IMG"), (*EVERY, *CHOICES)),
-    # The document leaves image_path of MME out; the kit pairs the questions of a picture by it.
-    "MME": (*EVERY, "image_path", "answer", "category"),
+    # The framework pairs the questions of an image by image_path, which the document leaves out.
+    "MME": (*EVERY, "answer", "category"),
     "CORE_MM": (*EVERY, "image_path", "category"),
     "MMVet": (*EVERY, "answer", "category"),
     "MMMU_DEV_VAL": (*EVERY, "image_path", *CHOICES, "l2-category", "split"),
@@ -84,7 +84,7 @@ def rows(name: str) -> list[dict[str, Any]]:
         }
         if name == "MME":
             values |= {"answer": ("Yes", "No")[number % 2], "category": "color"}
-            values |= {"image": PICTURES[number // 2], "image_path": f"{number // 2}.png"}
+            values |= {"image": PICTURES[number // 2]}
         if name == "COCO_VAL":
             values["answer"] = str([f"a {colour} picture", colour])
         if name.startswith("VCR"):

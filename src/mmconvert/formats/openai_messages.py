@@ -1,9 +1,9 @@
-"""OpenAI chat messages as JSONL or TSV: `messages` and `answer`, pictures as parts or as placeholders.
+"""OpenAI chat messages as JSONL, JSON or TSV: `messages` and `answer`, pictures as parts or as placeholders.
 
-Each record has `messages` (a list, or that list as JSON text) and may have `answer` (a text or a list of
-texts). Pictures are `image_url` parts (path, data URL or address), or `<image k>` in a user message that
-is one plain string, with the picture in `image_k`. Source: EvalScope's General-VQA format (its custom
-multimodal dataset document and benchmarks/general_vqa).
+A .json file holds an array of records, or one. Each record has `messages` (a list, or that list as JSON text) and may
+have `answer` (a text or a list of texts). Pictures are `image_url` parts (path, data URL or address), or `<image k>`
+in a user message that is one plain string, with the picture in `image_k`. Source: EvalScope's General-VQA format (its
+custom multimodal dataset document and benchmarks/general_vqa).
 
 Kept: other fields in `extra`, those of a message in `extra.messages_extra`, unshown pictures as attachments.
 Refused: unknown roles and parts, tool calls, files, sounds, a placeholder without its picture
@@ -13,6 +13,7 @@ Lost: nothing.
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from itertools import count, filterfalse
+from pathlib import Path
 from typing import Any
 
 from msgspec.structs import replace
@@ -24,13 +25,20 @@ from mmconvert.chat.losses import list_losses
 from mmconvert.chat.training import read_messages_extra
 from mmconvert.core.errors import RowError, in_field, show
 from mmconvert.core.record import Image, Record, Turn, encode_json
-from mmconvert.core.rows import DELIMITERS, Row
+from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span
 from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.placeholders import format_turn, interleave, list_slots, parse_image_slot
-from mmconvert.io import columns, jsonl, tables
+from mmconvert.io import columns, json_array, jsonl, tables
 from mmconvert.io.write_delimited import write_rows
 from mmconvert.kits.evalscope.outputs import MARKS
 from mmconvert.plugins.format import IMAGES, Context, Format, Loss, Sample, Target
+
+
+def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+    suffix = path.suffix.lower()
+    if suffix == ".json":
+        return json_array.rows(path, single=True)
+    return tables.rows(path, span) if suffix in DELIMITERS else jsonl.rows(path, span)
 
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
@@ -170,8 +178,8 @@ def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[st
 
 FORMAT = Format(
     summary="OpenAI chat messages with an answer (EvalScope General-VQA)",
-    suffixes=(".jsonl", ".tsv", ".csv"),
-    rows=lambda path, span: (tables if path.suffix.lower() in DELIMITERS else jsonl).rows(path, span),
+    suffixes=(".jsonl", ".json", ".tsv", ".csv"),
+    rows=_read_rows,
     records=_read_records,
     mismatch=_find_mismatch,
     write=_write,

@@ -100,12 +100,13 @@ class JsonWindow:
         raise Error(f"{self.path}:{self.line}: {what} (element {self.number}). {todo}")
 
 
-def rows(path: Path, span: Span | None = None) -> Iterator[Row | Rejected]:
+def rows(path: Path, span: Span | None = None, *, single: bool = False) -> Iterator[Row | Rejected]:
     """Read the elements of a JSON array.
 
     Args:
         path: The file.
         span: Not used; an array cannot be cut without reading it.
+        single: Take one object alone, too.
 
     Yields:
         A row for each element that is an object, `Rejected` for any other. The record number is the
@@ -117,6 +118,9 @@ def rows(path: Path, span: Span | None = None) -> Iterator[Row | Rejected]:
     with path.open("rb") as file:
         window = JsonWindow(file, path)
         first = window.begin("a JSON array")
+        if single and first == b"{":
+            yield from _read_single(window, path.name)
+            return
         if first != b"[":
             raise Error(f"{path}: {_describe_no_array(first, window.data[window.at :])}")
         window.advance(window.at + 1)
@@ -125,6 +129,16 @@ def rows(path: Path, span: Span | None = None) -> Iterator[Row | Rejected]:
         window.advance(window.at + 1)
         if window.peek():
             window.fail("something follows the closing bracket of the array", "Keep one array in the file.")
+
+
+def _read_single(window: JsonWindow, name: str) -> Iterator[Row | Rejected]:
+    where = Where(name, 0, window.line)
+    try:
+        yield Row(parse_object(window.read_element()), where)
+    except RowError as error:
+        yield Rejected.of(error, where)
+    if window.peek():
+        window.fail("something follows the object", "Put several into one [...], or name the file .jsonl.")
 
 
 def read_elements(window: JsonWindow, name: str, *, nan: bool = False) -> Iterator[Row | Rejected]:

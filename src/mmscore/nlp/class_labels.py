@@ -35,8 +35,10 @@ class LabelPair(msgspec.Struct, frozen=True):
 
     def score_hits(self) -> npt.NDArray[np.float64]:
         """Give 1 for each sample whose prediction, or whole row, is the reference, else 0; a text never is a number."""
-        equal = np.zeros(len(self.true)) if self.mixed else self.true == self.said
-        return np.asarray(equal.all(axis=tuple(range(1, equal.ndim))), dtype=np.float64)
+        if self.mixed:
+            return np.zeros(len(self.true))
+        equal = self.true == self.said
+        return (equal if equal.ndim == 1 else equal.all(axis=1)).astype(np.float64)
 
     def list_labels(self) -> Array:
         """Give the distinct labels of both sides, sorted."""

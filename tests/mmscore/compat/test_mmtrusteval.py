@@ -436,7 +436,7 @@ def test_a_judge_without_an_address_is_named_before_the_first_question(place: Pa
     monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
     judged = {"model_id": "gpt-4", "prompt_template": "{pred}{label}", "generation_kwargs": {}, "metrics_cfg": {}}
     write_task(place, evaluator_seq_cfgs=[{"chatmodel_eval": judged, **YES_NO}])
-    with pytest.raises(UsageError, match="the chains ask gpt-4, .* Fix: --judge-base-url URL"):
+    with pytest.raises(UsageError, match=r"the chains ask gpt-4, .* Fix: --judge-base-url URL"):
         run("run", "task.yaml")
     assert not (place / "logs").exists()
 
