@@ -17,7 +17,14 @@ from msgspec.structs import asdict, replace
 from mmconvert.core.errors import Error, UsageError, build_missing_path_error, show
 from mmconvert.core.hashing import hash_file
 from mmconvert.core.record import IMAGE_COLUMNS, PREDICTION_SCHEMA
-from mmconvert.storage.atomic import build_temporary_path, clear_leftovers, require_folder, sync_folder, sync_tree, write_synced
+from mmconvert.storage.atomic import (
+    build_temporary_path,
+    clear_leftovers,
+    require_folder,
+    sync_folder,
+    sync_tree,
+    write_synced,
+)
 from mmconvert.storage.object_store import is_url
 from mmscore.core.predictions.join import ANSWER_COLUMNS
 from mmscore.core.predictions.load import open_rows
