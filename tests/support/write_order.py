@@ -36,7 +36,7 @@ class WriteOrder:
         self.open = {folder for folder in self.open if not os.path.samestat(folder.stat(), about)}
 
     def note_rename(self, source: Path, target: Path) -> None:
-        below = [path for path in source.rglob("*")] if source.is_dir() else []
+        below = list(source.rglob("*")) if source.is_dir() else []
         self.unsynced += [path for path in (source, *below) if _state(path.stat()) not in self._synced]
         self.published.append(target)
         self.open.add(target.parent)

@@ -154,7 +154,8 @@ class Judge(PluginStruct, frozen=True):
 
     Attributes:
         summary: One line for `mmscore list`.
-        parity: `recipe.OWN`, or the kit whose protocol it is. The wording of prompts is always ours.
+        parity: `recipe.OWN`, or the kit whose protocol it is. The wording of prompts is ours
+            unless `kit_prompts` reads the framework's.
         versions: Version -> what it follows, the first is the default; where the recipe has a version
             of the same name, that one is.
         strategies: Strategy -> which rows are asked and what becomes of the verdict. `rule` is not

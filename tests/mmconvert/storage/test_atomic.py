@@ -44,9 +44,3 @@ def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path: Path) -> None:
         write_synced(tmp_path / "b.new", b"whole")
         (tmp_path / "b.new").rename(tmp_path / "b.txt")
         sync_folder(tmp_path)
-
-
-def test_a_file_that_was_not_forced_to_the_disk_is_noticed(tmp_path: Path) -> None:
-    with pytest.raises(AssertionError), watch_writes(tmp_path / "a"):
-        (tmp_path / "new").write_text("text")
-        (tmp_path / "new").rename(tmp_path / "a")
