@@ -1,7 +1,9 @@
 """Pages of the documentation that are to be followed are followed: their commands run and show what they say."""
 
 import shutil
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,13 +15,19 @@ pytestmark = pytest.mark.slow
 
 ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
+SOON = ("lmudata", "vlmevalkit-predictions", "training-data")
+"""How-tos that are followed in every run: from a file to a number, and to training; the others wait for the release."""
+
+
+def _defer(pages: Iterable[str]) -> list[Any]:
+    return [pytest.param(page, marks=() if page in SOON else pytest.mark.release) for page in pages]
 
 
 def test_the_tutorial_can_be_followed(tmp_path):
     follow(DOCS / "tutorial.md", tmp_path)
 
 
-@pytest.mark.parametrize("page", sorted(path.stem for path in (DOCS / "howto").glob("*.md")))
+@pytest.mark.parametrize("page", _defer(sorted(path.stem for path in (DOCS / "howto").glob("*.md"))))
 def test_a_how_to_can_be_followed(page, hub, tmp_path):
     folder = tmp_path / "here"
     folder.mkdir()
@@ -31,7 +39,7 @@ def test_a_how_to_can_be_followed(page, hub, tmp_path):
     follow(path, folder, reaching(hub, tmp_path) if page in how_tos.ON_THE_HUB else None, words)
 
 
-@pytest.mark.parametrize("page", ["bad-input", "why-kits-disagree"])
+@pytest.mark.parametrize("page", ["bad-input", pytest.param("why-kits-disagree", marks=pytest.mark.release)])
 def test_what_an_explanation_shows_is_so(page, tmp_path):
     follow(DOCS / f"{page}.md", tmp_path)
 
@@ -40,6 +48,7 @@ def test_the_page_of_python_says_what_the_functions_give(tmp_path):
     follow(DOCS / "python.md", tmp_path)
 
 
+@pytest.mark.release
 def test_the_page_on_the_hub_can_be_followed(hub, tmp_path):
     follow(DOCS / "hub.md", tmp_path, reaching(hub, tmp_path), {"YOUR_NAME": "user"})
     assert [*hub.repos] == ["datasets/user/colours", "datasets/user/answers"]

@@ -19,6 +19,7 @@ def built(source: Path, output: Path) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, capture_output=True, text=True, check=False)
 
 
+@pytest.mark.release
 def test_the_site_builds_without_a_warning_and_shows_every_page(tmp_path):
     done = built(ROOT, tmp_path / "site")
     assert done.returncode == 0, done.stderr

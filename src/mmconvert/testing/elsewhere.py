@@ -9,7 +9,7 @@ from collections.abc import Iterable, Sequence
 from pathlib import Path
 
 from mmconvert.core.errors import Error, RowError
-from mmconvert.core.record import to_arrow
+from mmconvert.core.record import Record, to_arrow
 from mmconvert.pipeline.prompting import build_prompt_step
 from mmconvert.plugins.transform import apply_steps, load_steps
 from mmconvert.testing.examples import load_example_records, load_records
@@ -37,13 +37,22 @@ def digest(plugins: Iterable[tuple[str, str]], paths: Sequence[str | Path] = (),
     for kind, spec in plugins:
         word = build_prompt_step(spec) if kind == "prompts" else None
         chain = load_steps([spec], seed) if word is None else ()
+        made: list[Record] = []
         for record in samples:
             try:
-                made = apply_steps(record, chain) if word is None else (word(record),)
-                total.update(repr([to_arrow([one]).to_pylist() for one in made]).encode(errors="surrogatepass"))
+                made += apply_steps(record, chain) if word is None else (word(record),)
             except RowError as error:
-                total.update(f"{error.code} {error.message}".encode(errors="surrogatepass"))
+                total.update(f"{record.id} {error.code} {error.message}".encode(errors="surrogatepass"))
+        total.update(_spell(made).encode(errors="surrogatepass"))
     return total.hexdigest()
+
+
+def _spell(made: Sequence[Record]) -> str:
+    """Spell records as they are stored, all at once; where one cannot be stored, each by itself."""
+    try:
+        return repr(to_arrow(made).to_pylist())
+    except RowError as error:
+        return f"{error.code} {error.message}" if len(made) == 1 else "".join(_spell([one]) for one in made)
 
 
 def collect_digests(

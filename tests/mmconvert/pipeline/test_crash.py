@@ -119,6 +119,7 @@ def command(*arguments: object) -> list[str]:
     return [sys.executable, "-m", "mmconvert", "convert", *map(str, arguments), "--format", "lmudata", "--quiet"]
 
 
+@pytest.mark.release
 def test_a_kill_at_any_moment_leaves_something_whole(large: Path, tmp_path: Path) -> None:
     old = large.with_name("old.tsv")
     old.write_text("".join(large.open(encoding="utf-8").readlines()[:4]), encoding="utf-8")
@@ -225,8 +226,17 @@ def begun(child: subprocess.Popen) -> int:
 
 
 @pytest.mark.skipif(not Path("/proc/self/exe").exists(), reason="processes are watched through /proc")
-@pytest.mark.parametrize("method", IN_PARTS)
-@pytest.mark.parametrize("sent", [signal.SIGKILL, signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize(
+    ("method", "sent"),
+    [
+        ("fork", signal.SIGKILL),
+        ("fork", signal.SIGINT),
+        ("fork", signal.SIGTERM),
+        ("spawn", signal.SIGKILL),
+        pytest.param("spawn", signal.SIGINT, marks=pytest.mark.release),
+        pytest.param("spawn", signal.SIGTERM, marks=pytest.mark.release),
+    ],
+)
 def test_workers_end_with_the_process_that_began_them(
     sent: signal.Signals, method: str, slow: list[object], tmp_path: Path
 ) -> None:
@@ -249,7 +259,7 @@ def test_workers_end_with_the_process_that_began_them(
         assert hidden(tmp_path) == []
 
 
-@pytest.mark.parametrize("method", IN_PARTS)
+@pytest.mark.parametrize("method", ["fork", pytest.param("spawn", marks=pytest.mark.release)])
 def test_a_worker_that_dies_ends_the_run_with_one_message(method: str, slow: list[object], tmp_path: Path) -> None:
     arguments = [sys.executable, "-c", IN_PARTS[method], "convert", *map(str, slow), "--workers", "2"]
     with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True, start_new_session=True) as child:

@@ -110,7 +110,7 @@ def test_each_part_is_converted_once(source, tmp_path, monkeypatch):
     assert len(set(own)) == len(own)
 
 
-@pytest.mark.parametrize("seed", range(2))
+@pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.release)])
 def test_one_that_is_killed_at_any_moment_is_followed(seed, source, alone, tmp_path):
     chance, output = random.Random(seed), tmp_path / "killed/d"
     first, second = started(source, output), started(source, output, "--workers", "2")
@@ -140,6 +140,7 @@ def test_of_many_some_are_killed_and_some_come_late(seed, source, alone, tmp_pat
     assert verify(output) == []
 
 
+@pytest.mark.release
 def test_when_all_are_killed_a_new_one_goes_on(source, alone, tmp_path, monkeypatch):
     output = tmp_path / "killed/d"
     processes = [started(source, output), started(source, output)]
@@ -156,6 +157,7 @@ def test_when_all_are_killed_a_new_one_goes_on(source, alone, tmp_path, monkeypa
     assert contents(output.parent) == alone
 
 
+@pytest.mark.release
 def test_a_machine_that_is_silent_is_followed_and_may_come_back(source, alone, tmp_path):
     output = tmp_path / "silent/d"
     with started(source, output) as process:

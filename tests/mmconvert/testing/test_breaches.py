@@ -243,6 +243,7 @@ def test_the_command_shows_every_promise_and_ends_with_0() -> None:
     ]
 
 
+@pytest.mark.usefixtures("one_process")
 def test_the_command_says_what_is_broken_and_ends_with_1() -> None:
     Path("mine.py").write_text(changed(STEP, "make_copies(record, ", "2 * make_copies(record, "))
     ended = mmconvert("check-plugin", "transforms", "mine.py@STEP")

@@ -9,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mmscore.cli import program
+from mmscore.llm import client
 from support.chat_server import chat_server, refused, said
 from support.predictions import write_predictions
 
@@ -155,7 +156,8 @@ def test_a_call_without_a_reply_is_judge_failed_and_kept_as_a_state(run, file):
     assert len(server.asked) == 2
 
 
-def test_what_an_outage_left_open_is_asked_by_the_same_command(run, file):
+def test_what_an_outage_left_open_is_asked_by_the_same_command(run, file, monkeypatch):
+    monkeypatch.setattr(client, "_LONGEST_WAIT", 0.01)
     healthy = threading.Event()
 
     def moody(request):

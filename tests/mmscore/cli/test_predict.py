@@ -314,7 +314,7 @@ def killed_again_and_again(predict, tmp_path: Path, output: Path, *, kills: int)
 
 
 def test_a_run_killed_again_and_again_ends_like_an_unbroken_one(predict, tmp_path, output):
-    killed_again_and_again(predict, tmp_path, output, kills=10)
+    killed_again_and_again(predict, tmp_path, output, kills=4)
 
 
 @pytest.mark.release
@@ -322,7 +322,7 @@ def test_a_run_killed_two_hundred_times_ends_like_an_unbroken_one(predict, tmp_p
     killed_again_and_again(predict, tmp_path, output, kills=200)
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGTERM])
+@pytest.mark.parametrize("how", [signal.SIGINT, pytest.param(signal.SIGTERM, marks=pytest.mark.release)])
 def test_an_interrupted_run_says_so_and_goes_on_later(predict, tmp_path, dataset, output, how):
     log = tmp_path / "asked.log"
     slow = echo(dataset, output, f"prompt:delay=0.05,batch=2,log={log}")

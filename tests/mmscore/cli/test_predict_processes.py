@@ -120,6 +120,7 @@ def test_rows_that_fail_again_are_not_taken_from_those_that_are_reused(predict, 
     assert counts == [(3, 0, 5), (3, ROWS - 5, 5)]
 
 
+@pytest.mark.release
 def test_rows_that_fail_are_asked_once_though_a_process_is_done_before_the_other_begins(
     predict, tmp_path, dataset, output
 ):
@@ -149,6 +150,7 @@ def test_the_rows_of_a_process_that_died_are_answered_by_the_others(predict, tmp
     assert set(pq.read_table(output)["prediction_status"].to_pylist()) == {"ok"}
 
 
+@pytest.mark.release
 def test_when_all_fail_the_first_reason_ends_the_run(predict, output, asking):
     code, _, err = predict(*asking("broken"))
     assert code == 1
@@ -200,6 +202,7 @@ def test_told_to_stop_it_stops_them_all_and_goes_on_later(predict, tmp_path, out
     assert summary["reused"] > 0
 
 
+@pytest.mark.release
 def test_told_to_stop_while_a_service_is_asked_it_says_one_line(tmp_path, dataset, output):
     with chat_server(lambda request: Said(said("A").body, silent=0.2)) as server:
         words = [*map(str, (dataset, "-o", output, "--model", "m", "--base-url", server.url, "--concurrency", 2))]

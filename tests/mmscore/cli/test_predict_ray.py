@@ -80,6 +80,7 @@ def asked(folder: Path) -> list[list[str]]:
     return [line.split() for line in (folder / "asked.log").read_text().splitlines()]
 
 
+@pytest.mark.release
 def test_every_node_answers_rows_and_each_row_is_asked_once(predict, tmp_path, output, asking):
     code, out, err = predict(*asking("slowly"))
     assert (code, err) == (0, "")

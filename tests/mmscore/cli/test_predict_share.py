@@ -107,6 +107,7 @@ def dialogs(count: int) -> list[Record]:
     return records
 
 
+@pytest.mark.release
 def test_processes_that_hold_dialogs_wait_for_each_other_s_rounds(predict, tmp_path, output):
     records = dialogs(20)
     with DatasetWriter(tmp_path / "d") as writer:

@@ -329,7 +329,7 @@ def test_a_file_with_refused_rows_is_scored_and_said(run):
     assert one["scores"]
 
 
-@pytest.mark.parametrize("how", [signal.SIGINT, signal.SIGKILL])
+@pytest.mark.parametrize("how", [signal.SIGINT, pytest.param(signal.SIGKILL, marks=pytest.mark.release)])
 def test_a_run_that_was_stopped_goes_on_where_it_was(run, how):
     models = [{"model": "answer:log=asked.log,delay=0.05,batch=1", "backend": "echo", "name": "right"}]
     Path("task.yaml").write_text(yaml.safe_dump(task(models=models)))
@@ -474,6 +474,7 @@ def test_what_is_no_task_is_refused(run, text):
     assert run(text)[0] == 2
 
 
+@pytest.mark.release
 def test_several_processes_answer_a_model_s_rows(run, folder):
     (folder / "mine.py").write_text(
         "import os\n"

@@ -19,6 +19,9 @@ FILES = {
     "FUNSD_KIEOpenEnded_generation_blip2_blip2_t5_instruct.json": "reform_kie",
     "MSCOCO_Generation_generation_lynx_LYNX.json": "reform_generation",
 }
+LATER = "MSCOCO_Generation_generation_lynx_LYNX.json"
+"""Five hundred captions for METEOR; before the release its golden cases are enough."""
+
 RENAMED = {"KIEOpenEnded": "accuracy", "meteor_with_newlines_as_spaces": "meteor"}
 
 
@@ -41,7 +44,9 @@ def _log(name, items):
     return [line["log"] for line in recipe.table(_settled(name, items), next(iter(recipe.versions)))]
 
 
-@pytest.mark.parametrize("file", FILES)
+@pytest.mark.parametrize(
+    "file", [pytest.param(file, marks=pytest.mark.release if file == LATER else ()) for file in FILES]
+)
 def test_the_real_lists_have_the_kits_numbers(shared, file):
     expected = json.loads((shared / "real/reform_eval/expected.json").read_text())[file]
     (entry,) = score(shared / "real/reform_eval" / file).entries

@@ -76,6 +76,7 @@ def test_a_cluster_writes_the_bytes_of_one_process(cluster, source, tmp_path):
     assert verify(many) == []
 
 
+@pytest.mark.release
 def test_the_parts_of_a_node_that_is_killed_are_done_again(cluster, source, tmp_path, monkeypatch):
     one = converted(source, tmp_path / "one")
     second = cluster.add_node(num_cpus=1)

@@ -12,6 +12,7 @@ import pytest
 from mmconvert.core.errors import Error, UsageError
 from mmscore.core.predictions.locate import locate_predictions
 from mmscore.scoring.evaluate import score
+from support.hub_client import hub_client
 from support.hub_repo import Blob, Repo
 from support.predictions import choices, write_predictions
 from support.terminal import mmscore, one_message
@@ -127,9 +128,10 @@ def test_a_hub_that_cannot_be_asked_is_named(published, tmp_path):
     assert done.returncode == 1
     assert "the Hub cannot be asked" in done.stderr
     published.fail("GET|HEAD", 503)
-    done = run(published, tmp_path, "user/preds-1.5")
-    assert done.returncode == 1
-    assert "Traceback" not in done.stderr
+    with hub_client(published.environment(tmp_path), cwd=tmp_path) as hub_process:
+        code, _, err = hub_process("command", "mmscore", "user/preds-1.5")
+    assert code == 1
+    assert "Traceback" not in err
 
 
 def test_what_cannot_be_a_hub_id_asks_nobody(tmp_path, monkeypatch):

@@ -11,6 +11,7 @@ from mmscore.kits.mmtrusteval.log_totals import GROUPS, KINDS, PROMPTS
 from mmscore.kits.mmtrusteval.ranking import build_columns, build_task_cells, find_aspect
 from mmscore.kits.mmtrusteval.task_scores import TOPICS
 from mmscore.kits.mmtrusteval.tasks import TASKS
+from mmscore.scoring import bootstrap
 from mmscore.scoring.evaluate import score
 from support.terminal import mmscore, one_message
 
@@ -198,7 +199,8 @@ def _outside(task):
 
 
 @pytest.mark.slow
-def test_a_whole_benchmark_comes_out_of_its_logs(tmp_path):
+def test_a_whole_benchmark_comes_out_of_its_logs(tmp_path, monkeypatch):
+    monkeypatch.setattr(bootstrap, "_MOST_ROWS", 0)  # a ranking has no errors
     logs = [tmp_path / f"{dataset}.json" for dataset in TASKS]
     for log, (dataset, task) in zip(logs, TASKS.items(), strict=True):
         log.write_text(json.dumps(_log_of(dataset, task)))
