@@ -38,7 +38,7 @@ class LabelPair(msgspec.Struct, frozen=True):
         if self.mixed:
             return np.zeros(len(self.true))
         equal = self.true == self.said
-        return (equal if equal.ndim == 1 else equal.all(axis=1)).astype(np.float64)
+        return np.asarray(equal if equal.ndim == 1 else equal.all(axis=1), dtype=np.float64)
 
     def list_labels(self) -> Array:
         """Give the distinct labels of both sides, sorted."""
