@@ -95,7 +95,7 @@ def test_a_file_named_as_the_benchmark_is_that_benchmark(tmp_path):
     assert next(iter(read(workbook(tmp_path / "my_MMBench_TEST_EN.xlsx", row)))).dataset is None
 
 
-def test_a_row_without_a_prediction_or_with_a_formula_is_refused_and_the_others_go_on(tmp_path):
+def test_a_blank_prediction_is_an_empty_response_and_a_row_with_a_formula_is_refused(tmp_path):
     path = workbook(
         tmp_path / "t.xlsx",
         (1, "What?", "one", "two", "", "", None, "c", "CP"),
@@ -107,8 +107,8 @@ def test_a_row_without_a_prediction_or_with_a_formula_is_refused_and_the_others_
     book.active["J1"], book.active["J3"] = "notes", "=2+2"
     book.save(path)
     records = read(path)
-    assert [(r.id, r.prediction, r.extra["notes"]) for r in records] == [("2", "   ", "=2+2")]
-    assert [(r.code, r.where.line) for r in records.rejects] == [("prediction.missing", 2), ("cell.formula", 4)]
+    assert [(r.id, r.prediction, r.extra.get("notes")) for r in records] == [("1", "", None), ("2", "   ", "=2+2")]
+    assert [(r.code, r.where.line) for r in records.rejects] == [("cell.formula", 4)]
 
 
 def test_a_prediction_of_the_longest_length_and_other_sheets_are_warned_about(tmp_path):
@@ -246,7 +246,8 @@ def test_hostile_workbooks_end_as_the_policy_says(bad_set, case):
         return
     assert refused is None
     twice = {row for row, r in rows.items() if any(o.id == r.id for k, o in rows.items() if k < row)}
-    assert sorted({reject.where.row for reject in records.rejects} | twice) == case["bad_rows"]
+    bad = sorted({reject.where.row for reject in records.rejects} | twice)
+    assert bad == case["bad_rows"] or (not bad and "ok" in case.get("alt", ()))
     for fact in case.get("facts", []):
         found = rows[fact["row"]]
         if fact["field"] == "options":

@@ -13,7 +13,7 @@ from support.write_order import watch_writes
 
 ENTRY_KEYS = {
     "recipe", "version", "parity", "reason", "metrics", "groups", "counts", "partial", "model", "dataset",
-    "signature", "table", "predictions", "messages", "method", "notes",
+    "signature", "table", "predictions", "messages", "method", "notes", "without_failures",
 }  # fmt: skip
 
 
@@ -30,6 +30,7 @@ def test_json_has_the_keys_of_the_contract(report):
     assert set(entry) == ENTRY_KEYS
     assert set(entry["counts"]) == {
         "total", "scored", "unparsed", "excluded", "failed", "judge_failed", "missing", "rejected",
+        "blank", "failures",
     }  # fmt: skip
     assert set(entry["metrics"]["accuracy"]) == {"value", "unit", "n", "stderr", "ci95", "higher_is_better"}
     assert entry["metrics"]["accuracy"]["value"] == 1 / 3
