@@ -1,7 +1,7 @@
 """What every judge owes: names that exist, an end of its questions, and no crash on any reply."""
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import Error
@@ -54,7 +54,6 @@ def test_some_recipe_takes_it(name: str) -> None:
     assert any(name in recipe.judges for recipe in recipes)
 
 
-@settings(deadline=None, max_examples=60)
 @given(replies=st.lists(st.text(max_size=40), min_size=10, max_size=10), prediction=st.text(max_size=40))
 @pytest.mark.parametrize("name", NAMES)
 def test_it_comes_to_an_end_within_its_tries_and_says_the_same_twice(

@@ -9,7 +9,7 @@ from typing import Any
 import msgspec
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import Error
@@ -101,7 +101,6 @@ def test_every_number_lies_in_its_range(name: str) -> None:
     metric: Callable[..., Any] = load("mmscore.metrics", name)
     arguments, low, high = CASES[name]
 
-    @settings(deadline=None, max_examples=80)
     @given(given_=arguments)
     def holds(given_: tuple[Any, ...]) -> None:
         try:

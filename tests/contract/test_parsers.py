@@ -8,7 +8,7 @@ from functools import partial
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.core.record import LETTERS
@@ -84,7 +84,6 @@ def _ways(parser: Callable[..., Any]) -> Iterator[Callable[[str], Any]]:
 def test_any_text_is_parsed_and_the_span_lies_in_it(name: str) -> None:
     ways = list(_ways(load("mmscore.parsers", name)))
 
-    @settings(deadline=None, max_examples=60)
     @given(reply=REPLIES)
     def holds(reply: str) -> None:
         for parse in ways:

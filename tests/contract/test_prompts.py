@@ -4,7 +4,7 @@ import re
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from mmconvert.core.record import Record
 from mmconvert.pipeline.prompting import load_prompt
@@ -24,7 +24,6 @@ def test_it_keeps_the_promise(name: str, promise: str) -> None:
 
 
 @pytest.mark.parametrize("name", PROMPTS)
-@settings(max_examples=30, deadline=None)
 @given(record=records())
 def test_any_record_is_worded_or_refused(name: str, record: Record) -> None:
     assert not list(find_faults(record, load_prompt(name)))

@@ -3,7 +3,7 @@
 from pathlib import Path
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import Error
@@ -51,7 +51,6 @@ UNLABELLED = Item(id="1", task="vqa", dataset="stereo-agreement-text")
 EXAMPLES = (CHOICE, YES_NO, LISTED, TYPED, GRADED, UNLABELLED)
 
 
-@settings(deadline=None, max_examples=40)
 @given(reply=st.text(max_size=60))
 @pytest.mark.parametrize("name", RECIPES)
 def test_any_reply_is_read_or_refused_by_name(name: str, reply: str) -> None:
@@ -92,7 +91,6 @@ OPTIONS = ((), ("x",), (None, "y"), ("", ""), tuple("x" * 30))
 REFERENCES = (None, "", "A", "yes", "7", "[0,1]", "nan", "٣")
 
 
-@settings(deadline=None, max_examples=60)
 @given(data=st.data())
 @pytest.mark.parametrize("name", RECIPES)
 def test_any_reference_is_compared_with_or_refused_by_name(name: str, data: st.DataObject) -> None:

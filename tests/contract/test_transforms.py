@@ -82,7 +82,7 @@ BOXES = st.one_of(
 
 
 @pytest.mark.parametrize("name", TRANSFORMS)
-@settings(max_examples=30, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(record=records(), box=BOXES, seed=st.integers(0, 3))
 def test_any_record_survives_or_is_refused(name: str, files: Path, record: Record, box: object, seed: int) -> None:
     record = replace(record, extra={**record.extra, "bbox": box})

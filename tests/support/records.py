@@ -13,6 +13,17 @@ from mmconvert.images.loader import Pictures
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=40)
 NAME = st.one_of(st.none(), TEXT)
+PARTS = st.lists(NAME, min_size=1, max_size=3)
+ROLES = st.sampled_from([("user",), ("system", "user"), ("user", "assistant")])
+OPTIONS = st.lists(NAME, max_size=5)
+TEXTS = st.lists(TEXT, max_size=3)
+LABEL = st.one_of(st.none(), TEXT, st.integers(), TEXTS)
+VALUE = st.recursive(
+    st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), TEXT),
+    lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(TEXT, inner, max_size=3)),
+    max_leaves=5,
+)
+EXTRA = st.dictionaries(TEXT, VALUE, max_size=3)
 
 
 @cache
@@ -24,11 +35,16 @@ def picture_bytes(kind: str, colour: int = 0, size: tuple[int, int] = (3, 2)) ->
 
 
 KINDS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
+KIND, COLOUR, NUMBER = st.sampled_from(KINDS), st.integers(0, 3), st.integers(0, 2**40)
+ID, TASK, VARIANT = TEXT.filter(str.strip), st.sampled_from(get_args(Task)), st.one_of(st.none(), st.integers(0, 9))
 
 
 @cache
 def checked(kind: str, colour: int, slot: int) -> Image:
     return Pictures(()).of_bytes(picture_bytes(kind, colour), slot)
+
+
+ATTACHMENTS = st.lists(st.sampled_from([checked("PNG", 1, 9), checked("GIF", 2, 8)]), max_size=2)
 
 
 @st.composite
@@ -38,42 +54,35 @@ def records(draw: st.DrawFn) -> Record:
 
     def turn(role: str) -> Turn:
         parts = []
-        for text in draw(st.lists(st.one_of(st.none(), TEXT), min_size=1, max_size=3)):
+        for text in draw(PARTS):
             if text is None:
-                images.append(checked(draw(st.sampled_from(KINDS)), draw(st.integers(0, 3)), len(images) + 1))
+                images.append(checked(draw(KIND), draw(COLOUR), len(images) + 1))
             parts.append(Part("image") if text is None else Part("text", text))
         return Turn(role, tuple(parts))
 
-    messages = tuple(
-        turn(role) for role in draw(st.sampled_from([("user",), ("system", "user"), ("user", "assistant")]))
-    )
-    options: Sequence[str | None] = draw(st.lists(NAME, max_size=5))
+    messages = tuple(turn(role) for role in draw(ROLES))
+    options: Sequence[str | None] = draw(OPTIONS)
     while options and options[-1] is None:
         options = options[:-1]
-    json_value = st.recursive(
-        st.one_of(st.none(), st.booleans(), st.integers(), st.floats(allow_nan=False, allow_infinity=False), TEXT),
-        lambda inner: st.one_of(st.lists(inner, max_size=3), st.dictionaries(TEXT, inner, max_size=3)),
-        max_leaves=5,
-    )
-    extra: dict[str, Any] = draw(st.dictionaries(TEXT, json_value, max_size=3))
-    label = draw(st.one_of(st.none(), TEXT, st.integers(), st.lists(TEXT, max_size=3)))
+    extra: dict[str, Any] = draw(EXTRA)
+    label = draw(LABEL)
     return Record(
-        id=draw(TEXT.filter(str.strip)),
+        id=draw(ID),
         sample=draw(TEXT),
         messages=messages,
-        task=draw(st.sampled_from(get_args(Task))),
-        source=Source("test", draw(TEXT), draw(st.integers(0, 2**40))),
+        task=draw(TASK),
+        source=Source("test", draw(TEXT), draw(NUMBER)),
         images=tuple(images),
         question=draw(NAME),
         options=tuple(options),
         answer=draw(NAME),
-        answers=tuple(draw(st.lists(TEXT, max_size=3))),
+        answers=tuple(draw(TEXTS)),
         label=None if label is None else encode_json(label),
         hint=draw(NAME),
         category=draw(NAME),
         split=draw(NAME),
-        variant=draw(st.one_of(st.none(), st.integers(0, 9))),
-        attachments=tuple(draw(st.lists(st.sampled_from([checked("PNG", 1, 9), checked("GIF", 2, 8)]), max_size=2))),
+        variant=draw(VARIANT),
+        attachments=tuple(draw(ATTACHMENTS)),
         extra=extra,
         prediction=draw(NAME),
     )

@@ -4,7 +4,7 @@ from enum import StrEnum
 
 import pyarrow as pa
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
@@ -25,7 +25,6 @@ from mmconvert.core.record import (
 from support.records import records
 
 
-@settings(deadline=None, max_examples=80)
 @given(st.lists(records(), max_size=4))
 def test_records_come_back_from_arrow_as_they_were(originals: list[Record]) -> None:
     batch = to_arrow(originals)
@@ -67,7 +66,6 @@ def test_prompt_text_is_the_last_user_turn() -> None:
 GOOD = Record("1", "1", (Turn("user", (Part("text", "q"),)),), "vqa", Source("f", "f.jsonl", 0))
 
 
-@settings(max_examples=50, deadline=None)
 @given(records())
 def test_what_the_schema_allows_passes(record: Record) -> None:
     assert check_record(record) is record

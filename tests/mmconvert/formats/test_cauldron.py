@@ -6,7 +6,7 @@ import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from mmconvert.core.record import Part, Record, Source, Turn
 from mmconvert.formats.cauldron import SCHEMA
@@ -18,7 +18,6 @@ from support.records import checked, picture_bytes
 CELL = {"bytes": picture_bytes("PNG"), "path": None}
 
 
-@settings(max_examples=40, deadline=None)
 @given(dialogs(shown_by=("user",), front_only=True, system=False, fields=False, message_fields=False, named=False))
 def test_dialogs_come_back(record: Record) -> None:
     back, losses = there_and_back(record, "cauldron", "t.parquet")

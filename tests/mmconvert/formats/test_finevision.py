@@ -4,7 +4,7 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-from hypothesis import given, settings
+from hypothesis import given
 from msgspec.structs import replace
 
 from mmconvert.core.record import Record
@@ -28,7 +28,6 @@ def rows(folder: Path, *data: dict) -> Path:
     return folder / "in.parquet"
 
 
-@settings(max_examples=40, deadline=None)
 @given(dialogs(shown_by=("user",), front_only=True, system=False, fields=False, message_fields=False, named=False))
 def test_dialogs_come_back(record: Record) -> None:
     back, losses = there_and_back(record, "finevision", "t.parquet")

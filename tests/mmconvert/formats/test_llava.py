@@ -6,7 +6,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from mmconvert.core.record import Part, Record, Source, Turn
 from mmconvert.io.detect import guess
@@ -27,7 +27,6 @@ def said(*texts: str) -> list[dict[str, str]]:
     return [{"from": ("human", "gpt")[n % 2], "value": text} for n, text in enumerate(texts)]
 
 
-@settings(max_examples=40, deadline=None)
 @given(dialogs(most=1, system=False))
 def test_dialogs_come_back(record: Record) -> None:
     back, losses = there_and_back(record, "llava", "t.json")

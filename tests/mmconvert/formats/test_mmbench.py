@@ -8,7 +8,7 @@ from pathlib import Path
 import openpyxl
 import pytest
 import xlsxwriter
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import Error, UsageError
@@ -135,7 +135,6 @@ def test_a_workbook_without_the_columns_names_them_and_the_sheets(tmp_path):
         list(read(path, "mmbench"))
 
 
-@settings(max_examples=30, deadline=None)
 @given(
     st.lists(
         st.builds(

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 
 from mmconvert.core.record import Part, Record
 from mmconvert.pipeline.convert import read, write
@@ -26,7 +26,6 @@ def rows(folder: Path, *data: dict[str, Any]) -> Any:
     return read(folder / "t.jsonl", "ms_swift")
 
 
-@settings(max_examples=40, deadline=None)
 @given(dialogs(alternate=False))
 def test_dialogs_come_back(record: Record) -> None:
     back, losses = there_and_back(record, "ms_swift", "t.jsonl")

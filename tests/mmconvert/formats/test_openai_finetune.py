@@ -7,7 +7,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from msgspec.structs import replace
 from PIL import Image as Picture
 
@@ -36,7 +36,6 @@ def exported(records: list[Record], folder: Path) -> tuple[list[dict[str, Any]],
     return [json.loads(line) for line in lines], [loss for loss in losses if loss.field not in (FEW, "id")]
 
 
-@settings(max_examples=40, deadline=None)
 @given(
     dialogs(
         shown_by=("user",),

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import UsageError
@@ -35,7 +35,6 @@ def rows(folder: Path, *data: dict[str, Any], file: str = "train.json") -> Any:
     return read(folder / file, "qwen_vl")
 
 
-@settings(max_examples=40, deadline=None)
 @given(dialogs(shown_by=("user",), system=False), st.sampled_from(["t.json", "t.jsonl"]))
 def test_dialogs_come_back(record: Record, file: str) -> None:
     back, losses = there_and_back(record, "qwen_vl", file)
@@ -43,7 +42,6 @@ def test_dialogs_come_back(record: Record, file: str) -> None:
     assert content(back) == content(record)
 
 
-@settings(max_examples=40, deadline=None)
 @given(dialogs(system=False))
 def test_dialogs_come_back_from_the_first_form(record: Record) -> None:
     back, losses = there_and_back(record, "qwen_vl", "t.json", columns="v1")

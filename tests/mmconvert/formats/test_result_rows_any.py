@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import RowError
@@ -83,7 +83,6 @@ def rows(name: str) -> st.SearchStrategy[dict[str, Any]]:
 
 
 @pytest.mark.parametrize("name", FIELDS)
-@settings(max_examples=120, deadline=None)
 @given(data=st.data(), file=st.sampled_from(NAMES))
 def test_any_row_is_read_or_refused(name: str, data: st.DataObject, file: str) -> None:
     plugin: Format = load("mmconvert.formats", name)
@@ -96,7 +95,6 @@ def test_any_row_is_read_or_refused(name: str, data: st.DataObject, file: str) -
             assert len(shown) == len(record.images)
 
 
-@settings(max_examples=120, deadline=None)
 @given(data=st.data(), suffix=st.sampled_from([".xlsx", ".tsv", ".json", ".jsonl", ".parquet"]))
 def test_any_head_of_a_file_is_taken_or_refused(data: st.DataObject, suffix: str) -> None:
     found = data.draw(st.lists(st.one_of(*map(rows, FIELDS)), max_size=2))

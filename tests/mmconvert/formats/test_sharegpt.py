@@ -9,7 +9,7 @@ import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import Error, UsageError
@@ -33,7 +33,6 @@ def rows(folder: Path, *data: dict[str, Any]) -> Any:
     return read(path, "sharegpt")
 
 
-@settings(max_examples=40, deadline=None)
 @given(dialogs(), st.sampled_from([None, "conversations"]), st.sampled_from(["t.json", "t.jsonl"]))
 def test_dialogs_come_back(record: Record, columns: str | None, file: str) -> None:
     back, losses = there_and_back(record, "sharegpt", file, columns=columns)

@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import RowError
@@ -52,7 +52,6 @@ ROWS = st.fixed_dictionaries(
 )
 
 
-@settings(max_examples=150, deadline=None)
 @given(row=ROWS)
 def test_any_row_is_read_or_refused(row: dict[str, Any]) -> None:
     for name in FORMATS:
@@ -65,7 +64,6 @@ def test_any_row_is_read_or_refused(row: dict[str, Any]) -> None:
                 assert len(shown) == len(record.images)
 
 
-@settings(max_examples=150, deadline=None)
 @given(rows=st.lists(ROWS, max_size=2), suffix=st.sampled_from([".json", ".jsonl", ".parquet"]))
 def test_any_head_of_a_file_is_taken_or_refused(rows: list[dict[str, Any]], suffix: str) -> None:
     head = Sample(Path(f"t{suffix}"), suffix, tuple(dict.fromkeys(key for row in rows for key in row)), tuple(rows))

@@ -8,7 +8,7 @@ import datasets
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import UsageError
@@ -39,7 +39,6 @@ def rows(folder: Path, *data: dict[str, Any]) -> Any:
     return read(folder / "t.jsonl", "trl")
 
 
-@settings(max_examples=40, deadline=None)
 @given(dialogs(), COLUMNS)
 def test_dialogs_come_back_from_json_lines(record: Record, columns: str | None) -> None:
     back, losses = there_and_back(record, "trl", "t.jsonl", columns=columns)
@@ -47,7 +46,6 @@ def test_dialogs_come_back_from_json_lines(record: Record, columns: str | None) 
     assert content(back) == content(record)
 
 
-@settings(max_examples=40, deadline=None)
 @given(dialogs(alternate=False, fields=False, message_fields=False), st.just(None))
 def test_dialogs_come_back_from_parquet(record: Record, columns: str | None) -> None:
     back, losses = there_and_back(record, "trl", "t.parquet", columns=columns)

@@ -5,7 +5,7 @@ from pathlib import Path
 
 import pytest
 import xlsxwriter
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import Error, UsageError
@@ -176,7 +176,6 @@ def test_each_kind_of_table_has_one_format(tmp_path: Path, row: dict, format_: s
 TEXT = st.text(st.characters(exclude_categories=["Cs", "Cc"]), min_size=1, max_size=20)
 
 
-@settings(max_examples=25, deadline=None)
 @given(
     suffix=st.sampled_from([".xlsx", ".tsv", ".csv", ".json", ".jsonl"]),
     replies=st.lists(TEXT, min_size=1, max_size=3),

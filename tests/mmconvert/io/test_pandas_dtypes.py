@@ -3,7 +3,7 @@ from pathlib import Path
 
 import pandas as pd
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.io import xlsx
@@ -85,7 +85,6 @@ def test_texts_come_back_as_pandas_gives_them(cells):
     assert found == ["plain text", *(None if cell in lost else cell for cell in cells)]
 
 
-@settings(max_examples=40, deadline=None)
 @given(st.lists(TEXTS | WORDS, min_size=1, max_size=5))
 def test_a_workbook_is_read_as_the_libraries_read_it(cells):
     with tempfile.TemporaryDirectory() as folder:

@@ -6,7 +6,7 @@ import zipfile
 import openpyxl
 import pytest
 import xlsxwriter
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import Error
@@ -27,7 +27,6 @@ def book(tmp_path):
     return lambda *rows, **options: write_workbook(tmp_path / "t.xlsx", sheet(*rows), **options)
 
 
-@settings(max_examples=60, deadline=None)
 @given(st.lists(st.text(st.characters(exclude_categories=["Cs"]), min_size=1, max_size=40), min_size=1, max_size=6))
 def test_every_text_that_a_writer_can_store_comes_back(tmp_path_factory, texts):
     path = tmp_path_factory.mktemp("texts") / "t.xlsx"

@@ -19,6 +19,7 @@ from mmconvert.core.errors import Error, UsageError
 from mmscore import score
 from mmscore.cli import program
 from mmscore.compat.evalscope import TaskConfig, is_task, run_task, task_of
+from mmscore.compat.evalscope.__main__ import program as evalscope
 from mmscore.compat.evalscope.config import DEFAULTS
 from mmscore.workflow.task_file import build_plan
 from support.chat_server import Said, chat_server, refused, said
@@ -365,7 +366,7 @@ JSON = st.recursive(
 )
 
 
-@settings(max_examples=300, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(changes=st.dictionaries(st.sampled_from([*DEFAULTS]), JSON, max_size=3), backend=st.booleans())
 def test_any_values_give_a_task_or_one_refusal(changes: dict[str, Any], backend: bool) -> None:
     try:
@@ -376,7 +377,7 @@ def test_any_values_give_a_task_or_one_refusal(changes: dict[str, Any], backend:
     assert found["models"]
 
 
-@settings(max_examples=200, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(
     changes=st.dictionaries(
         st.sampled_from(["model", "data", "mode", "limit", "reuse", "work_dir", "nproc", "judge", "LOCAL_LLM"]),
@@ -579,16 +580,20 @@ def test_a_mistake_in_a_task_file_is_named_with_the_file(capsys: pytest.CaptureF
     assert capsys.readouterr().err.startswith("mmscore: task.yaml: TaskConfig has no key 'limt' here.")
 
 
-def test_wrong_usage_of_the_command_is_exit_code_2() -> None:
-    def run(*arguments: str) -> subprocess.CompletedProcess[str]:
-        command = [sys.executable, "-m", "mmscore.compat.evalscope", "eval", *arguments]
-        return subprocess.run(command, capture_output=True, text=True, check=False)
+def test_wrong_usage_of_the_command_is_exit_code_2(capsys: pytest.CaptureFixture[str]) -> None:
+    def run_here(*arguments: str) -> tuple[int, str]:
+        with pytest.raises(SystemExit) as ended:
+            run_program(evalscope, ["eval", *arguments], program="evalscope")
+        return ended.value.code, capsys.readouterr().err
 
-    done = run("--datasets", "general_vqa", "--dataset-args", "{", "--model", "m")
+    command = [sys.executable, "-m", "mmscore.compat.evalscope", "eval", "--datasets", "general_vqa"]
+    done = subprocess.run(
+        [*command, "--dataset-args", "{", "--model", "m"], capture_output=True, text=True, check=False
+    )
     assert (done.returncode, "--dataset-args" in done.stderr, "is no JSON" in done.stderr) == (2, True, True)
-    done = run("--datasets", "general_vqaa", "--model", "m")
-    assert (done.returncode, "Did you mean general_vqa?" in done.stderr) == (2, True)
+    code, err = run_here("--datasets", "general_vqaa", "--model", "m")
+    assert (code, "Did you mean general_vqa?" in err) == (2, True)
     arguments = json.dumps({"general_vqa": {"local_path": "vqa/first.jsonl"}})
     more = ("--dataset-args", arguments, "--generation-config", "temperature=0.5,stop=true")
-    done = run("--datasets", "general_vqa", "--model", "m", *more)
-    assert (done.returncode, "generation_config has no key 'stop'" in done.stderr) == (2, True)
+    code, err = run_here("--datasets", "general_vqa", "--model", "m", *more)
+    assert (code, "generation_config has no key 'stop'" in err) == (2, True)

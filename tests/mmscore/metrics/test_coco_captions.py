@@ -5,7 +5,7 @@ import io
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
+from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import Error
@@ -26,20 +26,17 @@ def _theirs(module, name, *arguments, data):
         return scorer.compute_score(references, predictions)
 
 
-@settings(deadline=None, max_examples=60)
 @given(rows)
 def test_bleu_is_that_of_the_package(data):
     assert coco_bleu(*zip(*data, strict=True)) == pytest.approx(_theirs("bleu", "Bleu", 4, data=data)[0], rel=1e-9)
 
 
-@settings(deadline=None, max_examples=60)
 @given(rows)
 def test_rouge_l_is_that_of_the_package(data):
     ours = [coco_rouge_l(*row) for row in data]
     assert ours == pytest.approx(_theirs("rouge", "Rouge", data=data)[1].tolist())
 
 
-@settings(deadline=None, max_examples=60)
 @given(rows)
 def test_cider_is_that_of_the_package(data):
     if not any(text.split() for _, references in data for text in references):
