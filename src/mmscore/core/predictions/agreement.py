@@ -65,10 +65,16 @@ def compare_questions(predictions: Rows, references: Rows, partner: pa.Array) ->
     for batch in predictions.read(["id", *names]):
         index = partner.slice(start, batch.num_rows)
         start += batch.num_rows
-        batch, theirs = batch.filter(index.is_valid()), asked.take(index.drop_null())
+        batch, theirs = batch.filter(index.is_valid()), _take_rows(asked, index.drop_null().to_numpy())
         known, differ = np.zeros((2, batch.num_rows), np.bool_)
         for name in names:
-            a, b = (_read_texts(side.column(name)) for side in (batch, theirs))
+            ours, others = (_join_chunks(side.column(name)) for side in (batch, theirs))
+            if not pc.any(pc.and_(ours.is_valid(), others.is_valid())).as_py():
+                continue
+            if ours.equals(others):
+                known |= ours.is_valid().to_numpy(zero_copy_only=False)
+                continue
+            a, b = map(_read_texts, (ours, others))
             both = pc.and_(_has_text(a), _has_text(b))
             places = pc.indices_nonzero(pc.and_(both, pc.not_equal(a, b))).to_numpy()
             places = places[_find_unlike(a.take(places), b.take(places), contained=name == QUESTION)]
@@ -90,9 +96,18 @@ def _has_texts(rows: Rows, name: str) -> bool:
         return False
 
 
-def _read_texts(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+def _take_rows(table: pa.Table, index: npt.NDArray[np.int32]) -> pa.Table:
+    """Take rows of a table; those that stand together in it are not copied."""
+    together = len(index) and index[-1] - index[0] == len(index) - 1 and (np.diff(index) == 1).all()
+    return table.slice(int(index[0]), len(index)) if together else table.take(pa.array(index))
+
+
+def _join_chunks(column: pa.Array | pa.ChunkedArray) -> pa.Array:
+    return column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+
+
+def _read_texts(column: pa.Array) -> pa.Array:
     """Give a text a row: a question as it stands, options with a divider between them."""
-    column = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
     if not pa.types.is_list(column.type):
         return column
     lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy()
@@ -107,13 +122,23 @@ def _has_text(texts: pa.Array) -> pa.Array:
 
 def _find_unlike(a: pa.Array, b: pa.Array, *, contained: bool) -> npt.NDArray[np.int64]:
     """Find the places at which two columns of texts differ; `contained`: a text may hold the other."""
-    one, other = _fold(a), _fold(b)
+    places = np.arange(len(a))
+    if contained:
+        # Most prompts hold their question letter by letter, which is told faster than texts are folded.
+        places = places[_find_apart(a, b)]
+    one, other = _fold(a.take(places)), _fold(b.take(places))
     said = pc.and_(_has_text(one), _has_text(other))
-    places: npt.NDArray[np.int64] = pc.indices_nonzero(pc.and_(said, pc.not_equal(one, other))).to_numpy()
-    if not contained:
-        return places
-    pairs = zip(one.take(places).to_pylist(), other.take(places).to_pylist(), strict=True)
-    return places[np.array([not _is_contained(*sorted(pair, key=len)) for pair in pairs], np.bool_)]
+    differ = pc.indices_nonzero(pc.and_(said, pc.not_equal(one, other))).to_numpy()
+    if contained:
+        differ = differ[_find_apart(one.take(differ), other.take(differ))]
+    found: npt.NDArray[np.int64] = places[differ]
+    return found
+
+
+def _find_apart(a: pa.Array, b: pa.Array) -> npt.NDArray[np.bool_]:
+    """Tell the rows in which neither text holds the other, or is too short to say so."""
+    pairs = zip(a.to_pylist(), b.to_pylist(), strict=True)
+    return np.array([not _is_contained(*sorted(pair, key=len)) for pair in pairs], np.bool_)
 
 
 def _fold(texts: pa.Array) -> pa.Array:
