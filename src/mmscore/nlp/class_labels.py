@@ -37,8 +37,8 @@ class LabelPair(msgspec.Struct, frozen=True):
         """Give 1 for each sample whose prediction, or whole row, is the reference, else 0; a text never is a number."""
         if self.mixed:
             return np.zeros(len(self.true))
-        equal = self.true == self.said
-        return np.asarray(equal if equal.ndim == 1 else equal.all(axis=1), dtype=np.float64)
+        equal: npt.NDArray[np.bool_] = self.true == self.said
+        return np.asarray(equal if equal.ndim == 1 else equal.all(axis=1), np.float64)
 
     def list_labels(self) -> Array:
         """Give the distinct labels of both sides, sorted."""
