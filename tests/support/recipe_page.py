@@ -4,8 +4,10 @@ import ast
 import textwrap
 from pathlib import Path
 
+from mmconvert.core.errors import RowError, UsageError
 from mmconvert.plugins.registry import find_plugins, load
-from mmscore.core.recipe import OWN, Recipe
+from mmscore.core.parsed import UNPARSED
+from mmscore.core.recipe import OWN, Item, Recipe
 
 ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/recipes.md"
@@ -14,7 +16,8 @@ GROUP = "mmscore.recipes"
 BEGIN = "## Recipe by recipe"
 _WHY = """\
 This part is written by `scripts/docs` from the recipes themselves: the rule and its oddities, the code whose number it
-gives (**parity**), its versions, and the columns that it reads beside `id` and `prediction`."""
+gives (**parity**), its versions, what it does with blank responses, and the columns that it reads beside `id` and
+`prediction`."""
 
 
 def page(current: str) -> str:
@@ -41,12 +44,28 @@ def block(name: str) -> str:
         for version, what in recipe.versions.items()
         for line in _wrapped(f"- **Version {version}:** {_sentence(what)}", "  ")
     ]
+    lines += _wrapped(f"- **Blank responses:** {_describe_blank(recipe)}.", "  ")
     columns = sorted(recipe.fields)
     lines += _wrapped(f"- **Reads:** {', '.join(f'`{column}`' for column in columns)}.", "  ") if columns else []
     lines += (
         _wrapped(f"- **Judges:** {', '.join(f'`{judge}`' for judge in recipe.judges)}.", "  ") if recipe.judges else []
     )
     return "\n".join([*lines, ""])
+
+
+def _describe_blank(recipe: Recipe) -> str:
+    """Say what becomes of an empty response, by the recipe's own reading of one."""
+    item = Item(id="1", prediction="", options=("x", "y"), answer="A", label='"A"', dataset="POPE")
+    try:
+        read = recipe.parse(item, next(iter(recipe.versions))).how
+    except (RowError, UsageError):  # no options, or no benchmark of the framework
+        read = ""
+    plain = "scored as a response that nothing is read from" if read == UNPARSED.how else "scored as an empty text"
+    if recipe.results is None:
+        return plain
+    if recipe.results.reading is not None:
+        return f"in the framework's own result files read as `nan`, as its loader does, and scored; elsewhere {plain}"
+    return f"{plain}, and so is a row of the framework's own files that has no response"
 
 
 def _paragraphs(name: str) -> list[str]:

@@ -129,7 +129,9 @@ def test_a_file_is_read_anew_for_its_own_framework_alone(workbook):
     path = workbook((1, "Which?", "x", "y", "A", None))
     plain = open_rows(path, repeated=True)
     assert _list_predictions(read_for(plain, RESULTS)) == ["nan"]
-    assert _list_predictions(read_for(plain, OwnResults(frozenset(("lmms_eval_samples",)), reading="vlmevalkit"))) == [""]
+    assert _list_predictions(read_for(plain, OwnResults(frozenset(("lmms_eval_samples",)), reading="vlmevalkit"))) == [
+        ""
+    ]
     assert _list_predictions(read_for(plain, None)) == [""]
 
 
