@@ -270,7 +270,7 @@ class TestGeneralVQA:
         )
         assert done == VQA_TABLE + "\n"
 
-    @pytest.mark.parametrize("ending", ["yaml", "json"])
+    @pytest.mark.parametrize("ending", ["yaml", pytest.param("json", marks=pytest.mark.release)])
     def test_a_file_for_run_task_and_for_mmscore_run(self, service: Any, ending: str) -> None:
         write_vqa()
         asked = service(REPLIES.__getitem__)

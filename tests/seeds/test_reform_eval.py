@@ -126,6 +126,7 @@ def log(folder: Path) -> list[str]:
 class TestPipeline:
     """Section "Pipeline"."""
 
+    @pytest.mark.release
     def test_method_a_and_the_demo(self, desk: Path) -> None:
         config = written(desk, find_benchmark("VisDial"))
         subprocess.run(

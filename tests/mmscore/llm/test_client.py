@@ -4,9 +4,11 @@ import gzip
 import json
 import random
 import socket
+import ssl
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
+import httpx2
 import pytest
 
 from mmconvert.core.errors import Error, UsageError
@@ -398,3 +400,11 @@ def test_the_key_comes_from_the_environment_only(monkeypatch):
     with pytest.raises(UsageError) as caught:
         read_key("MY_KEY")
     assert "secret" not in str(caught.value)
+
+
+@pytest.mark.parametrize("scheme", ["http", "https"])
+def test_certificates_are_trusted_where_tls_is_spoken_and_checked_wherever(scheme):
+    with Chat(Endpoint(f"{scheme}://127.0.0.1:9/v1/chat/completions", "m")) as chat:
+        trusted = httpx2.create_ssl_context() if scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        assert chat._tls.cert_store_stats() == trusted.cert_store_stats()
+        assert (chat._tls.verify_mode, chat._tls.check_hostname) == (ssl.CERT_REQUIRED, True)
