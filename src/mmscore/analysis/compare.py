@@ -279,8 +279,8 @@ def _list_names(side: Scored, choice: RecipeChoice) -> list[str]:
 
 def _is_same_mean(name: str, pairing: Pairing) -> bool:
     """Tell whether a number is a score that the same rows have on both sides."""
-    sides = [side.scores.get(name) for side in (pairing.a, pairing.b)]
-    return all(s is not None for s in sides) and np.array_equal(*(np.isnan(s) for s in sides if s is not None))
+    a, b = (side.scores.get(name) for side in (pairing.a, pairing.b))
+    return a is not None and b is not None and np.array_equal(np.isnan(a), np.isnan(b))
 
 
 def _drop_rows(result: Result, ids: pa.Array) -> Scored:
@@ -319,9 +319,7 @@ def _compute_differences(pairing: Pairing, mask: npt.NDArray[np.bool_], draws: _
     sides = (side.rows for side in (a, b) if CLUSTER in side.rows.column_names)
     clusters = next((rows[CLUSTER].to_numpy() for rows in sides), None)
     found = {
-        name: compare_paired(
-            a.scores[name], b.scores[name], clusters, resamples=draws.resamples, seed=draws.seed
-        )
+        name: compare_paired(a.scores[name], b.scores[name], clusters, resamples=draws.resamples, seed=draws.seed)
         for name in draws.scores
     }
     return {name: difference for name, difference in found.items() if difference.n}

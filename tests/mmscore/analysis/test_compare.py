@@ -120,7 +120,11 @@ def test_one_primary_metric_has_one_p_value_and_the_others_wait_for_all(files):
     found = compare(*map(str, files), recipe="own_choice", by="category")
     reported = list(score(files[0], "own_choice").entries[0].metrics)
     assert found.primary == reported[0] == "accuracy"
-    assert (list(found.scores), list(found.metrics), found.metrics["accuracy"].test) == (["accuracy"], ["accuracy"], None)
+    assert (list(found.scores), list(found.metrics), found.metrics["accuracy"].test) == (
+        ["accuracy"],
+        ["accuracy"],
+        None,
+    )
     assert all(list(group.scores) == ["accuracy"] for group in found.groups["category"].values())
     whole = compare(*map(str, files), recipe="own_choice", all=True)
     assert set(found.others) == {*whole.metrics, *whole.scores} - {"accuracy"}
