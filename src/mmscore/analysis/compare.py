@@ -284,9 +284,8 @@ def _list_names(side: Scored, choice: RecipeChoice) -> list[str]:
 
 def _is_same_mean(name: str, pairing: Pairing) -> bool:
     """Tell whether a number is a score that the same rows have on both sides."""
-    sides = [side.scores.get(name) for side in (pairing.a, pairing.b)]
-    one, other = sides
-    return one is not None and other is not None and np.array_equal(np.isnan(one), np.isnan(other))
+    a, b = (side.scores.get(name) for side in (pairing.a, pairing.b))
+    return a is not None and b is not None and np.array_equal(np.isnan(a), np.isnan(b))
 
 
 def _drop_rows(result: Result, ids: pa.Array) -> Scored:

@@ -13,7 +13,7 @@ Z95 = 1.959963984540054
 """97.5 % point of the normal distribution."""
 
 FEW = 30
-"""Under so many clusters an interval is rough and a report says so; of so few pairs no bootstrap gives a p-value."""
+"""Of fewer clusters an interval is rough, and a report says so; of fewer pairs a bootstrap gives no p-value."""
 
 _NO_ERROR = 1e-12
 """A standard error below this is 0 but for rounding."""
@@ -98,9 +98,9 @@ def compute_mean(values: npt.ArrayLike, clusters: npt.ArrayLike | None = None) -
     groups, deviation = int(sizes.size), numbers - value
     if groups < 2:
         return Estimate(value, n, effective_n=1.0 if bounded else None)
-    totals = np.bincount(codes, weights=deviation)
+    totals = np.bincount(codes, weights=deviation).astype(np.float64)
     error = math.sqrt(float(totals @ totals) * groups / (groups - 1)) / n
-    quantile = Z95 if groups == n else _find_quantile(np.asarray(totals), sizes, float(deviation @ deviation))
+    quantile = Z95 if groups == n else _find_quantile(totals, sizes, float(deviation @ deviation))
     if binary:
         # So many independent rows would have this error; n itself without clusters.
         effective = value * (1 - value) / error**2 + 1 if error > _NO_ERROR else groups
