@@ -5,11 +5,13 @@ import json
 from goldens.product import score_row
 from goldens.rules import per_version
 from mmscore.kits.evalscope.response import split_reasoning
-from mmscore.kits.evalscope.table import RELEASES
+from mmscore.kits.evalscope.table import RELEASES as RECIPE_RELEASES
 from mmscore.metrics.evalscope_accuracy import join_target
 from mmscore.metrics.evalscope_bleu_rouge import evalscope_bleu_rouge
+from support.releases import RELEASES
 
-RECIPES = {release: f"evalscope_general_vmcq@{version}" for version, release in RELEASES.items()}
+VERSIONS = {release: version for version, release in RECIPE_RELEASES.items()}
+RECIPES = {release: f"evalscope_general_vmcq@{VERSIONS[release]}" for release in RELEASES}
 
 
 def _parsing(chinese):
