@@ -16,6 +16,8 @@ os.environ.setdefault("HF_DATASETS_OFFLINE", "1")
 os.environ.setdefault("HF_DATASETS_DISABLE_PROGRESS_BARS", "1")
 # Several processes share the cores, and threads of tiny models would wait for each other more than they work.
 os.environ.setdefault("OMP_NUM_THREADS", "1")
+# No test takes the machine's power away, and waiting for its disk is a part of the time of all that write.
+os.fsync = lambda _: None
 
 # Whoever starts the suite in the background (`scripts/test &`, nohup) has it ignore Ctrl-C, and so would the programs
 # that tests interrupt.

@@ -9,9 +9,11 @@ import builtins
 import re
 from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from functools import cache
 from pathlib import Path
 
 from mmconvert.plugins.registry import GROUPS, PACKAGES
+from support.sources import parse_source
 
 PROGRAMS = ("mmconvert", "mmscore")
 DOORS = "mmscore.compat"
@@ -50,6 +52,7 @@ class Module:
         self.registered: dict[str, list[str]] = {}
         self.imported: dict[str, Name] = {}
         self.aliases: dict[str, str] = {}
+        self._used: dict[tuple[int, ...], Used] = {}
         for node in ast.walk(tree):
             if isinstance(node, ast.ImportFrom):
                 self._import_from(node)
@@ -126,12 +129,15 @@ class Module:
         return None
 
     def used(self, nodes: Iterable[ast.AST]) -> Used:
-        """List what code refers to; docstrings and comments refer to nothing."""
-        used = Used()
-        for root in nodes:
-            for node in ast.walk(root):
-                self._use(node, used)
-        return used
+        """List what code of this module refers to; docstrings and comments refer to nothing."""
+        roots = [*nodes]
+        place = tuple(map(id, roots))
+        if place not in self._used:
+            self._used[place] = used = Used()
+            for root in roots:
+                for node in ast.walk(root):
+                    self._use(node, used)
+        return self._used[place]
 
     def _use(self, node: ast.AST, used: Used) -> None:
         if isinstance(node, ast.Name) and isinstance(node.ctx, ast.Load):
@@ -170,18 +176,22 @@ class Module:
                     self._use(inner, used)
 
 
+@cache
+def _read_modules(src: Path) -> dict[str, Module]:
+    """Read the modules of a folder once for all that ask what is reached in them."""
+    files = {
+        ".".join(path.relative_to(src).with_suffix("").parts).removesuffix(".__init__"): path
+        for path in sorted(src.rglob("*.py"))
+    }
+    return {name: Module(name, parse_source(path), files) for name, path in files.items()}
+
+
 class Source:
     """All modules of src, and what is reached in them."""
 
     def __init__(self, src: Path, pages: Iterable[Path] = (), called: Iterable[Name] = ()) -> None:
         """Take the folder of the packages, the pages that show their use, and what others call by its name."""
-        files = {
-            ".".join(path.relative_to(src).with_suffix("").parts).removesuffix(".__init__"): path
-            for path in sorted(src.rglob("*.py"))
-        }
-        self.modules: dict[str, Module] = {}
-        for name, path in files.items():
-            self.modules[name] = Module(name, ast.parse(path.read_bytes()), files)
+        self.modules = _read_modules(src)
         self._called = tuple(called)
         self.pages = list(pages)
         self.reached: set[Name] = set()
