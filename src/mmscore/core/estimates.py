@@ -34,7 +34,8 @@ class Estimate(PluginStruct, frozen=True):
         unit: fraction (0-1), percent (0-100), points or rows.
         higher_is_better: Direction of progress; None where the number has none.
         effective_n: So many independent rows would give a share of this value the interval that it has; None where the
-            number is no share. One cluster alone, whose error nobody can tell, counts as one row.
+            number is no share. One cluster alone, whose error nobody can tell, counts as one row. `compute_macro` needs
+            it; no report holds it.
     """
 
     value: float
