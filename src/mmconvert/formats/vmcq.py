@@ -6,10 +6,11 @@ EvalScope's General-VMCQ format (its custom multimodal dataset document and benc
 
 Kept: columns without a place, and the options as written, in `extra`; unshown pictures as attachments.
 Refused: rows without a question, fewer than 2 or more than 26 options, the letter of no option, a placeholder
-without picture.
+without picture, videos and sounds (`media.unsupported`).
 Lost: nothing.
 """
 
+import re
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +28,7 @@ from mmconvert.io.write_delimited import write_rows
 from mmconvert.plugins.format import IMAGES, Context, Format, Loss, Target
 
 _REQUIRED = ("question", "options")
+_MEDIA = re.compile(r"<(?:video|audio)[ _]\d{1,6}>", re.ASCII)
 
 
 def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
@@ -44,6 +46,8 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         raise RowError("question.missing", "question", f"expected a text {show(question)}.")
     with in_field("options"):
         options = read_option_texts(raw_options)
+    if shown := _MEDIA.search(" ".join((question, *options))):
+        raise RowError("media.unsupported", "question", f"{shown[0]} stands for media that are not read.")
     label = fields.pop("answer", None)
     answer = _read_answer(label, options, context)
     images = columns.take_numbered_images(fields, context)

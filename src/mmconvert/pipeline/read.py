@@ -1,5 +1,6 @@
 """The records of one file, refused rows set aside."""
 
+import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
@@ -276,6 +277,9 @@ class Records:
             context.warn(remark)
         try:
             records = [check_record(record) for record in self.plugin.records(row, context)]
+            if not context.for_scoring:
+                for record in records:
+                    _refuse_media(record)
             if through.first is not None:
                 records = [through.first(record) for record in records]
             if through.transforms:
@@ -285,6 +289,21 @@ class Records:
             return _Made(row, records)
         except RowError as error:
             return _Made(row, (), Rejected.of(error, row.where, _read_row_id(row)))
+
+
+_MEDIA = re.compile(r"(?:video|audio)s?(?:_(?:\d+|file|path|url)s?)?", re.IGNORECASE)
+"""Columns of videos and sounds, which no format has a place for."""
+
+
+def _refuse_media(record: Record) -> None:
+    """Refuse a question about a video or a sound: without it, it would be another question.
+
+    Raises:
+        RowError: `media.unsupported`.
+    """
+    for name, value in record.extra.items() if record.prediction is None else ():
+        if value and _MEDIA.fullmatch(name):
+            raise RowError("media.unsupported", name, "videos and sounds are not supported yet. Leave the row out.")
 
 
 class _Steps(msgspec.Struct, frozen=True):

@@ -174,7 +174,6 @@ def read_pause(headers: Mapping[str, str]) -> float | None:
 
 
 if TYPE_CHECKING:  # takes time to load, and who has no judge and no API server does without
-
     import httpx2
 
 API_KEY = "OPENAI_API_KEY"
