@@ -46,8 +46,8 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         raise RowError("question.missing", "question", f"expected a text {show(question)}.")
     with in_field("options"):
         options = read_option_texts(raw_options)
-    if shown := _MEDIA.search(" ".join((question, *options))):
-        raise RowError("media.unsupported", "question", f"{shown[0]} stands for media that are not read.")
+    if found := _MEDIA.search(" ".join((question, *options))):
+        raise RowError("media.unsupported", "question", f"{found[0]} stands for media that are not read.")
     label = fields.pop("answer", None)
     answer = _read_answer(label, options, context)
     images = columns.take_numbered_images(fields, context)
