@@ -209,6 +209,7 @@ def test_the_counts_of_a_report_add_up(name: str, tmp_path: Path, monkeypatch: p
             return
         counts = asdict(entry.counts)
         total, unparsed = counts.pop("total"), counts.pop("unparsed")
+        assert max(counts.pop("blank"), counts.pop("failures")) <= total
         assert total == sum(counts.values()) == len(fates)
         assert 0 <= unparsed <= counts["scored"] + counts["excluded"]
         assert counts["rejected"] >= fates.count("no id")

@@ -449,7 +449,7 @@ class TestEvaluation:
         own = {"pools": None, "seed": 0}
         # An interface takes one row at once, as there; a backend of ours chooses itself.
         assert given == {**FLAGS, "per_gpu_eval_batch_size": None, **own}
-        assert set(Arguments.__struct_fields__) == {*given} - NO_EFFECT
+        assert set(Arguments.__struct_fields__) == {*given}
 
     def test_the_parameters_are_those_of_the_guide(self, shared: Path) -> None:
         guide = (shared / "seeds/reform_eval_readme.md").read_text()

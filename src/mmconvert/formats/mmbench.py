@@ -121,6 +121,8 @@ def _build_cells(record: Record) -> dict[str, str | None]:
 def _list_losses(record: Record, columns: Collection[str], target: Target) -> Iterator[Loss]:
     if record.prediction is None:
         yield Loss(record.id, "prediction", "there is none, the cell stays blank")
+    elif not record.prediction:
+        yield Loss(record.id, "prediction", "it is empty, the cell stays blank")
     if any(option is not None for option in record.options[4:]):
         yield Loss(record.id, "options", "only A to D have a column")
     if record.images:

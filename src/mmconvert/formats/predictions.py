@@ -1,8 +1,8 @@
 """Any table with `id` and `prediction`: parquet, JSONL, TSV or CSV.
 
 Columns of the project's schema are read under their own names, everything else is kept in `extra`; where there is
-no column `options`, columns A, B, C, ... hold an option each. A number as prediction becomes its text. In a TSV or CSV
-a blank cell is an empty response; elsewhere null or NaN is no response, and the row is refused.
+no column `options`, columns A, B, C, ... hold an option each. A number as prediction becomes its text; "" is an
+answer, an empty or NaN cell is none and is refused.
 
 Kept: columns without a place in `extra`.
 Refused: rows without id or prediction, values of another type; a file without the two columns refuses all.
@@ -64,8 +64,6 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     if key is None or not key.strip():
         raise RowError("id.missing", "id", "the row has no id.")
     prediction = _read_text(fields.pop("prediction", None), "prediction")
-    if prediction is None and Path(row.where.file).suffix.lower() in DELIMITERS:
-        prediction = ""
     if prediction is None:
         raise RowError("prediction.missing", "prediction", 'the row has no prediction ("" would be one).')
     texts = {name: _read_text(fields.pop(name, None), name) for name in _TEXTS}

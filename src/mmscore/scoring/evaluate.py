@@ -400,14 +400,14 @@ def _describe_parity(choice: RecipeChoice, options: ScoreOptions, panel: Panel |
     recipe = choice.recipe
     if recipe.parity == OWN:
         return OWN
-    prompt = "" if panel is None or not panel.asks else _describe_wording(panel.settings[0], choice)
+    prompt = "" if panel is None or not panel.asks else _name_prompt_owner(panel.settings[0], choice)
     named = f"{recipe.parity}, {recipe.versions[choice.version]}"
     named += "; with options of the user's" if choice.options else ""
     named += f"; judged, wording {prompt}" if prompt else ""
     return named + ("; averaged over groups, which the kit does not do" if options.average == MACRO else "")
 
 
-def _describe_wording(setting: JudgeSetting, choice: RecipeChoice) -> str:
+def _name_prompt_owner(setting: JudgeSetting, choice: RecipeChoice) -> str:
     if setting.kit_prompts is not None:
         return "the framework's"
     return "the user's" if setting.wording or choice.options else "ours"

@@ -1,3 +1,5 @@
+import json
+
 import pytest
 
 from mmconvert.core.errors import Error
@@ -163,9 +165,10 @@ def test_the_benchmark_names_the_recipe(dataset, task, name):
 @pytest.mark.parametrize("blank", [False, True])
 def test_a_figure_with_a_row_that_was_not_read_or_not_asked_takes_no_part(tmp_path, answers, blank):
     ids = [f"VD_x_y_{s}_{f}_{q}" for s in (0, 1) for f in (0, 1) for q in (0, 1)]
-    lines = [f"{id},?,Yes,VD,x,{'Yes' if id != ids[0] else ''}" for id in ids if blank or id != ids[0]]
-    file = tmp_path / "m_HallusionBench.csv"
-    file.write_text("\n".join(["index,question,answer,category,l2-category,prediction", *lines]))
+    row = {"question": "?", "answer": "Yes", "category": "VD", "l2-category": "x"}
+    rows = [{"index": id, **row, "prediction": "Yes" if id != ids[0] else None} for id in ids if blank or id != ids[0]]
+    file = tmp_path / "m_HallusionBench.json"
+    file.write_text(json.dumps(rows))
     asked = [{"id": id, "answer": "Yes", "category": "VD", "l2_category": "x"} for id in ids]
     questions = write_predictions(tmp_path / "q.parquet", asked, task="yes_no")
     (entry,) = score(file, answers=questions if answers else None).entries
