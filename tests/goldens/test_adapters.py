@@ -21,7 +21,11 @@ ENCODING = {
     ("mmtrusteval", "_rank", "raise"): "the command ends with 3, the script with an error",
     ("mmtrusteval", "_rank", "round"): "the script prints two digits",
     ("vlmevalkit_prompts", "_prompt", "sorted"): "the cases list written files by path",
-    ("vlmevalkit_tables", "run", "read_csv"): "the framework makes its workbook of the question table as pandas reads it",
+    (
+        "vlmevalkit_tables",
+        "run",
+        "read_csv",
+    ): "the framework writes its workbook out of what pandas reads",
     ("vlmevalkit_tables", "run", "x == x"): "a row without a score is in no list of hits",
 }
 """What looks like a decision and is an encoding: file, function, construct -> why."""
