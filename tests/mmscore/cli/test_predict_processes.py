@@ -97,7 +97,8 @@ def asked(folder: Path) -> list[list[str]]:
 
 
 @pytest.mark.release
-def test_processes_share_the_rows_and_the_cores(predict, tmp_path, output, asking):
+def test_processes_share_the_rows_and_the_cores(predict, tmp_path, output, asking, monkeypatch):
+    monkeypatch.delenv("OMP_NUM_THREADS", raising=False)
     code, out, err = predict(*asking("slow"))
     summary, lines = json.loads(out), asked(tmp_path)
     assert (code, err) == (0, "")
