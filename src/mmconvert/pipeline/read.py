@@ -3,7 +3,7 @@
 import re
 from collections import Counter
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Annotated, Any
@@ -277,9 +277,8 @@ class Records:
             context.warn(remark)
         try:
             records = [check_record(record) for record in self.plugin.records(row, context)]
-            if not context.for_scoring:
-                for record in records:
-                    _refuse_media(record)
+            if not context.for_scoring and any(record.prediction is None for record in records):
+                _refuse_media(row.fields)
             if through.first is not None:
                 records = [through.first(record) for record in records]
             if through.transforms:
@@ -295,15 +294,21 @@ _MEDIA = re.compile(r"(?:video|audio)s?(?:_(?:\d+|file|path|url)s?)?", re.IGNORE
 """Columns of videos and sounds, which no format has a place for."""
 
 
-def _refuse_media(record: Record) -> None:
-    """Refuse a question about a video or a sound: without it, it would be another question.
+def _refuse_media(fields: Mapping[str, Any]) -> None:
+    """Refuse the fields of a question about a video or a sound: without it, it would be another question.
 
     Raises:
         RowError: `media.unsupported`.
     """
-    for name, value in record.extra.items() if record.prediction is None else ():
-        if value and _MEDIA.fullmatch(name):
+    for name in _list_media(tuple(fields)):
+        if fields[name]:
             raise RowError("media.unsupported", name, "videos and sounds are not supported yet. Leave the row out.")
+
+
+@lru_cache
+def _list_media(names: tuple[str, ...]) -> list[str]:
+    """List the names that are videos' and sounds'; once for rows that have the same."""
+    return [name for name in names if _MEDIA.fullmatch(name)]
 
 
 class _Steps(msgspec.Struct, frozen=True):
