@@ -97,6 +97,20 @@ def test_names_say_what_a_module_is() -> None:
                 assert not node.name.endswith(("Manager", "Helper")), node.name
 
 
+def test_no_module_takes_the_place_of_a_name_of_its_package() -> None:
+    """Python binds a module to its package when it is first imported, over a function of the same name."""
+    for package in (path for path in PATHS if path.name == "__init__.py"):
+        modules = {path.stem for path in package.parent.iterdir()}
+        for node in parse_source(package).body:
+            source = (node.module or "").rpartition(".")[2] if isinstance(node, ast.ImportFrom) else ""
+            if source == package.parent.name:
+                continue  # The module itself is meant.
+            names = node.names if isinstance(node, ast.ImportFrom) else [node]
+            bound = {getattr(name, "asname", None) or getattr(name, "name", "") for name in names}
+            # A name that the module of this name gives is bound after the module, and stays.
+            assert not bound & modules - {source}, package
+
+
 HEAVY = (
     "torch",
     "transformers",

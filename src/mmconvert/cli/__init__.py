@@ -7,7 +7,8 @@ from typing import NoReturn
 import click
 
 from mmconvert._version import __version__
-from mmconvert.console.app import HELP, LazyGroup, run
+from mmconvert.console.app import HELP, LazyGroup
+from mmconvert.console.app import run as run_program
 
 COMMANDS: dict[str, tuple[str, ...]] = {
     "convert": (
@@ -93,4 +94,4 @@ def main() -> NoReturn:
     os.environ.setdefault("JE_ARROW_MALLOC_CONF", "background_thread:false")
     # Nearly all that a command loads stays, and records have no cycles. Not so for `mmscore`, whose models may.
     gc.set_threshold(500_000)
-    run(program, program="mmconvert")
+    run_program(program, program="mmconvert")

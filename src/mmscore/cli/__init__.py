@@ -5,7 +5,8 @@ from typing import NoReturn
 import click
 
 from mmconvert._version import __version__
-from mmconvert.console.app import HELP, LazyGroup, run
+from mmconvert.console.app import HELP, LazyGroup
+from mmconvert.console.app import run as run_program
 from mmscore.compat import kit_imports
 
 COMMANDS: dict[str, tuple[str, ...]] = {
@@ -92,4 +93,4 @@ def program() -> None:
 
 def main() -> NoReturn:
     """Run the program; the console script's entry point."""
-    run(program, program="mmscore")
+    run_program(program, program="mmscore")

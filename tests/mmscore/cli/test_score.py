@@ -6,6 +6,8 @@ import sys
 import pyarrow.parquet as pq
 import pytest
 
+import mmscore
+import mmscore.cli
 from mmscore.cli import program
 from support.predictions import choices, write_predictions
 
@@ -244,3 +246,16 @@ def test_a_recipe_of_ones_own_has_its_code_in_the_signature_and_not_its_place(ru
         assert str(tmp_path) not in entry["signature"]
         signed.add(entry["signature"])
     assert len(signed) == 2
+
+
+def test_the_program_and_the_function_work_in_one_process(tmp_path, monkeypatch, capsys):
+    """No module of the command line takes the place of a function of the same name."""
+    file = write_predictions(tmp_path / "p.parquet", choices(("A", "A"), ("B", "A")))
+    for command in ("score", "compare"):
+        assert mmscore.score(file, "own_choice").entries[0].metrics["accuracy"].value == 0.5
+        monkeypatch.setattr(sys, "argv", ["mmscore", command, *[str(file)] * (1 + (command == "compare"))])
+        with pytest.raises(SystemExit) as ended:
+            mmscore.cli.main()
+        assert ended.value.code == 0
+        assert "accuracy" in capsys.readouterr().out
+    assert mmscore.compare(file, file, recipe="own_choice").pairing
