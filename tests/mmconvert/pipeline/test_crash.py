@@ -178,12 +178,12 @@ main()
     # What the program begins with is done before Arrow is loaded, as it is without this script.
     "fork": """
 from mmconvert import cli
-whole = cli.run
+whole = cli.run_program
 def in_parts(*arguments, **options):
     from mmconvert.pipeline import parts
     parts.SMALL_FILE, parts.PART_BYTES = 10, 20
     whole(*arguments, **options)
-cli.run = in_parts
+cli.run_program = in_parts
 cli.main()
 """,
 }
