@@ -1,6 +1,8 @@
 """A few damaged files of every format at each run, and every one that once broke a promise; scripts/fuzz runs more."""
 
+from collections.abc import Iterable
 from pathlib import Path
+from typing import Any
 
 import pytest
 
@@ -13,7 +15,7 @@ pytestmark = pytest.mark.slow
 
 COUNT = 10
 SEED = 1
-BROAD = ("lmudata", "mmbench", "openai_messages", "mmconvert", "pictures")
+BROAD = ("lmudata", "openai_messages", "mmconvert")
 """A target for each way in which files are read; the others wait for the release."""
 REGRESSIONS = Path(__file__).parent / "data/regressions"
 
@@ -22,9 +24,12 @@ def told(faults: list) -> str:
     return "\n".join(f"{fault.which}: {fault.kind}\n  {fault.detail}" for fault in faults)
 
 
-@pytest.mark.parametrize(
-    "target", [name if name in BROAD else pytest.param(name, marks=pytest.mark.release) for name in targets()]
-)
+def _defer(names: Iterable[str]) -> list[Any]:
+    """Have targets that are read as another one is wait for the release: each starts a process."""
+    return [name if name in BROAD else pytest.param(name, marks=pytest.mark.release) for name in names]
+
+
+@pytest.mark.parametrize("target", _defer(targets()))
 def test_damaged_files_are_read_honestly(target: str) -> None:
     findings = fuzz(target, COUNT, SEED, shared=None)
     assert not findings.faults, f"{told(findings.distinct)}\nsee: scripts/fuzz {target} --keep"
@@ -36,10 +41,10 @@ def stored(target: Path) -> list[Path]:
     return [entry for case in sorted(target.iterdir()) for entry in case.iterdir() if entry.name != PICTURES]
 
 
-@pytest.mark.parametrize("target", sorted(REGRESSIONS.iterdir()), ids=lambda path: path.name)
-def test_what_once_failed_is_read_honestly(target: Path) -> None:
-    files = stored(target)
-    findings = replay(target.name, files)
+@pytest.mark.parametrize("target", _defer([path.name for path in sorted(REGRESSIONS.iterdir())]))
+def test_what_once_failed_is_read_honestly(target: str) -> None:
+    files = stored(REGRESSIONS / target)
+    findings = replay(target, files)
     assert not findings.faults, told(findings.faults)
     assert sum(findings.outcomes.values()) == len(files) > 0
 
@@ -98,16 +103,21 @@ class TestTheSandbox:
         [
             ("raise KeyError('x')", "KeyError"),
             ("if row.fields['id'] == '2': return []", "accounted for"),
-            ("eval(row.fields['id'])", "breach: compile"),
-            ("open('/etc/hostname')", "breach: open"),
             ("open('/tmp/mmconvert-fuzz-breach', 'w')", "breach: open"),
-            ("import socket; socket.create_connection(('127.0.0.1', 9))", "breach: socket"),
-            ("import subprocess; subprocess.run(['true'])", "breach: subprocess"),
             ("import os; os.abort()", "died with"),
-            ("bytearray(4 << 30)", "MemoryError"),
             ("import random; row.fields['id'] = str(random.random())", "a second run"),
-            ("raise RowError('x', 'id', '')", "a reject says nothing"),
-            ("raise UsageError('wrong')", "wrong usage"),
+            *(
+                pytest.param(*case, marks=pytest.mark.release)
+                for case in (
+                    ("eval(row.fields['id'])", "breach: compile"),
+                    ("open('/etc/hostname')", "breach: open"),
+                    ("import socket; socket.create_connection(('127.0.0.1', 9))", "breach: socket"),
+                    ("import subprocess; subprocess.run(['true'])", "breach: subprocess"),
+                    ("bytearray(4 << 30)", "MemoryError"),
+                    ("raise RowError('x', 'id', '')", "a reject says nothing"),
+                    ("raise UsageError('wrong')", "wrong usage"),
+                )
+            ),
         ],
     )
     def test_a_broken_promise_is_seen(self, broken, body: str, fault: str) -> None:

@@ -112,7 +112,7 @@ def test_numbers_are_in_range_and_do_not_hang_on_the_order_of_rows(name: str) ->
     kinds = _kinds(name)
     assert kinds, "no kind of row has a number: add one to KINDS"
 
-    @settings(deadline=None, max_examples=SLOW.get(name, 12), suppress_health_check=[HealthCheck.too_slow])
+    @settings(deadline=None, max_examples=SLOW.get(name, 8), suppress_health_check=[HealthCheck.too_slow])
     @given(
         replies=st.lists(st.sampled_from(REPLIES) | st.text(max_size=12), min_size=8, max_size=8), seed=st.integers(0)
     )

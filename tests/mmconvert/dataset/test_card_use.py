@@ -10,7 +10,7 @@ import pytest
 from support.documents import reaching
 from support.tiny_models import save_llava
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.release
 
 BLOCK = re.compile(r"^```(\w*)\n(.*?)^```$", re.MULTILINE | re.DOTALL)
 

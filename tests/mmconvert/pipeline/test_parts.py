@@ -60,7 +60,7 @@ def test_the_bytes_do_not_depend_on_the_workers(small_parts: None, tmp_path: Pat
 TABLE_HEAD = "index\tquestion\timage\tA\tB\tanswer\n"
 
 
-@pytest.mark.parametrize("head", ["", "\n", "\n\n"])
+@pytest.mark.parametrize("head", ["\n", *(pytest.param(head, marks=pytest.mark.release) for head in ("", "\n\n"))])
 def test_a_file_that_is_read_on_is_cut_where_others_cut_it(head: str, small_parts: None, tmp_path: Path) -> None:
     # Blank lines, refused rows and quoted line ends stand where a part begins or ends.
     cell = base64.b64encode(picture(1)).decode()
@@ -169,7 +169,7 @@ def test_a_format_that_leaves_rows_out_is_cut_in_the_same_places(small_parts: No
     assert shards(tmp_path / "1") == shards(tmp_path / "2")
 
 
-@pytest.mark.parametrize("workers", [1, 2, 3])
+@pytest.mark.parametrize("workers", [1, 2, pytest.param(3, marks=pytest.mark.release)])
 def test_a_refused_file_keeps_the_rejects_of_its_parts(workers: int, small_parts: None, tmp_path: Path) -> None:
     rows = [f"{number}\t{'bad' if number % 9 == 4 else 'q'}\tA\n" for number in range(90)]
     file = tmp_path / "in.tsv"
@@ -181,7 +181,7 @@ def test_a_refused_file_keeps_the_rejects_of_its_parts(workers: int, small_parts
     assert [json.loads(line)["row"] for line in lines] == list(range(4, 90, 9))
 
 
-@pytest.mark.parametrize("workers", [1, 2, 3])
+@pytest.mark.parametrize("workers", [1, 2, pytest.param(3, marks=pytest.mark.release)])
 def test_the_first_bad_row_is_told_whichever_part_is_done_first(
     workers: int, small_parts: None, tmp_path: Path
 ) -> None:
@@ -193,7 +193,7 @@ def test_the_first_bad_row_is_told_whichever_part_is_done_first(
         converted("".join(rows), tmp_path / "out", workers=workers, fail_on_bad=True)
 
 
-@pytest.mark.parametrize("end", ["", "\r"])
+@pytest.mark.parametrize("end", ["\r", pytest.param("", marks=pytest.mark.release)])
 def test_a_line_of_an_empty_quoted_cell_is_no_row(end: str, small_parts: None, tmp_path: Path) -> None:
     file = tmp_path / "in.tsv"
     rows = [f"{number}\tq\ta{end}\n" + f'""{end}\n' * (number % 7 == 0) for number in range(60)]
@@ -211,7 +211,7 @@ def double(number: int) -> int:
     return 2 * number
 
 
-@pytest.mark.parametrize("workers", [1, 2, 9])
+@pytest.mark.parametrize("workers", [1, 2, pytest.param(9, marks=pytest.mark.release)])
 def test_results_come_in_the_order_of_the_tasks(workers: int) -> None:
     with open_crew(workers) as run:
         assert list(run(double, range(7))) == [0, 2, 4, 6, 8, 10, 12]
@@ -230,7 +230,7 @@ def two_numbers() -> Iterator[int]:
     raise OSError("no more")
 
 
-@pytest.mark.parametrize("workers", [1, 2, 4])
+@pytest.mark.parametrize("workers", [1, 2, pytest.param(4, marks=pytest.mark.release)])
 def test_the_first_error_comes_behind_the_results_before_it(workers: int) -> None:
     with open_crew(workers) as run:
         found = []

@@ -32,8 +32,14 @@ BUCKET = "s3://bucket"
 
 @pytest.fixture(scope="module")
 def server() -> Iterator[str]:
+    from functools import cache
+
+    import botocore.loaders
     from moto.server import ThreadedMotoServer
 
+    # Each client of the store would read the description of the service anew, for half a second.
+    read = cache(botocore.loaders.JSONFileLoader().load_file)
+    botocore.loaders.JSONFileLoader.load_file = lambda _, path: read(path)
     made = ThreadedMotoServer(ip_address="127.0.0.1", port=0, verbose=False)
     made.start()
     host, port = made.get_host_and_port()

@@ -57,7 +57,7 @@ def found(kind: str, text: str, name: str, *examples: str) -> list[Breach]:
     ("kind", "text", "name", "examples"),
     [
         ("formats", FORMAT, "FORMAT", ["example.jsonl"]),
-        ("prompts", PROMPT, "short:words=5", []),
+        pytest.param("prompts", PROMPT, "short:words=5", [], marks=pytest.mark.release),
         ("transforms", STEP, "STEP:count=3", []),
     ],
 )
@@ -194,11 +194,12 @@ def test_each_way_to_break_the_contract_of_a_transform_is_named(new: str, promis
 @pytest.mark.parametrize(
     ("kind", "text", "name", "message"),
     [
-        (
+        pytest.param(
             "prompts",
             changed(PROMPT, "{words} words", "{next(iter({'six', 'seven', 'eight'}))} words"),
             "short",
             "processes word records differently",
+            marks=pytest.mark.release,
         ),
         (
             "transforms",

@@ -88,7 +88,7 @@ def test_a_file_s_object_that_is_no_backend_is_told_what_it_lacks(tmp_path):
         open_backend(f"{tmp_path / 'mine.py'}@Half", ModelOptions("B"))
 
 
-@pytest.mark.parametrize("package", ["torch", "transformers"])
+@pytest.mark.parametrize("package", ["torch", pytest.param("transformers", marks=pytest.mark.release)])
 def test_without_the_optional_packages_the_message_says_what_to_install(package):
     code = f"""
         import sys

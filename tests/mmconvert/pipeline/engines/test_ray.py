@@ -67,6 +67,7 @@ def converted(source: Path, output: Path, how: ReadOptions | None = None, **wher
     return output
 
 
+@pytest.mark.release
 def test_a_cluster_writes_the_bytes_of_one_process(cluster, source, tmp_path):
     one = converted(source, tmp_path / "one")
     many = converted(source, tmp_path / "many", engine="ray", workers=None)
@@ -118,6 +119,7 @@ def test_processes_that_share_may_each_have_a_cluster(cluster, source, tmp_path)
     assert shards(one) == shards(shared)
 
 
+@pytest.mark.release
 def test_what_a_part_refuses_ends_the_run_as_anywhere(cluster, source, tmp_path):
     with source.open("a") as file:
         file.write("{bad\n")
