@@ -272,7 +272,8 @@ def compare_results(
     numbers = draws.test_numbers(pairing.a, pairing.b)
     unlike = find_unlike_questions(a.rows, b.rows, pairing.a.rows["id"].combine_chunks())
     others = () if every else tuple(names[1:])
-    notes = tuple(dict.fromkeys((*a.rows.notes, *b.rows.notes)))
+    own = (f"{entry.predictions}: {note}" for entry in (entry_a, entry_b) for note in entry.notes)
+    notes = tuple(dict.fromkeys((*a.rows.notes, *b.rows.notes, *own)))
     return Comparison(entry_a, entry_b, pairing, names[0], others, numbers, scores, groups, seed, unlike, notes)
 
 

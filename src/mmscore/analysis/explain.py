@@ -14,6 +14,7 @@ from mmconvert.storage.atomic import require_apart
 from mmscore.analysis.align import pair_rows
 from mmscore.analysis.rule_contributions import Gap, RuleShare, Side, count_rules, split_gap
 from mmscore.core.predictions.join import REFERENCES
+from mmscore.core.predictions.load import describe_own_results
 from mmscore.core.recipe import Metrics
 from mmscore.core.report import build_metrics_json, json_text, publish
 from mmscore.core.select_recipe import RecipeChoice
@@ -170,7 +171,9 @@ def explain_file(predictions: str, options: ExplainOptions) -> Explanation:
         gap, sides = explain_gap(found[0], found[1], names), [*_find_differing_rows(*readers)]
     listed = _explain_rows([side.take(np.arange(min(options.limit, len(side)))) for side in sides], names)
     refusals = tuple(dict.fromkeys(refusal.message for one in found for refusal in one.refusals))
-    explanation = Explanation(predictions, readers, gap, len(sides[0]), listed, refusals, rows.notes)
+    own = [note for choice in choices for note in describe_own_results(rows, choice.recipe.results)]
+    notes = tuple(dict.fromkeys((*rows.notes, *own)))
+    explanation = Explanation(predictions, readers, gap, len(sides[0]), listed, refusals, notes)
     if options.output:
         publish(options.output, json_text(explanation.to_json()).encode() + b"\n")
     return explanation

@@ -17,7 +17,7 @@ from mmscore.core.estimates import FEW, describe_few_clusters
 from mmscore.core.judge import AUTO
 from mmscore.core.parsed import UNPARSED
 from mmscore.core.predictions.join import join
-from mmscore.core.predictions.load import Refusal, Rows, list_model_folders, open_rows, read_for
+from mmscore.core.predictions.load import Refusal, Rows, describe_own_results, list_model_folders, open_rows, read_for
 from mmscore.core.recipe import OWN, Metrics, Recipe, Row
 from mmscore.core.report import Counts, Entry, Report
 from mmscore.core.select_recipe import RecipeChoice, choose_recipe, find_recipe, gather_facts
@@ -349,11 +349,15 @@ def _score_one(
             *(sitting.remarks() if sitting else ()),
             *numbers.remarks,
         ],
-        notes=compare_stated_numbers(rows.stated, numbers.metrics, numbers.table, own=choice.recipe.parity == OWN)
-        if rows.stated and numbers.metrics
-        else (),
+        notes=(*describe_own_results(rows, recipe.results), *_compare_stated(rows, numbers, recipe)),
     )
     return Result(entry, settled, raw, rows, choice, refusals)
+
+
+def _compare_stated(rows: Rows, numbers: "_Numbers", recipe: Recipe) -> tuple[str, ...]:
+    if rows.stated is None or not numbers.metrics:
+        return ()
+    return compare_stated_numbers(rows.stated, numbers.metrics, numbers.table, own=recipe.parity == OWN)
 
 
 def _reduce_without_failures(raw: Scored, choice: RecipeChoice) -> Metrics:

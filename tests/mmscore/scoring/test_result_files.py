@@ -5,6 +5,8 @@ import json
 import pandas as pd
 import pytest
 
+from mmconvert import convert
+from mmscore import compare, explain
 from mmscore.core.predictions.load import open_rows, read_for
 from mmscore.core.recipe import OwnResults
 from mmscore.kits.vlmevalkit.rows import RESULTS
@@ -133,6 +135,36 @@ def test_a_file_is_read_anew_for_its_own_framework_alone(workbook):
         ""
     ]
     assert _list_predictions(read_for(plain, None)) == [""]
+
+
+@pytest.mark.parametrize("name", ["model_DocVQA_VAL.xlsx", "model_DocVQA_VAL.tsv"])
+def test_a_converted_table_says_which_responses_its_framework_reads_as_others(workbook, tmp_path, name):
+    columns = ("index", "question", "answer", "prediction")
+    path = workbook(("1", "?", "['a']", "a"), ("2", "?", "['nan']", None), ("3", "?", "['b']", "NA"), columns=columns,
+                    name=name)  # fmt: skip
+    convert(path, tmp_path / "dataset")
+    (note,) = _score(tmp_path / "dataset").notes
+    assert note.startswith("2 responses (1 of them empty) are scored as they were converted")
+    assert note.endswith(f"mmscore score {name}")
+    assert (_score(path).notes, _score(tmp_path / "dataset", "own_short_answer").notes) == ((), ())
+    compared = compare(tmp_path / "dataset", path, dataset="DocVQA_VAL")
+    assert [one for one in compared.notes if note in one] == [f"{tmp_path / 'dataset'}: {note}"]
+    assert note in explain(tmp_path / "dataset").notes
+
+
+def test_a_dataset_converted_as_the_framework_reads_or_from_json_needs_no_such_word(workbook, tmp_path):
+    path = workbook((1, "Which?", "x", "y", "A", "A"), (2, "Which?", "x", "y", "A", None))
+    convert(path, tmp_path / "dataset", read_as="vlmevalkit")
+    rows = [{"index": 1, "question": "?", "A": "x", "B": "y", "answer": "A", "prediction": ""}]
+    (tmp_path / path.with_suffix(".json")).write_text(json.dumps(rows))
+    convert(path.with_suffix(".json"), tmp_path / "other")
+    assert (_score(tmp_path / "dataset").notes, _score(tmp_path / "other").notes) == ((), ())
+
+
+def test_ids_that_repeat_are_named_in_the_report(workbook):
+    path = workbook((1, "Which?", "x", "y", "A", "B"), (1, "Which?", "x", "y", "A", "A"), (2, "?", "x", "y", "A", "B"))
+    (note,) = _score(path).notes
+    assert note == "1 ids stand in several rows (2 rows), which count as the framework counts them"
 
 
 def _list_predictions(rows):

@@ -18,12 +18,13 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, UsageError, show, suggest_spelling, take_first_line
 from mmconvert.core.record import IMAGE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, Record, to_arrow
-from mmconvert.core.rows import DELIMITERS, Rejected
+from mmconvert.core.rows import DELIMITERS, Rejected, Row, Where
 from mmconvert.core.text.options import gather_lettered_options, list_letter_columns
 from mmconvert.dataset.manifest import MANIFEST, PREDICTIONS, build_config_folder, read_manifest
 from mmconvert.io.parquet import open_parquet
 from mmconvert.pipeline import convert
 from mmconvert.plugins.format import StatedNumbers
+from mmconvert.plugins.registry import load
 from mmconvert.storage.hub_fs import find_on_hub
 from mmscore.core.predictions.locate import locate_predictions
 from mmscore.core.recipe import OwnResults
@@ -34,6 +35,9 @@ FORMAT = "source.format"
 
 ROW = "source.row"
 """Column name of the place of a record in the file that it was read from, as text."""
+
+FILE = "source.file"
+"""Column name of the file that a record was read from."""
 
 OPTIONS = "options"
 
@@ -179,6 +183,44 @@ def read_for(rows: Rows, results: OwnResults | None) -> Rows:
         return rows
     again = rows.reread(results.reading)
     return replace(again, title=rows.title, blank=rows.count_blank(), notes=rows.notes, mismatch=rows.mismatch)
+
+
+def describe_own_results(rows: Rows, results: OwnResults | None) -> tuple[str, ...]:
+    """Say what whoever reads the numbers of a framework's own results must know of its rows.
+
+    Args:
+        rows: A file as `read_for` gives it.
+        results: What the recipe says of such files.
+
+    Returns:
+        That ids repeat; and, of rows that were converted, which responses the framework's loader would read as others.
+    """
+    if results is None or not results.covers(rows.list_distinct(FORMAT)):
+        return ()
+    times = _count_repeats(rows).field("counts")
+    repeats = (
+        f"{len(times):,} ids stand in several rows ({pc.sum(times)} rows), which count as the framework counts them"
+    )
+    own = rows.sides[0] if rows.sides else rows
+    converted = results.reading if rows.reread is None and not own.run and "source" in own.names else None
+    return (*([repeats] if len(times) else []), *(_list_lost_responses(own, converted) if converted else ()))
+
+
+def _list_lost_responses(rows: Rows, reading: str) -> Iterator[str]:
+    """Say of each table that rows were converted from how many responses its framework reads as others."""
+    table = pa.Table.from_batches(rows.read(["prediction", FILE]))
+    for file in pc.unique(table[FILE]).drop_null().to_pylist():
+        if Path(file).suffix.lower() in TABLE_SUFFIXES:
+            texts = table.filter(pc.equal(table[FILE], file))["prediction"].to_pylist()
+            cells = (Row({"prediction": text or None}, Where(file, number)) for number, text in enumerate(texts))
+            read = [row.fields["prediction"] for row in load("mmconvert.readings", reading)(Path(file), cells)]
+            blank = sum(not text for text in texts)
+            if lost := sum(text != found for text, found in zip(texts, read, strict=True)):
+                yield (
+                    f"{lost:,} responses ({blank:,} of them empty) are scored as they were converted; the framework's "
+                    f"loader reads them as others, an empty one as `nan`. For its number score the table itself: "
+                    f"mmscore score {file}"
+                )
 
 
 def list_model_folders(path: str | Path) -> list[str]:
@@ -368,14 +410,18 @@ def check_ids(rows: Rows) -> None:
     Raises:
         Error: Some have.
     """
-    ids = rows.identity["id"].drop_null()
-    if len(pc.unique(ids)) == len(ids):
+    twice = _count_repeats(rows).field("values")
+    if not len(twice):
         return
-    counts = pc.value_counts(ids)
-    twice = counts.field("values").filter(pc.greater(counts.field("counts"), 1))
     example = twice[0].as_py()
     first, second = [i for i, id in enumerate(rows.identity["id"].to_pylist()) if id == example][:2]
     raise Error(
         f"{rows.path} id: {len(twice)} ids stand there more than once, one in rows {first} and {second} "
         f"{show(example)}. Give every row an id of its own, copies of a question as <sample>#<variant>."
     )
+
+
+def _count_repeats(rows: Rows) -> pa.StructArray:
+    """Count the rows of each id that stands in several, as `values` and `counts`."""
+    counts = pc.value_counts(rows.identity["id"].drop_null())
+    return counts.filter(pc.greater(counts.field("counts"), 1))
