@@ -94,6 +94,8 @@ def score_rows(
         raise _build_no_reference_error(rows.path, wanted)
     labelled = False
     own = recipe.results if recipe.results and recipe.results.covers(rows.list_distinct(FORMAT)) else None
+    if recipe.has_options is not None:
+        _require_options(rows, recipe, dataset, own)
     collector = _Collector(rows.path, kept, sitting, own)
     digested = fingerprint.columns if fingerprint else frozenset()
     progress(0, len(rows))
@@ -107,8 +109,6 @@ def score_rows(
         progress(collector.rows, len(rows))
     if not labelled and (wanted or (collector.bare and not collector.has_scores)):
         raise _build_no_reference_error(rows.path, wanted or known)
-    if recipe.has_options is not None and collector.read and not collector.optioned:
-        raise _build_no_options_error(rows.path, collector.read)
     for ids, status in (([refusal.id for refusal in rows.rejected], REJECTED), (rows.missing, MISSING)):
         facts = read_unmatched(rows, ids, [*_TOGETHER, *map(find_source_column, kept)])
         collector.add_unscored(facts if dataset is None else _add_dataset(facts, dataset), status)
@@ -127,11 +127,26 @@ def _build_no_reference_error(path: str, columns: Sequence[str]) -> UnlabelledEr
     )
 
 
-def _build_no_options_error(path: str, count: int) -> Error:
-    return Error(
-        f"{path}: {count:,} of {count:,} rows have no options, and the recipe reads a choice by them. Give a column "
-        "options, or A, B, C, ..., or the dataset that has them (--answers DATASET), or choose another --recipe."
-    )
+def _require_options(rows: Rows, recipe: Recipe, dataset: str | None, own: OwnResults | None) -> None:
+    """Look for one answered row with options, before a judge is asked about any.
+
+    Raises:
+        Error: There are answered rows, and none has options.
+    """
+    count = 0
+    for batch in rows.read(sorted({"prediction", *recipe.fields} & rows.names)):
+        batch = _add_dataset(batch, dataset) if dataset is not None else batch
+        batch = _mark_failures(batch, own) if own else batch
+        answered = batch.filter(pc.is_valid(batch.column("prediction")))
+        if recipe.has_options and any(map(recipe.has_options, _read_items(answered, recipe.fields))):
+            return
+        count += answered.num_rows
+    if count:
+        raise Error(
+            f"{rows.path}: {count:,} of {count:,} rows have no options, and the recipe reads a choice by them. Give a "
+            "column options, or A, B, C, ..., or the dataset that has them (--answers DATASET), or choose another "
+            "--recipe."
+        )
 
 
 def find_source_column(name: str) -> str:
@@ -160,10 +175,6 @@ class _Collector:
         self.rows = 0
         self.bare = 0
         """Rows that were refused because they have no reference."""
-        self.read = 0
-        """Rows whose prediction was read."""
-        self.optioned = False
-        """Whether one of these has options, where the recipe needs them."""
         self.refusals: list[Refusal] = []
 
     def add(self, batch: pa.RecordBatch, recipe: Recipe, version: str) -> None:
@@ -177,8 +188,6 @@ class _Collector:
             response: Parsed = UNPARSED
             row_scores: Mapping[str, float] = {}
             if statuses[number] is SCORED:
-                self.read += 1
-                self.optioned = self.optioned or (recipe.has_options is not None and recipe.has_options(item))
                 try:
                     response = parse(item, version)
                     row_scores = metrics(item, response, version)

@@ -7,7 +7,7 @@ import re
 import pytest
 from msgspec.structs import asdict
 
-from mmconvert.core.errors import UsageError
+from mmconvert.core.errors import Error, UsageError
 from mmscore.scoring.evaluate import score
 from mmscore.scoring.judging.request import JudgeRequest
 from support.chat_server import chat_server, said
@@ -64,6 +64,15 @@ def test_options_that_the_rules_cannot_read_are_read_by_the_judge(tmp_path):
     assert entry.table[0]["Overall"] == pytest.approx(2 / 3)
     assert len(asked) == 1 + 1 + 3
     assert not any("\nB\n</answer" in request["messages"][-1]["content"] for request in asked)
+
+
+def test_a_file_without_options_is_refused_before_the_judge_is_asked(tmp_path):
+    rows = [{"question": "Which?", "answer": "B", "prediction": "the barking one"}] * 2
+    file = kit_table(tmp_path / "m_MMStar.tsv", rows)
+    with chat_server(lambda request: said("B")) as server:
+        with pytest.raises(Error, match="2 of 2 rows have no options"):
+            score(file, judge=JudgeRequest("vlmevalkit_option", base_url=server.url))
+        assert server.asked == []
 
 
 def test_a_question_is_right_when_the_judge_reads_its_open_rotations_so(tmp_path):
