@@ -17,7 +17,7 @@ from mmscore.core.estimates import FEW, describe_few_clusters
 from mmscore.core.predictions.locate import STDIN
 from mmscore.core.report import Entry, drop_infinite, json_text, publish
 from mmscore.core.select_recipe import RecipeChoice
-from mmscore.core.table import CLUSTER, SCORED, Scored
+from mmscore.core.table import CLUSTER, SCORED, Floats, Scored
 from mmscore.scoring.bootstrap import NumberDifference, compare_numbers
 from mmscore.scoring.evaluate import ScoreOptions, score_results
 from mmscore.scoring.judging.request import JudgeRequest
@@ -86,14 +86,25 @@ class Comparison(msgspec.Struct, frozen=True):
 
     @property
     def remarks(self) -> tuple[str, ...]:
-        """What makes the intervals rough: few clusters."""
+        """What makes the intervals rough, or leaves none: few clusters, resamples that are all the same."""
+        differing = {name: np.not_equal(*self._drop_unscored(name)).any() for name in self.scores}
+        tested: dict[str, Difference | NumberDifference] = {**self.metrics, **self.scores}
+        constant = [name for name, found in tested.items() if found.ci95 is None and found.resamples]
+        same = [name for name in constant if not differing.get(name, True)]
+        equal = [name for name in constant if name not in same]
         few = {name: d for name, d in self.scores.items() if d.clusters < min(FEW, d.n)}
         whole = [describe_few_clusters(min(d.clusters for d in few.values()))] if few else []
         for column, values in self.groups.items():
             found = [v for v, group in values.items() if any(d.clusters < min(FEW, d.n) for d in group.scores.values())]
             if found:
                 whole.append(f"{column}: {len(found)} of {len(values)} groups have fewer than {FEW} clusters.")
+        whole += [f"{', '.join(same)}: no row differs, so there is no interval."] if same else []
+        whole += [f"{', '.join(equal)}: all resamples are the same, so there is no interval."] if equal else []
         return tuple(whole)
+
+    def _drop_unscored(self, name: str) -> tuple[Floats, Floats]:
+        a, b = self.pairing.a.scores[name], self.pairing.b.scores[name]
+        return a[~np.isnan(a + b)], b[~np.isnan(a + b)]
 
     def to_json(self) -> dict[str, Any]:
         """Give the object of schemas/compare.json."""

@@ -17,6 +17,9 @@ SEED = 0
 _DRAWS = 200_000_000
 """Draws of single clusters that a bootstrap makes at most, unless that would leave fewer resamples than `_FEWEST`."""
 
+_SAME = 1e-12
+"""Numbers no further apart are one number, whatever their last digits say."""
+
 _FEWEST = 1_000
 _CHUNK = 4_000_000
 _TALLIED = 32
@@ -51,8 +54,8 @@ class Difference(msgspec.Struct, frozen=True):
         b: Mean of the second score.
         value: `b - a`.
         stderr: Standard error of `value`, None with fewer than two clusters.
-        ci95: 95 % interval of `value`: percentiles of the paired bootstrap, see `find_tail`; None with fewer than two
-            clusters.
+        ci95: 95 % interval of `value`: percentiles of the paired bootstrap, see `find_percentiles`; None with fewer
+            than two clusters, and where all resamples are the same.
         p_bootstrap: Two-sided p-value of the paired bootstrap; None with fewer than two clusters or 30 pairs.
         resamples: How many resamples the bootstrap drew.
         mcnemar: The exact test, None where a score is neither 0 nor 1.
@@ -165,7 +168,7 @@ def compare_paired(
     return Difference(n, groups, of_a, of_b, value, error, find_percentiles(drawn, sizes), p, int(drawn.size), test)
 
 
-def find_percentiles(drawn: Floats, sizes: npt.ArrayLike) -> tuple[float, float]:
+def find_percentiles(drawn: Floats, sizes: npt.ArrayLike) -> tuple[float, float] | None:
     """Give the 95 % interval of a bootstrap: percentiles that lie the further out the fewer units it drew from.
 
     The plain percentiles (2.5 and 97.5) are too narrow by the root of (G - 1) / G, and as the normal distribution is
@@ -175,11 +178,16 @@ def find_percentiles(drawn: Floats, sizes: npt.ArrayLike) -> tuple[float, float]
         drawn: The number in each resample.
         sizes: Rows of each unit that was drawn as a whole, at least two units.
 
+    Returns:
+        None where all resamples are the same: such an interval would have no width, which the data do not show.
+
     Reference: Hesterberg, "What Teachers Should Know About the Bootstrap" (2015), section 5.2 (expanded percentiles).
     """
     from scipy.special import ndtr, stdtrit
 
     units = np.asarray(sizes, dtype=np.float64)
+    if np.ptp(drawn) < _SAME:
+        return None
     tail = 0.025
     if not _are_many_rows(units):
         tail = float(ndtr(-stdtrit(count_degrees(units), 0.975) * math.sqrt(len(units) / (len(units) - 1))))
@@ -210,7 +218,7 @@ def compute_bootstrap_p(drawn: Floats, value: float, sizes: npt.ArrayLike) -> fl
     if units.sum() < FEW:
         return None
     # A resample that ties with the measured difference counts, whatever its last digit says.
-    beyond = int(np.sum(np.abs(drawn - value) >= abs(value) - 1e-12))
+    beyond = int(np.sum(np.abs(drawn - value) >= abs(value) - _SAME))
     p = (1 + beyond) / (1 + drawn.size)
     if _are_many_rows(units):
         return p

@@ -5,6 +5,7 @@ import pytest
 
 from mmconvert.core.errors import Error, UsageError
 from mmscore.api import compare
+from mmscore.reporting.compare_table import show
 from mmscore.scoring.evaluate import score
 from mmscore.scoring.paired_tests import adjust_holm, compare_paired
 from support.json_shape import faults
@@ -50,7 +51,19 @@ def test_swapping_the_files_turns_every_sign(files):
 def test_a_file_does_not_differ_from_itself(files):
     found = compare(str(files[0]), str(files[0]), recipe="own_choice")
     assert found.complete
-    assert {(d.value, d.p, d.ci95) for d in found.scores.values()} == {(0.0, 1.0, (0.0, 0.0))}
+    assert {(d.value, d.p, d.ci95) for d in found.scores.values()} == {(0.0, 1.0, None)}
+    assert found.remarks[-1] == "accuracy: no row differs, so there is no interval."
+
+
+def test_an_interval_that_would_have_no_width_is_none_and_the_table_says_why(tmp_path, capsys):
+    rows = [{"id": str(n), "answer": "A", "options": ["x", "y"], "prediction": "A"} for n in range(40)]
+    a = str(write_predictions(tmp_path / "a.parquet", rows))
+    b = str(write_predictions(tmp_path / "b.parquet", [row | {"prediction": "B"} for row in rows]))
+    found = compare(a, b, recipe="own_choice")
+    assert found.scores["accuracy"].ci95 is None
+    assert found.remarks == ("accuracy: all resamples are the same, so there is no interval.",)
+    show(found)
+    assert found.remarks[0] in capsys.readouterr().out
 
 
 def test_groups_are_compared_by_themselves_and_their_p_values_adjusted(files):
@@ -148,7 +161,7 @@ def test_numbers_of_fewer_than_30_pairs_have_no_p_value(tmp_path):
     rows = [{"id": str(n), "answer": ["yes", "no"][n % 2], "task": "yes_no", "prediction": "yes"} for n in range(29)]
     a, b = (str(write_predictions(tmp_path / f"{n}.parquet", rows)) for n in "ab")
     f1 = compare(a, b, recipe="pope_official", all=True, resamples=100).metrics["f1"]
-    assert (f1.p, f1.test, f1.why_no_p, f1.ci95) == (None, None, "fewer than 30 pairs", (0.0, 0.0))
+    assert (f1.p, f1.test, f1.why_no_p, f1.ci95) == (None, None, "fewer than 30 pairs", None)
 
 
 def test_few_clusters_are_remarked(tmp_path):
@@ -159,7 +172,8 @@ def test_few_clusters_are_remarked(tmp_path):
     assert found.remarks[0].startswith("fewer than 30 clusters (12)")
     assert found.remarks[1] == "category: 2 of 2 groups have fewer than 30 clusters."
     assert score(a, "own_choice").entries[0].messages == [found.remarks[0]]
-    assert compare(str(write_predictions(tmp_path / "c.parquet", choices(*answers))), a).remarks == found.remarks[:1]
+    ungrouped = compare(str(write_predictions(tmp_path / "c.parquet", choices(*answers))), a)
+    assert ungrouped.remarks == (found.remarks[0], found.remarks[-1])
 
 
 def test_files_of_other_recipes_are_refused(tmp_path):

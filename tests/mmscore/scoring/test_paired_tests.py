@@ -144,7 +144,12 @@ def test_rows_of_one_cluster_count_as_one():
 
 def test_equal_scores_differ_by_nothing():
     found = compare_paired([0.5, 0.2, 0.9] * 10, [0.5, 0.2, 0.9] * 10)
-    assert (found.value, found.ci95, found.p, found.mcnemar) == (0.0, (0.0, 0.0), 1.0, None)
+    assert (found.value, found.ci95, found.p, found.mcnemar) == (0.0, None, 1.0, None)
+
+
+def test_an_interval_without_width_is_none():
+    assert compare_paired([0] * 40, [1] * 40).ci95 is None
+    assert compare_paired([0, 1] * 20, [1, 0] * 20, [n // 2 for n in range(40)]).ci95 is None
 
 
 def test_a_row_that_lacks_one_score_does_not_count():
