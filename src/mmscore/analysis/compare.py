@@ -13,7 +13,7 @@ from msgspec.structs import asdict, replace
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.storage.atomic import require_apart
 from mmscore.analysis.align import Pairing, find_unlike_questions, format_ids, pair_rows
-from mmscore.core.estimates import FEW, describe_few_clusters
+from mmscore.core.estimates import FEW, describe_few_clusters, describe_few_in_groups
 from mmscore.core.predictions.locate import STDIN
 from mmscore.core.report import Entry, drop_infinite, json_text, publish
 from mmscore.core.select_recipe import RecipeChoice
@@ -95,9 +95,8 @@ class Comparison(msgspec.Struct, frozen=True):
         few = {name: d for name, d in self.scores.items() if d.clusters < min(FEW, d.n)}
         whole = [describe_few_clusters(min(d.clusters for d in few.values()))] if few else []
         for column, values in self.groups.items():
-            found = [v for v, group in values.items() if any(d.clusters < min(FEW, d.n) for d in group.scores.values())]
-            if found:
-                whole.append(f"{column}: {len(found)} of {len(values)} groups have fewer than {FEW} clusters.")
+            found = (any(d.clusters < min(FEW, d.n) for d in group.scores.values()) for group in values.values())
+            whole += describe_few_in_groups(column, sum(found), len(values))
         whole += [f"{', '.join(same)}: no row differs, so there is no interval."] if same else []
         whole += [f"{', '.join(equal)}: all resamples are the same, so there is no interval."] if equal else []
         return tuple(whole)

@@ -122,6 +122,16 @@ def describe_few_clusters(groups: int) -> str:
     return f"fewer than {FEW} clusters ({groups}): {told}"
 
 
+def describe_few_in_groups(column: str, few: int, groups: int) -> list[str]:
+    """Say how many groups of a column have few clusters; nothing where none has.
+
+    Example:
+        >>> describe_few_in_groups("category", 2, 5)
+        ['category: 2 of 5 groups have fewer than 30 clusters.']
+    """
+    return [f"{column}: {few} of {groups} groups have fewer than {FEW} clusters."] if few else []
+
+
 def _find_quantile(totals: npt.NDArray[np.float64], sizes: npt.NDArray[np.float64], squares: float) -> float:
     """Find the 97.5 % point of Student's t for a standard error out of few clusters.
 

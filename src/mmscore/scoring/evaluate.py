@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.option_fields import build_options
-from mmscore.core.estimates import FEW, describe_few_clusters
+from mmscore.core.estimates import FEW, describe_few_clusters, describe_few_in_groups
 from mmscore.core.judge import AUTO
 from mmscore.core.parsed import UNPARSED
 from mmscore.core.predictions.join import join
@@ -23,7 +23,7 @@ from mmscore.core.report import Counts, Entry, Report
 from mmscore.core.select_recipe import RecipeChoice, choose_recipe, find_recipe, gather_facts
 from mmscore.core.table import CLUSTER, EXCLUDED, FAILURE, SCORED, STATUSES, Scored
 from mmscore.scoring.bootstrap import add_errors
-from mmscore.scoring.groups import MACRO, check_breakdown, compute_groups, compute_macro_average
+from mmscore.scoring.groups import MACRO, Groups, check_breakdown, compute_groups, compute_macro_average
 from mmscore.scoring.judging.jury import JudgeCost, JudgeSetting
 from mmscore.scoring.judging.panel import Panel, Sitting
 from mmscore.scoring.judging.request import JudgeRequest, choose_panel, open_chat, open_dry_sitting, open_sitting
@@ -380,7 +380,7 @@ def _compute_numbers(rows: Rows, settled: Scored, choice: RecipeChoice, options:
     recipe, version = choice.recipe, choice.version
     valid = settled.with_status(SCORED)
     metrics, groups = recipe.reduce(valid, version), compute_groups(valid, recipe, version, options.by)
-    few = _describe_clusters(valid)
+    few = _describe_clusters(valid, groups)
     if options.average != MACRO:
         found = _Numbers(add_errors(metrics, valid, recipe, version), groups, remarks=few)
     else:
@@ -393,10 +393,17 @@ def _compute_numbers(rows: Rows, settled: Scored, choice: RecipeChoice, options:
         return replace(found, remarks=(*found.remarks, f"the kit's own table cannot be made: {error}"))
 
 
-def _describe_clusters(valid: Scored) -> tuple[str, ...]:
-    """Say that intervals come from few clusters, where some hold several rows."""
-    groups = pc.count_distinct(valid.rows[CLUSTER]).as_py() if CLUSTER in valid.rows.column_names else len(valid)
-    return (describe_few_clusters(groups),) if groups < min(FEW, len(valid)) else ()
+def _describe_clusters(valid: Scored, groups: Groups) -> tuple[str, ...]:
+    """Say that intervals, of the whole or of groups, come from few clusters, where some hold several rows."""
+    if CLUSTER not in valid.rows.column_names:
+        return ()
+    whole = pc.count_distinct(valid.rows[CLUSTER]).as_py()
+    remarks = [describe_few_clusters(whole)] if whole < min(FEW, len(valid)) else []
+    for column, values in groups.items():
+        sizes = valid.rows.group_by(column).aggregate([(CLUSTER, "count_distinct"), (CLUSTER, "count")]).to_pylist()
+        few = [one for one in sizes if one[f"{CLUSTER}_count_distinct"] < min(FEW, one[f"{CLUSTER}_count"])]
+        remarks += describe_few_in_groups(column, sum(str(one[column]) in values for one in few), len(values))
+    return tuple(remarks)
 
 
 def _describe_parity(choice: RecipeChoice, options: ScoreOptions, panel: Panel | None) -> str:

@@ -152,3 +152,12 @@ def test_macro_of_points_is_refused_before_the_first_row(name, tmp_path):
     file = write_predictions(tmp_path / "p.parquet", choices(("A", "A"), category="x"))
     with pytest.raises(UsageError, match=f"recipe '{name}' adds points up"):
         entry_of(file, name, average="macro")
+
+
+def test_a_breakdown_says_how_many_groups_have_few_clusters(tmp_path):
+    rows = [
+        {**row, "group": str(n // 2), "category": "many" if n < 80 else "few"}
+        for n, row in enumerate(choices(*[("A", "AB"[n % 2]) for n in range(90)]))
+    ]
+    (entry,) = score(write_predictions(tmp_path / "p.parquet", rows), "own_choice", by="category").entries
+    assert entry.messages == ["category: 1 of 2 groups have fewer than 30 clusters."]
