@@ -9,6 +9,7 @@ Refused: rows without index; of JSON, rows without prediction (`prediction.missi
 Lost: nothing; the file holds no pictures.
 """
 
+import glob
 from collections.abc import Iterable, Iterator, Mapping
 from functools import lru_cache
 from pathlib import Path
@@ -36,8 +37,8 @@ REQUIRED = ("index", "prediction")
 TEXTS = {*lmu_table.WORDS, *LETTERS, "prediction"}
 """Columns that are texts whatever the file holds, as they are in a table."""
 
-SCORES = ("_acc.csv", "_score.csv")
-"""Endings of the tables of scores, behind the stem of the result file; without a judge's name."""
+SCORES = ("_acc.csv", "_acc.json", "_score.csv", "_score.json")
+"""Endings of the files of scores, behind the stem of the result file and, of some, the judge's name."""
 
 _SUBMISSION = {"A", "question", "l2_category"}
 _FIRST = ("index", "question", "hint", *LETTERS, "answer", "category", "l2-category", "split")
@@ -170,10 +171,20 @@ def _list_losses(record: Record, dataset: str | None, target: Target) -> Iterato
 
 
 def _read_scores(path: Path) -> StatedNumbers | None:
-    """Read the table that the framework's evaluation left beside a result file."""
-    files = (path.with_name(f"{path.stem}{ending}") for ending in SCORES)
-    file = next((file for file in files if file.is_file()), None)
+    """Read the scores that the framework's evaluation left beside a result file, those without a judge first."""
+    found = [f for ending in SCORES for f in path.parent.glob(f"{glob.escape(path.stem)}*{ending}")]
+    file = min((f for f in found if _is_scored_from(f, path)), key=lambda f: (len(f.name), f.name), default=None)
     return None if file is None else StatedNumbers(file.name, flatten_table(load_table(file)))
+
+
+def _is_scored_from(file: Path, path: Path) -> bool:
+    """Tell whether a file of scores is of these results, and not of a benchmark with a longer name."""
+    _, dataset = parse_file_stem(path.stem)
+    middle = file.stem.removeprefix(path.stem).rpartition("_")[0]
+    if not middle or dataset is None:
+        return not middle
+    longer = (name for name in NAMES if len(name) > len(dataset))
+    return middle.startswith("_") and not any(f"{dataset}{middle}_".startswith(f"{name}_") for name in longer)
 
 
 FORMAT = Format(

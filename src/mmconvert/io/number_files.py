@@ -14,7 +14,10 @@ def load_object(path: Path) -> dict[str, Any]:
 
 
 def load_table(path: Path) -> list[dict[str, Any]]:
-    """Read the lines of a CSV table, cells that are numbers as such."""
+    """Read the lines of a table, CSV or JSON with one object a line or one alone; cells that are numbers as such."""
+    if path.suffix == ".json":
+        found = json.loads(path.read_bytes())
+        return found if isinstance(found, list) else [found]
     with path.open(encoding="utf-8-sig", newline="") as file:
         return [{name: _read_cell(text) for name, text in line.items() if name} for line in csv.DictReader(file)]
 
@@ -27,16 +30,18 @@ def _read_cell(text: str | None) -> float | str | None:
 
 
 def keep_numbers(values: Mapping[str, Any]) -> dict[str, float]:
-    """Keep the numbers among some values.
+    """Keep the numbers among some values, those in a list by their place.
 
     Example:
-        >>> keep_numbers({"alias": "pope", "acc": 1, "flag": True})
-        {'acc': 1.0}
+        >>> keep_numbers({"alias": "pope", "acc": 1, "flag": True, "Bleu": [0.5, 0.25]})
+        {'acc': 1.0, 'Bleu 1': 0.5, 'Bleu 2': 0.25}
     """
+    lists = {k: {f"{k} {n}": one for n, one in enumerate(v, 1)} for k, v in values.items() if isinstance(v, list)}
     return {
-        name: float(value)
-        for name, value in values.items()
-        if isinstance(value, int | float) and not isinstance(value, bool)
+        name: float(number)
+        for key, value in values.items()
+        for name, number in lists.get(key, {key: value}).items()
+        if isinstance(number, int | float) and not isinstance(number, bool)
     }
 
 

@@ -39,6 +39,32 @@ def test_the_table_that_vlmevalkit_left_beside_is_compared(tmp_path, overall, no
     assert found == ("m_MMStar_acc.csv says Overall 0.25, mmscore computes 0.5",)[:notes]
 
 
+@pytest.mark.parametrize(
+    "ending", ["score.csv", "gpt-4o-mini_score.csv", "gpt-4o-mini_acc.csv", "exact_matching_acc.csv"]
+)
+def test_scores_with_a_judges_name_are_compared_and_those_of_longer_benchmarks_are_not(tmp_path, ending):
+    table = tmp_path / "m_AesBench_VAL.tsv"
+    table.write_text(f"{HEAD}1\tQ\tred\tblue\tA\tc1\tA\n2\tQ\tup\tdown\tB\tc2\tA\n")
+    (tmp_path / f"m_AesBench_VAL_{ending}").write_text('"split","Overall"\n"none","0.25"\n')
+    assert _notes(table) == (f"m_AesBench_VAL_{ending} says Overall 0.25, mmscore computes 0.5",)
+    short, long = tmp_path / "m_MMBench.tsv", tmp_path / "m_MMBench_V11_gpt-4o-mini_acc.csv"
+    table.rename(short)
+    long.write_text('"split","Overall"\n"none","0.25"\n')
+    assert _notes(short) == ()
+
+
+def test_scores_in_json_are_compared_lists_by_place(tmp_path):
+    table = tmp_path / "m_OCRBench.tsv"
+    table.write_text("index\tquestion\tanswer\tcategory\tprediction\n1\tQ\t['a']\tRegular Text Recognition\ta\n")
+    (tmp_path / "m_OCRBench_score.json").write_text(json.dumps({"Text Recognition": 1, "Final Score": 3}))
+    assert _notes(table) == ("m_OCRBench_score.json says Final Score 3, mmscore computes 1",)
+    table = tmp_path / "m_COCO_VAL.tsv"
+    table.write_text("index\tquestion\tanswer\tprediction\n1\tQ\t['a red cat sits']\ta red cat sits\n")
+    (tmp_path / "m_COCO_VAL_score.json").write_text(json.dumps({"Bleu": [100, 50, 100, 100], "ROUGE_L": 100}))
+    (note,) = _notes(table)
+    assert note.startswith("m_COCO_VAL_score.json says Bleu 2 50, mmscore computes")
+
+
 def test_a_recipe_of_our_own_is_compared_by_the_first_number(tmp_path):
     table = tmp_path / "m_MME-RealWorld.tsv"
     table.write_text(f"{HEAD}1\tQ\tred\tblue\tA\tc1\tA\n2\tQ\tup\tdown\tB\tc2\tA\n")
