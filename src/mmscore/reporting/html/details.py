@@ -27,7 +27,8 @@ def details_of(rows: Rows, ids: pa.Array) -> dict[str, Details]:
 
     Returns:
         Id -> `ASKED`, `ANSWERED` and `messages` as far as the file has them, for rows that nothing was predicted for,
-        too. Messages are those that the model saw: of the predictions file itself where it has them.
+        too. Messages are those that the model saw: of the predictions file itself where it has them, with the images
+        of the references at their front where it holds none.
     """
     found = _facts(rows, ids, [*ASKED, *ANSWERED])
     predictions, *references = rows.sides or (rows,)
@@ -37,8 +38,24 @@ def details_of(rows: Rows, ids: pa.Array) -> dict[str, Details]:
     for side in (*references, rows, predictions):
         for id, row in _facts(side, ids, [_MESSAGES]).items():
             if id in found and row.get(_MESSAGES) is not None:
-                found[id][_MESSAGES] = row[_MESSAGES]
+                images = [part for part in list_parts(found[id]) if part["type"] == "image"]
+                found[id][_MESSAGES] = _illustrate(row, images)
     return dict(found)
+
+
+def list_parts(row: Details) -> list[Mapping[str, Any]]:
+    """List the parts of the messages of a row, turn after turn."""
+    return [part for turn in row.get(_MESSAGES) or () for part in turn["content"]]
+
+
+def _illustrate(row: Details, images: Sequence[Mapping[str, Any]]) -> Sequence[Mapping[str, Any]]:
+    """Put images before the first question of messages that show none, as some formats store prompts."""
+    messages: list[Mapping[str, Any]] = row[_MESSAGES]
+    first = next((n for n, turn in enumerate(messages) if turn["role"] == "user"), None)
+    if first is None or any(part["type"] == "image" for part in list_parts(row)):
+        return messages
+    turn = {**messages[first], "content": [*images, *messages[first]["content"]]}
+    return [*messages[:first], turn, *messages[first + 1 :]]
 
 
 def _facts(rows: Rows, ids: pa.Array, names: Sequence[str]) -> dict[str, dict[str, Any]]:

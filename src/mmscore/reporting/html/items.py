@@ -23,7 +23,7 @@ from mmconvert.viewer.items import (
 )
 from mmscore.core.parsed import UNPARSED
 from mmscore.core.table import EXCLUDED, FAILED, JUDGE_FAILED, MISSING, REJECTED
-from mmscore.reporting.html.details import Details, asked_in, references_of
+from mmscore.reporting.html.details import Details, asked_in, list_parts, references_of
 from mmscore.reporting.html.listing import Reading
 from mmscore.reporting.html.verdicts import PARTLY, RIGHT, UNREAD, WRONG
 
@@ -145,7 +145,7 @@ def item_of(
 
 def images_shown(asked: Details) -> int:
     """Count the pictures that the messages of a row show."""
-    return sum(part["type"] == "image" for turn in asked.get("messages") or () for part in turn["content"])
+    return sum(part["type"] == "image" for part in list_parts(asked))
 
 
 def _searched(id: str, asked: Details, facts: Sequence[Details], more: Sequence[str]) -> Iterator[str]:

@@ -4,6 +4,7 @@ import re
 import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
+from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError
 from mmconvert.core.record import to_arrow
@@ -45,6 +46,26 @@ def dataset(tmp_path):
     with DatasetWriter(tmp_path / "data") as writer:
         writer.write(records)
     return tmp_path / "data"
+
+
+@pytest.mark.parametrize("first", [0, 20_000_001], ids=["joined by id", "joined by place"])
+def test_prompts_without_images_show_those_of_the_references(tmp_path, first):
+    records = [
+        record(n, picture(colour), "Which colour?", answer="red", task="vqa")
+        for n, colour in enumerate(["red", "green"])
+    ]
+    with DatasetWriter(tmp_path / "data") as writer:
+        names = [f"{n:09d}" if first else str(n) for n in range(2)]
+        writer.write([replace(one, id=name, sample=name) for one, name in zip(records, names, strict=True)])
+    lines = [
+        {"question_id": first + n, "prompt": "Which colour?", "text": "red", "answer_id": "a", "model_id": "m"}
+        for n in range(2)
+    ]
+    (tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
+    path = written(tmp_path, [tmp_path / "a.jsonl"], ["own_short_answer"], answers=tmp_path / "data")
+    for messages, pictures, *_ in items_of(path).values():
+        assert messages == [["user", [0, "Which colour?"]]]
+        assert "PNG" in pictures[0][1]
 
 
 def replies(tmp_path, *texts, name="p", **columns):
