@@ -199,7 +199,7 @@ class Recipe(PluginStruct, frozen=True):
         parse: (item, version) -> what the reply says.
         metrics: (item, parsed, version) -> the row's scores; empty when the recipe leaves the row out.
         default_for: Facts of a file -> why the recipe fits it, or None.
-        fit: Facts of a file that it was chosen for -> the recipe as they configure it; a UsageError where they say
+        fit: Facts of the file that it scores -> the recipe as they configure it; a UsageError where they say
             too little. Options of the user's take its place.
         keep: Columns that `settle`, `reduce` and `table` read.
         groups: Columns to break the numbers down by.

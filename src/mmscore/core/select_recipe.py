@@ -76,6 +76,17 @@ def split_version(text: str) -> tuple[str, str | None]:
     return file + mark + name, version if at else None
 
 
+def fit_recipe(choice: RecipeChoice, facts: Facts) -> RecipeChoice:
+    """Configure a recipe by the facts of the file that it scores, where the user gave no options.
+
+    Raises:
+        UsageError: The facts say too little.
+    """
+    if choice.options is not None or choice.recipe.fit is None:
+        return choice
+    return replace(choice, recipe=choice.recipe.fit(facts))
+
+
 def _configure(choice: RecipeChoice, path: str | Path | None) -> RecipeChoice:
     if path is None:
         return choice
@@ -108,9 +119,7 @@ def choose_recipe(facts: Facts, options: str | Path | None = None) -> RecipeChoi
     best = [offer for offer in offers if offer.recipe.parity != OWN] or _offer_instead(facts, offers)
     if len(best) == 1:
         (choice,) = best
-        if options is None and choice.recipe.fit is not None:
-            choice = replace(choice, recipe=choice.recipe.fit(facts))
-        return _configure(choice, options)
+        return _configure(fit_recipe(choice, facts) if options is None else choice, options)
     if best:
         reasons = "; ".join(f"{offer.name}: {offer.reason}" for offer in best)
         raise UsageError(f"several recipes fit ({reasons}). Choose with --recipe.")

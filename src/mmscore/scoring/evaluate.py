@@ -20,7 +20,7 @@ from mmscore.core.predictions.join import join
 from mmscore.core.predictions.load import Refusal, Rows, describe_own_results, list_model_folders, open_rows, read_for
 from mmscore.core.recipe import OWN, Metrics, Recipe, Row
 from mmscore.core.report import Counts, Entry, Report
-from mmscore.core.select_recipe import RecipeChoice, choose_recipe, find_recipe, gather_facts
+from mmscore.core.select_recipe import RecipeChoice, choose_recipe, find_recipe, fit_recipe, gather_facts
 from mmscore.core.table import CLUSTER, EXCLUDED, FAILURE, SCORED, STATUSES, Scored
 from mmscore.scoring.bootstrap import add_errors
 from mmscore.scoring.groups import MACRO, Groups, check_breakdown, compute_groups, compute_macro_average
@@ -238,7 +238,7 @@ def _plan(
     if options.answers is not None:
         references = open_rows(options.answers, required=("id",))
         opened = [join(rows, references, allow_mismatch=options.allow_mismatch) for rows in opened]
-    chosen = [(rows, choice) for rows in opened for choice in named or [_choose_fitting(rows, options)]]
+    chosen = [(rows, choice) for rows in opened for choice in _choose_recipes(rows, named, options)]
     chosen = [(read_for(rows, choice.recipe.results), choice) for rows, choice in chosen]
     if log:
         _check_log([choice for _, choice in chosen])
@@ -251,8 +251,9 @@ def _plan(
     return [(rows, choice, _choose_panel(choice, options)) for rows, choice in chosen]
 
 
-def _choose_fitting(rows: Rows, options: ScoreOptions) -> RecipeChoice:
-    return choose_recipe(gather_facts(rows, options.dataset), options.recipe_options)
+def _choose_recipes(rows: Rows, named: Sequence[RecipeChoice], options: ScoreOptions) -> list[RecipeChoice]:
+    facts = gather_facts(rows, options.dataset)
+    return [fit_recipe(choice, facts) for choice in named] or [choose_recipe(facts, options.recipe_options)]
 
 
 def _check_log(choices: Sequence[RecipeChoice]) -> None:
@@ -263,21 +264,19 @@ def _check_log(choices: Sequence[RecipeChoice]) -> None:
             raise UsageError(f"--log: recipe {choice.name!r} knows no log of its kit. Leave --log out.")
 
 
-def format_kit_log(entry: Entry, scored: Scored, options: ScoreOptions) -> str:
+def format_kit_log(result: Result) -> str:
     """Write scored rows as the log that the recipe's kit would save; rows without a score are not in it.
 
     Args:
-        entry: What `score_each` gave.
-        scored: The rows behind it.
-        options: How it was scored.
+        result: What `score_results` gave.
 
     Raises:
         Error: The log cannot hold the rows.
     """
-    recipe = find_recipe(f"{entry.recipe}@{entry.version}", options.recipe_options).recipe
-    if recipe.log is None:
-        raise UsageError(f"recipe {entry.recipe!r} knows no log of its kit.")
-    return recipe.log(scored.with_status(SCORED), entry.version)
+    choice = result.choice
+    if choice.recipe.log is None:
+        raise UsageError(f"recipe {choice.name!r} knows no log of its kit.")
+    return choice.recipe.log(result.scored.with_status(SCORED), choice.version)
 
 
 def _choose_panel(choice: RecipeChoice, options: ScoreOptions) -> Panel | None:

@@ -10,7 +10,7 @@ from mmscore.core.predictions.join import join
 from mmscore.core.predictions.load import Refusal, Rows, open_rows, read_for
 from mmscore.core.recipe import Metrics
 from mmscore.core.report import Entry
-from mmscore.core.select_recipe import RecipeChoice, choose_recipe, find_recipe, gather_facts
+from mmscore.core.select_recipe import RecipeChoice, choose_recipe, find_recipe, fit_recipe, gather_facts
 from mmscore.core.table import EXCLUDED, SCORED, STATUSES, Scored
 from mmscore.scoring.score import score_rows
 
@@ -54,7 +54,8 @@ def choose_recipes(
             one does not take these options.
     """
     named = [find_recipe(name, options) for name in recipes]
-    choices = named or [choose_recipe(gather_facts(rows, dataset), options)]
+    facts = gather_facts(rows, dataset)
+    choices = [fit_recipe(choice, facts) for choice in named] or [choose_recipe(facts, options)]
     for choice in choices:
         if choice.recipe.needs_judge:
             raise UsageError(f"recipe {choice.name!r} has no scores without a judge, and here none is asked.")

@@ -83,7 +83,7 @@ def score_to_files(
             if rows is not None:
                 rows.write(result.entry, result.scored)
             if options.log:
-                publish(options.log, format_kit_log(result.entry, result.scored, options).encode())
+                publish(options.log, format_kit_log(result).encode())
             if options.html:
                 shown.append(result)
             then(result)

@@ -1,10 +1,12 @@
 """A log is scored by the chains behind its own totals, whatever the framework's task files call it."""
 
+import json
+
 import pytest
 
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.kits.mmtrusteval.datasets import LOGS
-from mmscore import score
+from mmscore import bundle, score, verify
 from mmscore.core.recipe import Facts
 from mmscore.kits.mmtrusteval.chains import read_chain
 from mmscore.kits.mmtrusteval.evaluators import EvaluatorSample
@@ -162,6 +164,15 @@ def test_totals_tell_the_chains_of_a_log_with_any_name(tmp_path):
     (entry,) = score(tmp_path / "mine.json").entries
     assert entry.dataset is None
     assert entry.metrics["rule_contain_eval:pred_mean"].value == totals["rule_contain_eval:pred_mean"]
+
+
+@pytest.mark.parametrize("recipe", [(), "mmtrust_task"])
+def test_a_log_known_by_its_totals_alone_is_written_again_and_bundled(tmp_path, recipe):
+    _write(tmp_path / "mine.json", TASK_FILES["pii-leakage-in-conversation"], {"subset": "email"})
+    score(tmp_path / "mine.json", recipe, log=tmp_path / "again.json")
+    assert json.loads((tmp_path / "again.json").read_text()) == json.loads((tmp_path / "mine.json").read_text())
+    bundle(tmp_path / "mine.json", tmp_path / "bundle", recipe=recipe)
+    assert verify(tmp_path / "bundle").faults == ()
 
 
 @pytest.mark.parametrize("name", ["basic-ocr", "stereo-agreement-text"])

@@ -5,7 +5,7 @@ import pytest
 from goldens.comparison import difference
 from mmconvert.core.errors import Error
 from mmscore.scoring import bootstrap
-from mmscore.scoring.evaluate import ScoreOptions, format_kit_log, score, score_each
+from mmscore.scoring.evaluate import ScoreOptions, format_kit_log, score, score_results
 from mmscore.scoring.judging.request import JudgeRequest
 from support.chat_server import chat_server, said
 from support.predictions import write_predictions
@@ -20,8 +20,8 @@ def _written(path, *samples):
 
 
 def _log(file, recipe="mmtrust_task", **options):
-    ((entry, scored),) = score_each([file], [recipe], ScoreOptions(**options), log=True)
-    return format_kit_log(entry, scored, ScoreOptions(**options))
+    (result,) = score_results([file], [recipe] if recipe else [], ScoreOptions(**options), log=True)
+    return format_kit_log(result)
 
 
 def test_the_log_of_scored_rows_is_the_one_that_the_kits_runner_saves(shared, tmp_path, monkeypatch):
