@@ -29,6 +29,7 @@ from mmconvert.storage.object_store import is_url
 from mmscore.core.predictions.join import ANSWER_COLUMNS
 from mmscore.core.predictions.load import open_rows
 from mmscore.core.predictions.locate import STDIN
+from mmscore.core.recipe_options import is_inline
 from mmscore.core.report import Report
 from mmscore.core.select_recipe import find_recipe
 from mmscore.scoring.evaluate import ScoreOptions, score_each
@@ -245,7 +246,10 @@ def _fill(new: Path, request: Request, recipes: tuple[str, ...], before: Mapping
     if request.answers is not None:
         _write_answers(request.answers, new / ANSWERS, request.by)
     if request.recipe_options is not None:
-        shutil.copyfile(request.recipe_options, new / RECIPE_OPTIONS)
+        if is_inline(request.recipe_options):
+            (new / RECIPE_OPTIONS).write_text(request.recipe_options, encoding="utf-8")
+        else:
+            shutil.copyfile(request.recipe_options, new / RECIPE_OPTIONS)
     answers, options = request.answers and ANSWERS, request.recipe_options and RECIPE_OPTIONS
     request = replace(request, recipes=recipes, answers=answers, recipe_options=options)
     # Some formats read a name off the folder that a file stands in: it comes along where it makes a difference.

@@ -113,6 +113,22 @@ class TestKeys:
         ),
         ({"dataset_args": {"general_vqa": {"local_path": "vqa", "subset_list": ["firts"]}}}, "Did you mean first?"),
         (
+            {"dataset_args": {"general_vqa": {"local_path": "vqa", "subset_list": ["first"], "aggregation": "elo"}}},
+            "dataset_args.general_vqa.aggregation: expected one of mean, mean_and_pass_at_k",
+        ),
+        (
+            {
+                "dataset_args": {
+                    "general_vqa": {
+                        "local_path": "vqa",
+                        "subset_list": ["first"],
+                        "aggregation": "mean_and_pass_at_k",
+                    }
+                }
+            },
+            "dataset_args.general_vqa.aggregation: mean_and_pass_at_k is for general_vmcq in a task of its own",
+        ),
+        (
             {"dataset_args": {"general_vqa": {"local_path": "vqa", "few_shot_num": 2}}},
             "few_shot_num: has no counterpart",
         ),
@@ -510,6 +526,20 @@ class TestRun:
             given = task(api_url=service.url, repeats=2, generation_config={"temperature": 0.7}, limit=2)
             (metric, *_) = run_task(given)["general_vqa"]["metrics"]
         assert metric["num"] == 4
+
+    @pytest.mark.parametrize(("version", "num"), [("1.6.0", 2), ("1.8.0", 2)])
+    def test_several_replies_are_counted_together(
+        self, version: str, num: int, capsys: pytest.CaptureFixture[str]
+    ) -> None:
+        replies = iter(["ANSWER: B", "ANSWER: A"])
+        arguments = {"general_vmcq": {"local_path": "mcq", "aggregation": "mean_and_pass_at_k"}}
+        with answering(lambda _: next(replies)) as service:
+            drawn = {"repeats": 2, "generation_config": {"temperature": 0.7}, "eval_batch_size": 1}
+            given = task(api_url=service.url, datasets="general_vmcq", dataset_args=arguments, **drawn)
+            metrics = run_task({**given, "evalscope_version": version})["general_vmcq"]["metrics"]
+        found = {metric["name"]: (metric["score"], metric["num"]) for metric in metrics}
+        assert found == {"mean_acc": (0.5, num), "mean_acc_pass@1": (0.5, num), "mean_acc_pass@2": (1.0, num)}
+        assert "mean_acc_pass@2" in capsys.readouterr().out
 
     def test_newer_releases_have_their_own_table(self, capsys: pytest.CaptureFixture[str]) -> None:
         with answering(lambda _: "red") as service:

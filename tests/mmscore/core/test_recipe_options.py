@@ -132,3 +132,17 @@ def test_the_recipe_that_fits_takes_the_options_too(log, task):
     assert "rule_reject_template_eval:pred_mean" in entry.metrics
     (unnamed,) = score(log, recipe_options=task).entries
     assert unnamed.metrics == entry.metrics
+
+
+def test_json_may_stand_in_place_of_the_file(log, tmp_path):
+    chains = {"evaluator_seq_cfgs": [{"rule_contain_eval": {"metrics_cfg": {"pred_mean": {}}, "fuzzy_match": True}}]}
+    (tmp_path / "task.json").write_text(json.dumps(chains))
+    by_file, by_text = (
+        score(log, "mmtrust_task", recipe_options=options).entries[0]
+        for options in (tmp_path / "task.json", json.dumps(chains))
+    )
+    assert (by_text.metrics, by_text.signature) == (by_file.metrics, by_file.signature)
+    bundle(Request((str(log),), ("mmtrust_task",), recipe_options=json.dumps(chains)), tmp_path / "bundle")
+    assert verify(tmp_path / "bundle").faults == ()
+    with pytest.raises(UsageError, match="cannot be read as YAML"):
+        score(log, "mmtrust_task", recipe_options='{"evaluator_seq_cfgs": [')

@@ -27,6 +27,7 @@ from mmscore.compat.evalscope.config import (
     safe_name,
     texts_in,
 )
+from mmscore.kits.evalscope.aggregation import KINDS, MEAN, NEW
 
 MOCKED = "Default output from mockllm/model"
 """What the kit's stand-in for a model says."""
@@ -36,12 +37,11 @@ MODEL_KEY = "EVALSCOPE_API_KEY"
 
 _DATASET_ARGS: Kinds = {
     **dict.fromkeys(("local_path", "dataset_id"), PATH),
-    **dict.fromkeys(("system_prompt", "prompt_template"), TEXT),
+    **dict.fromkeys(("system_prompt", "prompt_template", "aggregation"), TEXT),
     **dict.fromkeys(("subset_list", "image_root"), ()),
 }
 _DATASET_ONLY: Mapping[str, Any] = {
     "few_shot_num": (0,),
-    "aggregation": ("mean",),
     **dict.fromkeys(("shuffle", "shuffle_choices"), (False,)),
     **dict.fromkeys(("filters", "extra_params"), (None, {})),
 }
@@ -95,11 +95,10 @@ class Benchmark(msgspec.Struct, frozen=True):
     conversion: Mapping[str, Any]
 
 
+CHOICES = "general_vmcq"
 BENCHMARKS: Mapping[str, Benchmark] = {
     "general_vqa": Benchmark("General-VQA", "evalscope_general_vqa", "test", {"format": "openai_messages"}),
-    "general_vmcq": Benchmark(
-        "General-VMCQ", "evalscope_general_vmcq", "val", {"format": "vmcq", "prompt": "evalscope"}
-    ),
+    CHOICES: Benchmark("General-VMCQ", "evalscope_general_vmcq", "val", {"format": "vmcq", "prompt": "evalscope"}),
 }
 
 
@@ -152,7 +151,30 @@ def task_of_native(config: Any, version: str, release: Release, keys: dict[str, 
         UsageError: A value has no counterpart, or a file is missing.
     """
     datasets = [_dataset(config, subset, version, release) for subset in subsets_of(config)]
-    return {"datasets": datasets, "models": [_model(config, keys)], "score": judge_options(config, version, keys)}
+    scoring = judge_options(config, version, keys) | _aggregation(config, release)
+    return {"datasets": datasets, "models": [_model(config, keys)], "score": scoring}
+
+
+def _aggregation(config: Any, release: Release) -> dict[str, str]:
+    """Write the option of the recipe for what a report gives beside the mean."""
+    kinds = {
+        subset.benchmark: _arguments(config, subset.benchmark).get("aggregation") or MEAN
+        for subset in subsets_of(config)
+    }
+    name, kind = next(((name, kind) for name, kind in kinds.items() if kind != MEAN), ("", MEAN))
+    if kind == MEAN:
+        return {}
+    where = f"dataset_args.{name}.aggregation"
+    if kind not in KINDS:
+        raise UsageError(f"{where}: expected one of {', '.join(KINDS)} {show(kind)}.")
+    options = json.dumps({"aggregation": kind})
+    if [*kinds] != [CHOICES] or release == NEW:
+        raise UsageError(
+            f"{where}: {kind} is for {CHOICES} in a task of its own, of releases before 1.11: later ones name no "
+            f"metric that stands for such a report. Leave it out, and score the predictions of {CHOICES} by "
+            f"--recipe {BENCHMARKS[CHOICES].recipe} --recipe-options '{options}'."
+        )
+    return {"recipe-options": options}
 
 
 def _arguments(config: Any, name: str) -> dict[str, Any]:
