@@ -21,6 +21,7 @@ from mmscore.cli import program
 from mmscore.compat.evalscope import TaskConfig, is_task, run_task, task_of
 from mmscore.compat.evalscope.__main__ import program as evalscope
 from mmscore.compat.evalscope.config import DEFAULTS
+from mmscore.compat.evalscope.mapping import mapped, write_task
 from mmscore.workflow.task_file import build_plan
 from support.chat_server import Said, chat_server, refused, said
 from support.questions import COLOURS, picture
@@ -183,6 +184,17 @@ class TestTask:
         with pytest.raises(UsageError, match="no key 'evl_config' here"):
             build_plan({"eval_backend": "VLMEvalKit", "evl_config": {}}, Path("out"))
         assert not is_task({"model": "m", "datasets": ["d"], "recipes": []})
+
+    def test_a_task_is_a_plan_that_its_written_form_gives_again(self) -> None:
+        judge = {"model_id": "j", "api_url": "http://127.0.0.1:9/v1", "generation_config": {"temperature": 0}}
+        drawn = {"repeats": 2, "generation_config": {"temperature": 1, "stop_seqs": ["x"]}}
+        native = task(judge_strategy="llm", judge_model_args=judge, limit=2, **drawn)
+        for keys in (native, backend_of({"temperature": 0.5}, limit=1, mode="infer")):
+            plan, _ = mapped(TaskConfig(**keys))
+            again = build_plan(write_task(plan), None)
+            assert again.datasets == plan.datasets
+            assert [(one.name, one.options) for one in again.models] == [(o.name, o.options) for o in plan.models]
+            assert (again.judging, again.steps, again.work_dir) == (plan.judging, plan.steps, plan.work_dir)
 
     def test_a_service(self) -> None:
         model = model_of(eval_batch_size=4, timeout=30)

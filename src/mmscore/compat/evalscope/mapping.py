@@ -2,13 +2,17 @@
 
 import os
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
+
+import msgspec
 
 from mmconvert.core.errors import UsageError, show
 from mmconvert.kits.evalscope.release import Release
 from mmscore.compat.evalscope.config import DEFAULT_WORK_DIR, EvalBackend, TaskConfig, parse_task_config
-from mmscore.compat.evalscope.native import task_of_native
-from mmscore.compat.evalscope.vlmevalkit_backend import eval_config_of, task_of_vlmevalkit, work_dir_of
+from mmscore.compat.evalscope.native import plan_native
+from mmscore.compat.evalscope.vlmevalkit_backend import plan_vlmevalkit
+from mmscore.workflow.task_file import Plan
 
 RELEASES: Mapping[str, Release] = {"1.3": "1.3.0", "1.10": "1.10.0", "1.14": "1.14.1"}
 """Versions of the recipes, and the release that each stands for."""
@@ -50,14 +54,14 @@ def is_vlmevalkit(config: TaskConfig) -> bool:
     return bool(config.eval_backend == EvalBackend.VLM_EVAL_KIT)
 
 
-def mapped(config: TaskConfig) -> tuple[dict[str, Any], dict[str, str]]:
+def mapped(config: TaskConfig) -> tuple[Plan, dict[str, str]]:
     """Map a task.
 
     Args:
         config: The task.
 
     Returns:
-        What a file of `mmscore run` holds; and what environment variables have to hold for it.
+        What is to be done; and what environment variables have to hold for it.
 
     Raises:
         UsageError: A key or value has no counterpart, or a file is missing.
@@ -65,11 +69,42 @@ def mapped(config: TaskConfig) -> tuple[dict[str, Any], dict[str, str]]:
     config.check()
     keys: dict[str, str] = {}
     if is_vlmevalkit(config):
-        task = task_of_vlmevalkit(config, keys)
-        return {**task, "work-dir": work_dir_of(config, eval_config_of(config))}, keys
+        return plan_vlmevalkit(config, keys), keys
     version = version_of(config)
-    task = task_of_native(config, version, RELEASES[version], keys)
-    return {**task, "work-dir": str(config.use_cache or config.work_dir or DEFAULT_WORK_DIR)}, keys
+    folder = Path(config.use_cache or config.work_dir or DEFAULT_WORK_DIR)
+    return plan_native(config, folder, version, RELEASES[version], keys), keys
+
+
+def write_task(plan: Plan) -> dict[str, Any]:
+    """Write a plan as a file of `mmscore run` holds it, which checks every value; the reverse of `build_plan`."""
+    datasets = [
+        {"input": one.input, "name": one.name, "recipes": [*one.recipes]}
+        | ({"limit": one.limit} if one.limit else {})
+        | (write_options(one.conversion) if one.conversion else {})
+        for one in plan.datasets
+    ]
+    return {
+        "datasets": datasets,
+        "models": [{"name": one.name, **write_options(one.options)} for one in plan.models],
+        "score": write_options(plan.scoring) | write_options(plan.judging),
+        "steps": plan.steps,
+        "work-dir": str(plan.work_dir),
+    }
+
+
+def write_options(options: msgspec.Struct) -> dict[str, Any]:
+    """Write options by their names in a file of options, without those that have their defaults.
+
+    Example:
+        >>> write_options(JudgeOptions(judge=("own",), judge_repeats=2))
+        {'judge': ['own'], 'judge-repeats': 2}
+    """
+    given = ((field.name, getattr(options, field.name), field.default) for field in msgspec.structs.fields(options))
+    return {
+        name.replace("_", "-"): [*value] if isinstance(value, tuple) else value
+        for name, value, default in given
+        if value != default
+    }
 
 
 def task_of(given: TaskConfig | Mapping[str, Any]) -> dict[str, Any]:
@@ -81,11 +116,11 @@ def task_of(given: TaskConfig | Mapping[str, Any]) -> dict[str, Any]:
     Raises:
         UsageError: A key or value has no counterpart, or a file is missing.
     """
-    return mapped(parse_task_config(given))[0]
+    return write_task(mapped(parse_task_config(given))[0])
 
 
 def adopted(given: Mapping[str, Any]) -> dict[str, Any]:
     """Do as `task_of`, and put keys of services that stand in the task into this process's environment."""
-    task, keys = mapped(parse_task_config(given))
+    plan, keys = mapped(parse_task_config(given))
     os.environ.update(keys)
-    return task
+    return write_task(plan)

@@ -1,12 +1,13 @@
-"""A task for EvalScope's own benchmarks of custom data, as a task of ours (docs/run.md)."""
+"""A task for EvalScope's own benchmarks of custom data, as a plan of ours (docs/run.md)."""
 
 import json
 import math
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import msgspec
+from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError, show, suggest_spelling
 from mmconvert.kits.evalscope.files import load_subset
@@ -27,7 +28,11 @@ from mmscore.compat.evalscope.config import (
     safe_name,
     texts_in,
 )
+from mmscore.infer.options import PredictOptions
 from mmscore.kits.evalscope.aggregation import KINDS, MEAN, NEW
+from mmscore.scoring.judging.request import JudgeOptions
+from mmscore.workflow.score import ReportOptions
+from mmscore.workflow.task_file import Conversion, DatasetTask, ModelTask, Plan
 
 MOCKED = "Default output from mockllm/model"
 """What the kit's stand-in for a model says."""
@@ -47,7 +52,6 @@ _DATASET_ONLY: Mapping[str, Any] = {
 }
 _DATASET_WITHOUT_EFFECT = ("few_shot_random", "train_split", "review_timeout", "force_redownload", "name")
 _PRECISION = "torch."
-_OPTION_OF = {"max_tokens": "max-new-tokens", "timeout": "timeout", "n": "n"}
 _GENERATION: Kinds = {
     **dict.fromkeys(BODY, ()),
     **dict.fromkeys(("max_tokens", "n", "num_beams"), WHOLE),
@@ -86,19 +90,19 @@ class Benchmark(msgspec.Struct, frozen=True):
         pretty: How the kit's table calls it since 1.14.
         recipe: Recipe that scores it.
         split: Split that its files may be named after.
-        conversion: Options of `mmconvert convert`.
+        conversion: How its files are converted.
     """
 
     pretty: str
     recipe: str
     split: str
-    conversion: Mapping[str, Any]
+    conversion: Conversion
 
 
 CHOICES = "general_vmcq"
 BENCHMARKS: Mapping[str, Benchmark] = {
-    "general_vqa": Benchmark("General-VQA", "evalscope_general_vqa", "test", {"format": "openai_messages"}),
-    CHOICES: Benchmark("General-VMCQ", "evalscope_general_vmcq", "val", {"format": "vmcq", "prompt": "evalscope"}),
+    "general_vqa": Benchmark("General-VQA", "evalscope_general_vqa", "test", Conversion(format="openai_messages")),
+    CHOICES: Benchmark("General-VMCQ", "evalscope_general_vmcq", "val", Conversion(format="vmcq", prompt="evalscope")),
 }
 
 
@@ -135,35 +139,33 @@ def subsets_of(config: Any) -> Iterator[Subset]:
             yield Subset(name, subset)
 
 
-def task_of_native(config: Any, version: str, release: Release, keys: dict[str, str]) -> dict[str, Any]:
-    """Write a task of ours.
+def plan_native(config: Any, work_dir: Path, version: str, release: Release, keys: dict[str, str]) -> Plan:
+    """Plan what a task asks for.
 
     Args:
         config: The keys of a `TaskConfig`.
+        work_dir: Folder of the results.
         version: Version of the recipes.
         release: Release whose rule chooses among several files of a subset.
         keys: Collects what environment variables have to hold.
 
-    Returns:
-        What a file of `mmscore run` holds, without `work-dir`.
-
     Raises:
         UsageError: A value has no counterpart, or a file is missing.
     """
-    datasets = [_dataset(config, subset, version, release) for subset in subsets_of(config)]
-    scoring = judge_options(config, version, keys) | _aggregation(config, release)
-    return {"datasets": datasets, "models": [_model(config, keys)], "score": scoring}
+    datasets = tuple(_dataset(config, subset, version, release) for subset in subsets_of(config))
+    judging = judge_options(config, version, keys)
+    return Plan(work_dir, datasets, (_model(config, keys),), _scoring(config, release), judging)
 
 
-def _aggregation(config: Any, release: Release) -> dict[str, str]:
-    """Write the option of the recipe for what a report gives beside the mean."""
+def _scoring(config: Any, release: Release) -> ReportOptions:
+    """Give the recipe's option for what a report has beside the mean."""
     kinds = {
         subset.benchmark: _arguments(config, subset.benchmark).get("aggregation") or MEAN
         for subset in subsets_of(config)
     }
     name, kind = next(((name, kind) for name, kind in kinds.items() if kind != MEAN), ("", MEAN))
     if kind == MEAN:
-        return {}
+        return ReportOptions()
     where = f"dataset_args.{name}.aggregation"
     if kind not in KINDS:
         raise UsageError(f"{where}: expected one of {', '.join(KINDS)} {show(kind)}.")
@@ -174,7 +176,7 @@ def _aggregation(config: Any, release: Release) -> dict[str, str]:
             f"metric that stands for such a report. Leave it out, and score the predictions of {CHOICES} by "
             f"--recipe {BENCHMARKS[CHOICES].recipe} --recipe-options '{options}'."
         )
-    return {"recipe-options": options}
+    return ReportOptions(recipe_options=options)
 
 
 def _arguments(config: Any, name: str) -> dict[str, Any]:
@@ -185,33 +187,27 @@ def _arguments(config: Any, name: str) -> dict[str, Any]:
     return given
 
 
-def _dataset(config: Any, subset: Subset, version: str, release: Release) -> dict[str, Any]:
+def _dataset(config: Any, subset: Subset, version: str, release: Release) -> DatasetTask:
     given, benchmark = _arguments(config, subset.benchmark), BENCHMARKS[subset.benchmark]
     where = f"dataset_args.{subset.benchmark}"
     place = given.get("local_path") or given.get("dataset_id")
     if not place or not Path(place).exists():
         raise UsageError(f"{where}.local_path: expected a folder or file that exists {show(place)}.")
     file = _file(Path(place), subset, benchmark, release)
-    conversion = dict(benchmark.conversion)
+    conversion = benchmark.conversion
     if template := given.get("prompt_template"):
-        if "prompt" not in conversion:
+        if conversion.prompt is None:
             raise UsageError(f"{where}.prompt_template: has no effect in EvalScope, messages go out as they are.")
-        conversion["prompt"] += f":template={json.dumps(template, ensure_ascii=False)}"
+        worded = f"{conversion.prompt}:template={json.dumps(template, ensure_ascii=False)}"
+        conversion = replace(conversion, prompt=worded)
     if text := given.get("system_prompt"):
-        conversion["transform"] = [f"system_prompt:text={json.dumps(text, ensure_ascii=False)}"]
+        conversion = replace(conversion, transform=(f"system_prompt:text={json.dumps(text, ensure_ascii=False)}",))
     more = texts_in(given.get("image_root") or [], f"{where}.image_root")
-    return {
-        "input": str(file),
-        "name": subset.run,
-        "dataset": subset.benchmark,
-        "subset": [subset.name],
-        # The kit resolves relative paths where it was started; beside the data is the second guess.
-        "image-root": [".", str(file.parent), *more],
-        "keep-urls": True,
-        "recipes": [f"{benchmark.recipe}@{version}"],
-        **conversion,
-        **_limit(config.limit, Path(place), subset, benchmark, release),
-    }
+    # The kit resolves relative paths where it was started; beside the data is the second guess.
+    roots = (".", str(file.parent), *more)
+    conversion = replace(conversion, dataset=subset.benchmark, subset=(subset.name,), image_root=roots, keep_urls=True)
+    limit = _limit(config.limit, Path(place), subset, benchmark, release)
+    return DatasetTask(subset.run, str(file), conversion, (f"{benchmark.recipe}@{version}",), limit)
 
 
 def _file(place: Path, subset: Subset, benchmark: Benchmark, release: Release) -> Path:
@@ -229,10 +225,10 @@ def _file(place: Path, subset: Subset, benchmark: Benchmark, release: Release) -
     raise UsageError(f"{place}: none of {', '.join(names)} is there.{near} See subset_list.")
 
 
-def _limit(limit: Any, place: Path, subset: Subset, benchmark: Benchmark, release: Release) -> dict[str, int]:
+def _limit(limit: Any, place: Path, subset: Subset, benchmark: Benchmark, release: Release) -> int | None:
     """Give the rows of a subset that are asked about; a share is one of its rows."""
     if not limit:
-        return {}
+        return None
     if not math.isfinite(limit) or limit < 0:
         raise UsageError(f"limit: expected a number of rows, or a share of them {show(limit)}.")
     if isinstance(limit, float) and not limit.is_integer():
@@ -241,21 +237,21 @@ def _limit(limit: Any, place: Path, subset: Subset, benchmark: Benchmark, releas
             raise UsageError(
                 f"limit: {limit:g} of the rows of {subset.name!r} is none. Give a larger one, or a number."
             )
-        return {"limit": rows}
-    return {"limit": int(limit)}
+        return rows
+    return int(limit)
 
 
-def _model(config: Any, keys: dict[str, str]) -> dict[str, Any]:
+def _model(config: Any, keys: dict[str, str]) -> ModelTask:
     kind = config.eval_type or (EvalType.SERVICE if config.api_url else EvalType.CHECKPOINT)
     if config.model is None or kind == EvalType.MOCK_LLM:
         name = config.model_id or safe_name(str(config.model or "dummy_model"))
-        return {"model": f"text={MOCKED}", "backend": "echo", "name": name}
+        return ModelTask(name, PredictOptions(model=f"text={MOCKED}", backend="echo"), None)
     if not isinstance(config.model, str):
         raise UsageError(
             f"model: expected a name, a folder or a Hub id {show(config.model)}. A model object of yours answers with "
             "mmscore.predict(..., backend=...)."
         )
-    model = {"model": config.model, "name": safe_name(config.model_id or config.model)}
+    name = safe_name(config.model_id or config.model)
     given = mapping_in(config.generation_config, "generation_config")
     if not given and kind == EvalType.SERVICE:
         # Only where there is no configuration at all does the kit set the temperature; else the service does.
@@ -266,58 +262,87 @@ def _model(config: Any, keys: dict[str, str]) -> dict[str, Any]:
         given["n"] = config.repeats
     check_keys(given, _GENERATION, _GENERATION_WITHOUT_EFFECT, {}, "generation_config")
     if kind == EvalType.CHECKPOINT:
-        return _drawn({**model, **_checkpoint(config, given)})
+        return ModelTask(name, _drawn(_checkpoint(config, given)), None)
     if kind != EvalType.SERVICE:
         known = ", ".join((EvalType.SERVICE, EvalType.CHECKPOINT, EvalType.MOCK_LLM))
         raise UsageError(f"eval_type: has no counterpart here {show(kind)}. Known: {known}.")
-    return _drawn({**model, **_service(config, given, keys)})
+    return ModelTask(name, _drawn(_service(config, given, keys)), None)
 
 
-def _drawn(model: dict[str, Any]) -> dict[str, Any]:
+def _drawn(options: PredictOptions) -> PredictOptions:
     """Refuse several replies to a row that would all be the same, in the words of the kit's configuration."""
-    if model.get("n", 1) > 1 and not (model.get("do-sample") or model.get("temperature")):
-        raise UsageError(
-            f"repeats: {model['n']} greedy replies are all the same. Give generation_config a temperature."
-        )
-    return model
+    if options.n > 1 and not (options.do_sample or options.temperature):
+        raise UsageError(f"repeats: {options.n} greedy replies are all the same. Give generation_config a temperature.")
+    return options
 
 
-def _service(config: Any, given: dict[str, Any], keys: dict[str, str]) -> dict[str, Any]:
+def _service(config: Any, given: Mapping[str, Any], keys: dict[str, str]) -> PredictOptions:
     check_keys(mapping_in(config.model_args, "model_args"), {}, (), {}, "model_args")
-    options: dict[str, Any] = {"backend": "openai", "base-url": config.api_url, "concurrency": config.eval_batch_size}
-    options["api-key-env"] = key_variable(config.api_key, MODEL_KEY, keys)
     temperature = given.get("temperature")
-    options |= {"temperature": temperature} if temperature is not None else {"do-sample": True}
     body = {name: given[name] for name in BODY if given.get(name) is not None} | (given.get("extra_body") or {})
-    if "seed" in body and temperature != 0:
-        # Repeats of a row are drawn from different seeds.
-        options["seed"] = body.pop("seed")
-    return {**_plain(options, given), **({"extra-body": json.dumps(body)} if body else {})}
+    # Repeats of a row are drawn from different seeds.
+    seed = body.pop("seed", None) if temperature != 0 else None
+    options = PredictOptions(
+        model=config.model,
+        backend="openai",
+        base_url=config.api_url,
+        concurrency=config.eval_batch_size,
+        api_key_env=key_variable(config.api_key, MODEL_KEY, keys),
+        temperature=temperature,
+        do_sample=temperature is None,
+        seed=seed,
+        extra_body=json.dumps(body) if body else None,
+    )
+    return _generation(options, given)
 
 
-def _checkpoint(config: Any, given: dict[str, Any]) -> dict[str, Any]:
+def _checkpoint(config: Any, given: Mapping[str, Any]) -> PredictOptions:
     arguments = mapping_in(config.model_args, "model_args")
     check_keys(arguments, {"precision": ()}, ("device_map",), {"revision": ("master", "main", None)}, "model_args")
-    options: dict[str, Any] = {"backend": "transformers", "batch-size": config.eval_batch_size}
-    options["dtype"] = str(arguments["precision"]).removeprefix(_PRECISION) if "precision" in arguments else None
-    options |= {"num-beams": given.get("num_beams")}
-    if given.get("do_sample"):
-        drawn = ("temperature", "top_p", "top_k", "seed")
-        options |= {"do-sample": True, **{name.replace("_", "-"): given.get(name) for name in drawn}}
     unheard = {name for name in (*BODY, "extra_body") if given.get(name) is not None} - {"top_k", "top_p", "seed"}
     if unheard:
         raise UsageError(f"generation_config.{min(unheard)}: only services take it. Leave it out.")
-    return _plain(options, {"max_tokens": 2048, **given})
+    drawn = given if given.get("do_sample") else {}
+    options = PredictOptions(
+        model=config.model,
+        backend="transformers",
+        batch_size="auto" if config.eval_batch_size is None else config.eval_batch_size,
+        dtype=str(arguments["precision"]).removeprefix(_PRECISION) if "precision" in arguments else None,
+        num_beams=given.get("num_beams"),
+        do_sample=bool(drawn),
+        temperature=drawn.get("temperature"),
+        top_p=drawn.get("top_p"),
+        top_k=drawn.get("top_k"),
+        seed=drawn.get("seed"),
+    )
+    return _generation(options, {"max_tokens": 2048, **given})
 
 
-def _plain(options: Mapping[str, Any], given: Mapping[str, Any]) -> dict[str, Any]:
-    named = {ours: given.get(theirs) for theirs, ours in _OPTION_OF.items()}
-    stop = {"stop": list(given["stop_seqs"])} if given.get("stop_seqs") else {}
-    return {name: value for name, value in {**named, **options}.items() if value is not None} | stop
+def _generation(options: PredictOptions, given: Mapping[str, Any]) -> PredictOptions:
+    n = given.get("n")
+    return replace(
+        options,
+        max_new_tokens=given.get("max_tokens"),
+        timeout=given.get("timeout"),
+        n=1 if n is None else n,
+        stop=tuple(given.get("stop_seqs") or ()),
+    )
 
 
-def judge_options(config: Any, version: str, keys: dict[str, str]) -> dict[str, Any]:
-    """Write the options; by itself (`auto`) neither benchmark of custom data asks a judge.
+class _JudgeKeys(msgspec.Struct, frozen=True):
+    """What a task says of its judges, in either of the two ways; `where`: the key under which models stand."""
+
+    where: str
+    strategy: str | None
+    models: Sequence[Mapping[str, Any]]
+    contract: Mapping[str, Any]
+    repeats: int | None = None
+    aggregation: str | None = None
+    min_valid: int | None = None
+
+
+def judge_options(config: Any, version: str, keys: dict[str, str]) -> JudgeOptions:
+    """Give the options of the judge; by itself (`auto`) neither benchmark of custom data asks one.
 
     Args:
         config: The keys of a `TaskConfig`.
@@ -330,39 +355,39 @@ def judge_options(config: Any, version: str, keys: dict[str, str]) -> dict[str, 
     if config.judge is not None and config.judge_model_args:
         raise UsageError("judge and judge_model_args say the same in two ways. Leave one out.")
     given = _several(config.judge) if config.judge is not None else _one(config)
-    strategy = given["strategy"] or JudgeStrategy.AUTO
+    strategy, contract = given.strategy or JudgeStrategy.AUTO, given.contract
     if strategy in (JudgeStrategy.AUTO, JudgeStrategy.RULE):
-        return {}
+        return JudgeOptions()
     if strategy not in (JudgeStrategy.LLM, JudgeStrategy.LLM_RECALL):
         raise UsageError(f"judge_strategy: expected auto, rule, llm or llm_recall {show(strategy)}.")
-    models, contract = given["models"], given["contract"]
-    if not models:
-        raise UsageError(f"judge_strategy {strategy!r}: whom to ask? Give {given['where']}.")
+    if not given.models:
+        raise UsageError(f"judge_strategy {strategy!r}: whom to ask? Give {given.where}.")
     kind = contract.get("score_type") or "pattern"
     if kind not in _SCORE_TYPES:
         raise UsageError(f"judge score_type: expected {' or '.join(_SCORE_TYPES)} {show(kind)}.")
-    where = f"{given['where']}.generation_config"
-    generation = mapping_in(models[0].get("generation_config"), where)
+    service, where = given.models[0], f"{given.where}.generation_config"
+    generation = mapping_in(service.get("generation_config"), where)
     check_keys(generation, _JUDGE_GENERATION, ("stream",), {}, where)
     generation.pop("stream", None)
     if stop := generation.pop("stop_seqs", None):
         generation["stop"] = stop
     generation |= generation.pop("extra_body", None) or {}
-    options = {
-        "judge": [f"{_SCORE_TYPES[kind]}@{version}"],
-        "judge-model": [model["model_id"] for model in models if model.get("model_id")] or None,
-        "judge-base-url": models[0].get("api_url"),
-        "api-key-env": key_variable(models[0].get("api_key"), JUDGE_KEY, keys),
-        "judge-strategy": strategy,
-        "judge-concurrency": config.judge_worker_num or config.eval_batch_size,
-        "judge-generation": json.dumps(generation) if generation else None,
-        "judge-score-mapping": json.dumps(contract["score_mapping"]) if contract.get("score_mapping") else None,
-        "judge-score-pattern": contract.get("score_pattern"),
-        "judge-prompt": _template(contract.get("prompt_template"), given["where"]),
-        "judge-system": contract.get("system_prompt"),
-        **given["panel"],
-    }
-    return {name: value for name, value in options.items() if value is not None}
+    return JudgeOptions(
+        judge=(f"{_SCORE_TYPES[kind]}@{version}",),
+        judge_model=tuple(model["model_id"] for model in given.models if model.get("model_id")),
+        judge_base_url=service.get("api_url"),
+        api_key_env=key_variable(service.get("api_key"), JUDGE_KEY, keys),
+        judge_strategy=strategy,
+        judge_concurrency=config.judge_worker_num or config.eval_batch_size,
+        judge_generation=json.dumps(generation) if generation else None,
+        judge_score_mapping=json.dumps(contract["score_mapping"]) if contract.get("score_mapping") else None,
+        judge_score_pattern=contract.get("score_pattern"),
+        judge_prompt=_template(contract.get("prompt_template"), given.where),
+        judge_system=contract.get("system_prompt"),
+        judge_repeats=given.repeats,
+        judge_aggregation=given.aggregation,
+        judge_min_valid=given.min_valid,
+    )
 
 
 def _template(text: str | None, where: str) -> str | None:
@@ -371,16 +396,15 @@ def _template(text: str | None, where: str) -> str | None:
     return text or None
 
 
-def _one(config: Any) -> dict[str, Any]:
+def _one(config: Any) -> _JudgeKeys:
     """Read the keys until 1.10: one model, whose arguments say how it judges, too."""
     where = "judge_model_args"
     given = mapping_in(config.judge_model_args, where)
     check_keys(given, {**_MODEL, **_CONTRACT}, (), {}, where)
-    models = [given] if given else []
-    return {"strategy": config.judge_strategy, "models": models, "contract": given, "panel": {}, "where": where}
+    return _JudgeKeys(where, config.judge_strategy, [given] if given else [], given)
 
 
-def _several(judge: Any) -> dict[str, Any]:
+def _several(judge: Any) -> _JudgeKeys:
     """Read the key since 1.11: several models of one service."""
     given = mapping_in(judge, "judge")
     check_keys(given, _JUDGE, (), {"position_swap": ("auto", "off", None)}, "judge")
@@ -399,7 +423,5 @@ def _several(judge: Any) -> dict[str, Any]:
         )
     contract = mapping_in(given.get("contract"), "judge.contract")
     check_keys(contract, _CONTRACT, (), {}, "judge.contract")
-    named = {"judge-repeats": "repeats", "judge-aggregation": "aggregation", "judge-min-valid": "min_valid_judges"}
-    panel = {option: given.get(key) for option, key in named.items()}
-    found = {"models": models, "contract": contract, "panel": panel}
-    return {"strategy": given.get("strategy"), **found, "where": "judge.models"}
+    panel = (given.get(key) for key in ("repeats", "aggregation", "min_valid_judges"))
+    return _JudgeKeys("judge.models", given.get("strategy"), models, contract, *panel)

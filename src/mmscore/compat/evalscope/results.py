@@ -32,6 +32,7 @@ from mmscore.kits.evalscope.aggregation import Identity, build_label, parse_iden
 from mmscore.kits.evalscope.report import MetricScore, ReportHeader, SubsetScore, build_report_json, draw_report_table
 from mmscore.kits.evalscope.text_grid import draw_table
 from mmscore.llm.response_cache import OK
+from mmscore.workflow.task_file import Plan
 from mmscore.workflow.task_readers import Outcome
 
 _REPORT = "report.json"
@@ -180,20 +181,20 @@ def write_vlmevalkit_files(outcomes: Sequence[Outcome]) -> None:
             dump(table_of(outcome), acc)
 
 
-def refuse_the_kits_own(folder: Path, task: Mapping[str, Any]) -> None:
+def refuse_the_kits_own(folder: Path, plan: Plan) -> None:
     """Refuse to go on with a run of EvalScope's own: every row would be asked again.
 
     Args:
         folder: Folder of the run.
-        task: What is to be done, in the shape of docs/run.md.
+        plan: What is to be done.
 
     Raises:
         UsageError: Replies of the kit stand there, and none of ours.
     """
-    for model in task["models"]:
-        for dataset in task["datasets"]:
-            kits = folder / "predictions" / model["name"] / f"{dataset['name']}.jsonl"
-            if kits.is_file() and not (folder / model["name"] / dataset["name"]).exists():
+    for model in plan.models:
+        for dataset in plan.datasets:
+            kits = folder / "predictions" / model.name / f"{dataset.name}.jsonl"
+            if kits.is_file() and not (folder / model.name / dataset.name).exists():
                 raise UsageError(
                     f"{kits}: are replies of EvalScope's own run. Score them with `mmscore {kits} --answers DATASET`, "
                     "DATASET being made by mmconvert convert, or name another folder."

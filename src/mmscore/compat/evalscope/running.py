@@ -16,7 +16,7 @@ from mmconvert.core.text.printable import escape_control
 from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root
 from mmscore.api import run
 from mmscore.compat.evalscope.config import TaskConfig, parse_task_config, texts_in
-from mmscore.compat.evalscope.mapping import is_vlmevalkit, mapped
+from mmscore.compat.evalscope.mapping import is_vlmevalkit, mapped, write_options, write_task
 from mmscore.compat.evalscope.results import (
     acc_result,
     refuse_the_kits_own,
@@ -26,10 +26,11 @@ from mmscore.compat.evalscope.results import (
     write_outputs,
     write_vlmevalkit_files,
 )
-from mmscore.compat.evalscope.vlmevalkit_backend import Model, eval_config_of, models_of, work_dir_of
+from mmscore.compat.evalscope.vlmevalkit_backend import eval_config_of, models_of, work_dir_of
 from mmscore.compat.vlmevalkit.datasets import find_dataset_class
 from mmscore.compat.vlmevalkit.running import benchmark_of, run_benchmark
 from mmscore.infer.options import PredictOptions
+from mmscore.workflow.task_file import ModelTask, Plan
 from mmscore.workflow.task_readers import Outcome
 
 _STAMP = "%Y%m%d_%H%M%S"
@@ -63,12 +64,12 @@ def run_task(task_cfg: TaskConfig | Mapping[str, Any] | str | Path | list[Any]) 
     config = parse_task_config(task_cfg)
     if is_vlmevalkit(config):
         return _run_vlmevalkit(config)
-    task, keys = mapped(config)
-    folder = Path(task["work-dir"])
+    plan, keys = mapped(config)
+    folder = plan.work_dir
     if not (config.use_cache or config.no_timestamp):
         folder /= time.strftime(_STAMP)
-    refuse_the_kits_own(folder, task)
-    outcomes = _run(task, keys, folder)
+    refuse_the_kits_own(folder, plan)
+    outcomes = _run(plan, keys, folder)
     table, result = shown(config, outcomes), result_of(config, outcomes)
     if table:
         click.echo(escape_control(table))
@@ -79,9 +80,9 @@ def run_task(task_cfg: TaskConfig | Mapping[str, Any] | str | Path | list[Any]) 
     return result
 
 
-def _run(task: Mapping[str, Any], keys: Mapping[str, str], folder: Path, *, restart: bool = False) -> list[Outcome]:
+def _run(plan: Plan, keys: Mapping[str, str], folder: Path, *, restart: bool = False) -> list[Outcome]:
     with _environment(keys):
-        return run(task, work_dir=folder, restart=restart)
+        return run(write_task(plan), work_dir=folder, restart=restart)
 
 
 def _run_vlmevalkit(config: TaskConfig) -> dict[str, Any]:
@@ -94,14 +95,14 @@ def _run_vlmevalkit(config: TaskConfig) -> dict[str, Any]:
     refusals: list[Error] = []
     tables: list[str] = []
     if others or not own:
-        task, secrets = mapped(TaskConfig(**{**vars(config), "eval_config": {**keys, "data": others}}))
-        outcomes = _run(task, secrets, Path(task["work-dir"]), restart=keys.get("reuse") is False)
+        plan, secrets = mapped(TaskConfig(**{**vars(config), "eval_config": {**keys, "data": others}}))
+        outcomes = _run(plan, secrets, plan.work_dir, restart=keys.get("reuse") is False)
         write_vlmevalkit_files(outcomes)
         refusals += [_refusal(outcome, _REUSE) for outcome in outcomes if outcome.status != "ok"]
         found, tables = result_of(config, outcomes), [shown(config, outcomes)]
-    for model, name in itertools.product(models_of(keys), own):
+    for (model, secrets), name in itertools.product(models_of(keys), own):
         try:
-            with _environment(model.secrets):
+            with _environment(secrets):
                 lines, lacking = run_users(name, model, keys, work_dir_of(config, keys))
         except Error as error:
             refusals.append(error)
@@ -159,7 +160,7 @@ def is_users(name: str) -> bool:
 
 
 def run_users(
-    name: str, model: Model, keys: Mapping[str, Any], work_dir: str
+    name: str, model: ModelTask, keys: Mapping[str, Any], work_dir: str
 ) -> tuple[Sequence[Mapping[str, Any]], str]:
     """Ask a model about a benchmark and evaluate what it says, as the task's mode wants.
 
@@ -179,7 +180,7 @@ def run_users(
     given = {"model": keys.get("judge"), "nproc": keys.get("nproc")}
     done = run_benchmark(
         benchmark_of(name, allow_remote=False),
-        build_options(PredictOptions, {**model.options, "limit": keys.get("limit") or None}, "predict"),
+        build_options(PredictOptions, {**write_options(model.options), "limit": keys.get("limit") or None}, "predict"),
         work_dir=work_dir,
         mode=keys.get("mode", "all"),
         reuse=keys.get("reuse", False),

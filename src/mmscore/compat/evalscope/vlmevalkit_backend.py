@@ -1,11 +1,11 @@
-"""A task for EvalScope's VLMEvalKit backend, `eval_config`, as a task of ours (docs/run.md)."""
+"""A task for EvalScope's VLMEvalKit backend, `eval_config`, as a plan of ours (docs/run.md)."""
 
 import os
 from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-import msgspec
+from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError, build_missing_path_error, show, suggest_spelling
 from mmconvert.core.option_fields import read_mapping_file
@@ -25,6 +25,10 @@ from mmscore.compat.evalscope.config import (
     mapping_in,
     texts_in,
 )
+from mmscore.infer.options import PredictOptions
+from mmscore.scoring.judging.request import JudgeOptions
+from mmscore.workflow.score import ReportOptions
+from mmscore.workflow.task_file import Conversion, DatasetTask, ModelTask, Plan
 
 MODES: Mapping[str, str] = {"all": "all", "infer": "predict", "eval": "score"}
 """The backend's word for what is done, and that of `mmscore run`."""
@@ -84,15 +88,12 @@ def work_dir_of(config: TaskConfig, keys: Mapping[str, Any]) -> str:
     return str(config.use_cache or config.work_dir or keys.get("work_dir") or DEFAULT_WORK_DIR)
 
 
-def task_of_vlmevalkit(config: TaskConfig, secrets: dict[str, str]) -> dict[str, Any]:
-    """Write a task of ours.
+def plan_vlmevalkit(config: TaskConfig, secrets: dict[str, str]) -> Plan:
+    """Plan what a task asks for.
 
     Args:
         config: The task.
         secrets: Collects what environment variables have to hold.
-
-    Returns:
-        What a file of `mmscore run` holds, without `work-dir`.
 
     Raises:
         UsageError: A value has no counterpart, or a table is missing.
@@ -101,113 +102,93 @@ def task_of_vlmevalkit(config: TaskConfig, secrets: dict[str, str]) -> dict[str,
     data, models = texts_in(keys.get("data"), "eval_config.data"), keys.get("model")
     if not data or not isinstance(models, list) or not models:
         raise UsageError("eval_config: expected lists model: and data: with at least one entry.")
-    return {
-        "datasets": [_dataset(name, keys.get("limit")) for name in data],
-        "models": [_model(entry, number, keys, secrets) for number, entry in enumerate(models)],
-        "score": _judge(keys, secrets),
-        "steps": MODES[keys.get("mode", "all")],
-    }
+    return Plan(
+        Path(work_dir_of(config, keys)),
+        tuple(_dataset(name, keys.get("limit")) for name in data),
+        tuple(_model(entry, number, keys, secrets) for number, entry in enumerate(models)),
+        ReportOptions(),
+        _judge(keys, secrets),
+        MODES[keys.get("mode", "all")],
+    )
 
 
-class Model(msgspec.Struct, frozen=True):
-    """A model of the task.
-
-    Attributes:
-        name: How results call it.
-        options: Options of `mmscore predict` by their names.
-        secrets: What environment variables have to hold.
-    """
-
-    name: str
-    options: Mapping[str, Any]
-    secrets: Mapping[str, str]
-
-
-def models_of(keys: Mapping[str, Any]) -> Iterator[Model]:
-    """List the models of the backend's keys.
+def models_of(keys: Mapping[str, Any]) -> Iterator[tuple[ModelTask, dict[str, str]]]:
+    """List the models of the backend's keys, each with what environment variables have to hold.
 
     Raises:
         UsageError: A value has no counterpart.
     """
     for number, entry in enumerate(keys.get("model") or ()):
         secrets: dict[str, str] = {}
-        options = _model(entry, number, keys, secrets)
-        yield Model(options.pop("name"), options, secrets)
+        yield _model(entry, number, keys, secrets), secrets
 
 
-def _dataset(name: str, limit: int | None) -> dict[str, Any]:
+def _dataset(name: str, limit: int | None) -> DatasetTask:
     table = find_lmudata_root() / f"{name}.tsv"
     if not table.is_file():
         near = suggest_spelling(str(name), [file.stem for file in table.parent.glob("*.tsv")])
         raise UsageError(f"eval_config.data: there is no table {table}.{near} Nothing is fetched; put it there.")
-    return {
-        "input": str(table),
-        "name": name,
-        "format": "lmudata",
-        "dataset": name,
-        "prompt": "vlmevalkit",
-        "image-root": [".", str(table.parent)],
-        "recipes": _recipes(table),
-        **({"limit": limit} if limit else {}),
-    }
+    roots = (".", str(table.parent))
+    conversion = Conversion(format="lmudata", dataset=name, prompt="vlmevalkit", image_root=roots)
+    return DatasetTask(name, str(table), conversion, _recipes(table), limit or None)
 
 
-def _recipes(table: Path) -> list[str]:
+def _recipes(table: Path) -> tuple[str, ...]:
     """Choose as the kit does: by the columns of a table that it does not know."""
     if any(word in table.stem.lower() for word in _OTHER_REPORTS):
-        return []
+        return ()
     with table.open(encoding="utf-8-sig") as file:
         columns = {heading.strip().strip('"') for heading in file.readline().split("\t")}
-    return [CHOICES] if {"A", "B"} <= columns else [SHORT_ANSWERS]
+    return (CHOICES,) if {"A", "B"} <= columns else (SHORT_ANSWERS,)
 
 
-def _model(entry: Any, number: int, keys: Mapping[str, Any], secrets: dict[str, str]) -> dict[str, Any]:
+def _model(entry: Any, number: int, keys: Mapping[str, Any], secrets: dict[str, str]) -> ModelTask:
     where = f"eval_config.model[{number}]"
     if not isinstance(entry, Mapping):
         raise UsageError(
             f"{where}: expected type, name, api_base and so on {show(entry)}. Models by name are the kit's."
         )
     check_keys(entry, _MODEL_KEYS, _MODEL_WITHOUT_EFFECT, _MODEL_ONLY, where)
-    options = {
-        "max-new-tokens": entry.get("max_tokens", _MAX_TOKENS),
-        "temperature": entry.get("temperature") or None,
-        "max-image-side": None if entry.get("img_size", -1) == -1 else entry["img_size"],
-        "system": entry.get("system_prompt"),
-    }
+    options = PredictOptions(
+        model="",
+        max_new_tokens=entry.get("max_tokens", _MAX_TOKENS),
+        temperature=entry.get("temperature") or None,
+        max_image_side=None if entry.get("img_size", -1) == -1 else entry["img_size"],
+        system=entry.get("system_prompt"),
+    )
     if entry.get("name") != API_MODEL:
         if not (path := entry.get("model_path")):
             raise UsageError(
                 f"{where}: {show(entry.get('name'))} is a name of the kit's. Give name: {API_MODEL} and api_base:, or "
                 "model_path: with a folder or Hub id."
             )
-        options |= {"model": path, "name": entry.get("name") or os.path.basename(path), "backend": "transformers"}
-    else:
-        if not entry.get("type") or not entry.get("api_base"):
-            raise UsageError(f"{where}: {API_MODEL} needs type: (the model's name there) and api_base:.")
-        options |= {
-            "model": entry["type"],
-            "name": os.path.basename(entry["type"]).replace(":", "-").replace(".", "_"),
-            "backend": "openai",
-            "base-url": entry["api_base"],
-            "api-key-env": key_variable(entry.get("key"), f"EVALSCOPE_API_KEY_{number}", secrets),
-            "concurrency": keys.get("nproc"),
-            "timeout": entry.get("timeout"),
-        }
-    return {name: value for name, value in options.items() if value is not None}
+        name = entry.get("name") or os.path.basename(path)
+        return ModelTask(name, replace(options, model=path, backend="transformers"), None)
+    if not entry.get("type") or not entry.get("api_base"):
+        raise UsageError(f"{where}: {API_MODEL} needs type: (the model's name there) and api_base:.")
+    options = replace(
+        options,
+        model=entry["type"],
+        backend="openai",
+        base_url=entry["api_base"],
+        api_key_env=key_variable(entry.get("key"), f"EVALSCOPE_API_KEY_{number}", secrets),
+        concurrency=keys.get("nproc"),
+        timeout=entry.get("timeout"),
+    )
+    return ModelTask(os.path.basename(entry["type"]).replace(":", "-").replace(".", "_"), options, None)
 
 
-def _judge(keys: Mapping[str, Any], secrets: dict[str, str]) -> dict[str, Any]:
-    """Write the options of `mmscore score`: without a service for it, the rules stand alone."""
+def _judge(keys: Mapping[str, Any], secrets: dict[str, str]) -> JudgeOptions:
+    """Give the options of the judge: without a service for it, the rules stand alone."""
     model, service = keys.get("LOCAL_LLM") or keys.get("judge"), keys.get("OPENAI_API_BASE")
     if keys.get("judge") == RULES_ALONE or not service:
         if model not in (None, RULES_ALONE):
             raise UsageError("eval_config.judge: whom to ask? Give OPENAI_API_BASE.")
-        return {}
-    options = {
-        "judge": [OPTION_JUDGE],
-        "judge-model": [model] if model else None,
-        "judge-base-url": service,
-        "api-key-env": key_variable(keys.get("OPENAI_API_KEY"), "EVALSCOPE_JUDGE_API_KEY", secrets),
-        "judge-concurrency": keys.get("nproc"),
-    }
-    return {name: value for name, value in options.items() if value is not None}
+        return JudgeOptions()
+    return JudgeOptions(
+        judge=(OPTION_JUDGE,),
+        judge_model=(model,) if model else (),
+        judge_base_url=service,
+        api_key_env=key_variable(keys.get("OPENAI_API_KEY"), "EVALSCOPE_JUDGE_API_KEY", secrets),
+        judge_concurrency=keys.get("nproc"),
+    )
