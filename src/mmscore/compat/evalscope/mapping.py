@@ -96,6 +96,7 @@ def write_options(options: msgspec.Struct) -> dict[str, Any]:
     """Write options by their names in a file of options, without those that have their defaults.
 
     Example:
+        >>> from mmscore.scoring.judging.request import JudgeOptions
         >>> write_options(JudgeOptions(judge=("own",), judge_repeats=2))
         {'judge': ['own'], 'judge-repeats': 2}
     """
