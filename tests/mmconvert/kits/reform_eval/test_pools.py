@@ -8,6 +8,7 @@ import pytest
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.kits.reform_eval.families import FAMILIES
 from mmconvert.kits.reform_eval.pools import Pool, read_pools
+from support.kit_checkouts import write_checkout
 
 MODULE = """
 import torch
@@ -35,14 +36,6 @@ class VQA_SingleChoice(Dataset):
         return self.instruction_list[index]
 """
 VQA = "build/VQA/vqa_dataset.py:VQA_SingleChoice"
-
-
-def write_checkout(folder: Path, modules: dict[str, str]) -> Path:
-    for name, text in modules.items():
-        path = folder / name
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_text(text, "utf-8")
-    return folder
 
 
 def test_a_checkout_gives_its_own_words(tmp_path: Path) -> None:
