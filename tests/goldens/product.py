@@ -55,27 +55,44 @@ def score_workbook(frame, recipe="", *, dataset, version=None):
     """Score a frame as `mmscore score` does the workbook that VLMEvalKit writes of it.
 
     Returns:
-        The scored rows, the kit's table over them, and prediction and reference of each row as the kit reads them.
+        The scored rows, and the kit's table over them.
 
     Raises:
         Error: As `score`.
     """
+    with _workbook(frame, dataset) as path:
+        scored, table, _ = _score_file(path, recipe, dataset, version)
+    return scored, table
+
+
+def score_and_read_workbook(frame, recipe, *, dataset):
+    """Score a frame as `score_workbook` does, and read each row's prediction and reference as the kit does."""
+    with _workbook(frame, dataset) as path:
+        scored, table, open_again = _score_file(path, recipe, dataset)
+        columns = ("prediction", "label", "answer")
+        read = [Item(**row) for batch in open_again().read(columns) for row in batch.to_pylist()]
+    return scored, table, read
+
+
+@contextmanager
+def _workbook(frame, dataset):
     with tempfile.TemporaryDirectory() as folder:
         path = Path(folder) / f"model_{dataset}.xlsx"
         write_workbook(frame, path)
-        rows = open_rows(path, repeated=True)
-        choice = find_recipe(recipe) if recipe else choose_recipe(gather_facts(rows, dataset))
-        scored, table = score(rows, f"{choice.name}@{version or choice.version}", dataset=dataset)
-        columns = ("prediction", "label", "answer")
-        read = [
-            Item(**row) for batch in read_for(rows, choice.recipe.results).read(columns) for row in batch.to_pylist()
-        ]
-    return scored, table, read
+        yield path
+
+
+def _score_file(path, recipe, dataset, version=None):
+    rows = open_rows(path, repeated=True)
+    choice = find_recipe(recipe) if recipe else choose_recipe(gather_facts(rows, dataset))
+    scored, table = score(rows, f"{choice.name}@{version or choice.version}", dataset=dataset)
+    return scored, table, lambda: read_for(rows, choice.recipe.results)
 
 
 def write_workbook(frame, path):
     """Write a frame as VLMEvalKit does."""
-    options = {"options": {"strings_to_formulas": False}}
+    # In memory: the bytes are the same, and ten files a workbook are not written.
+    options = {"options": {"strings_to_formulas": False, "in_memory": True}}
     with warnings.catch_warnings(action="ignore"):  # of what it cuts
         frame.to_excel(path, index=False, engine="xlsxwriter", engine_kwargs=options)
 

@@ -4,7 +4,7 @@ import json
 
 import pandas as pd
 
-from goldens.product import score_workbook, table_file
+from goldens.product import score_and_read_workbook, score_workbook, table_file
 from mmscore.core.recipe import Item
 from mmscore.kits.vlmevalkit.rows import read_answer_cell
 from mmscore.metrics.vlmevalkit_vqa import choose_rule, compare_references, read_references, reduce_matches
@@ -24,7 +24,7 @@ def _line(recipe, dataset):
 
 def _yes_no(recipe, score):
     def encoded(given):
-        scored, table, _ = _scored(recipe, given, given["dataset"])
+        scored, table = _scored(recipe, given, given["dataset"])
         extracted = [value or UNKNOWN for value in scored.column("value")]
         return {"score": table, "extracted": extracted, "hit": scored.scores[score].tolist()}
 
@@ -50,7 +50,7 @@ def _covered_row(given):
 
 
 def _covered_table(given):
-    _, table, _ = _scored("vlmevalkit_vcr", given, _covered_dataset(given))
+    _, table = _scored("vlmevalkit_vcr", given, _covered_dataset(given))
     return {**table[0], "returned": None}
 
 
@@ -59,8 +59,8 @@ def _covered_dataset(given):
 
 
 def _vqa(given):
-    dataset = given["dataset"]
-    _, table, rows = _scored("vlmevalkit_vqa", given, dataset)
+    dataset, frame = given["dataset"], pd.DataFrame(given["rows"], columns=given["columns"])
+    _, table, rows = score_and_read_workbook(frame, "vlmevalkit_vqa", dataset=dataset)
     return {"score": table, "eval_score": [_mean_match(row, choose_rule(dataset)) for row in rows]}
 
 
@@ -74,7 +74,7 @@ def _multiple_choice(version):
         with table_file("table.tsv", given["columns"], given["rows"]) as path:
             frame = pd.read_csv(path, sep="\t")
         frame["prediction"] = given["predictions"]
-        scored, table, _ = score_workbook(
+        scored, table = score_workbook(
             frame.drop(index=given["dropped_rows"]), dataset=given["dataset"], version=version
         )
         hits, *_ = scored.scores.values()
