@@ -62,11 +62,21 @@ def find_words(text: str) -> list[str]:
     return WORD.findall(text.lower())
 
 
+def count_words(text: str) -> int:
+    """Count the words of a text; letters of options are none."""
+    return sum(len(word) > 1 for word in find_words(text))
+
+
 def build_pool_rule(file: Path) -> Callable[[dict], bool]:
-    """Find sentences of ReForm-Eval's pools; `{}` in them stands for words of the sample."""
+    """Find sentences of ReForm-Eval's pools; `{}` in them stands for words of the sample.
+
+    A question that the product asks as the framework does, and NOTICE names, is none of them.
+    """
     strings = {text for text in iterate_strings(json.loads(file.read_text("utf-8"))) if not is_code(text)}
     parts = {part for text in strings for piece in text.split("{}") for part in split_sentences(piece)}
-    sentences = {normalize(part) for part in parts if len(find_words(part)) >= POOL_WORDS}
+    product = read_product()
+    sentences = {normalize(part) for part in parts if count_words(part) >= POOL_WORDS}
+    sentences = {sentence for sentence in sentences if sentence not in product}
     pattern = re.compile("|".join(map(re.escape, sorted(sentences))))
     return lambda case: any(pattern.search(normalize(text)) for text in iterate_strings(case))
 
@@ -85,14 +95,20 @@ def build_repository_rule(folder: Path) -> Callable[[dict], bool]:
 def build_real_rule(folder: Path) -> Callable[[dict], bool]:
     """Find sentences that stand in files from the field, and not in the product as a framework's instruction line."""
     field = "".join(normalize(text) for text in iterate_files(folder))
-    product = "".join(normalize(text) for text in iterate_files(ROOT / "src"))
+    product = read_product()
     return lambda case: any(one in field and one not in product for one in list_prose(case, REAL_WORDS))
 
 
+def read_product() -> str:
+    """Read the words of the product: its code, the facts of frameworks among them, and its own instructions."""
+    files = sorted([*(ROOT / "src").rglob("*.py"), *(ROOT / "src").rglob("*_pools.json")])
+    return "".join(normalize(file.read_text("utf-8")) for file in files)
+
+
 def list_prose(case: dict, words: int) -> set[str]:
-    """List the sentences of a case that have so many words or more; letters of options are no words."""
+    """List the sentences of a case that have so many words or more."""
     parts = {part for text in iterate_strings(case) for part in split_sentences(text)}
-    return {normalize(part) for part in parts if sum(len(word) > 1 for word in find_words(part)) >= words}
+    return {normalize(part) for part in parts if count_words(part) >= words}
 
 
 def iterate_files(folder: Path) -> Iterator[str]:

@@ -8,7 +8,7 @@ import json
 import math
 import tempfile
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -25,6 +25,7 @@ from mmconvert.prompts.evalscope import build_choice_text
 from mmscore.core.recipe import Facts
 from mmscore.core.report import Entry
 from mmscore.core.select_recipe import choose_recipe
+from mmscore.scoring.judging.request import JudgeRequest
 
 
 @dataclass(frozen=True)
@@ -261,6 +262,13 @@ def _decode(value: Any) -> Any:
     return [_decode(one) for one in value] if isinstance(value, list) else value
 
 
+def _write_judged_log(case: dict, folder: Path) -> Iterator[File]:
+    """Write a log that holds what the chat model said; the recipe wants one to be named, and does not ask it."""
+    for file in _write_as_given(case, folder):
+        judge = JudgeRequest("mmtrust", model="none", base_url="http://127.0.0.1:9/v1")
+        yield replace(file, arguments={**file.arguments, "judge": judge})
+
+
 # EvalScope: a run's folder, `reviews/{model}/{benchmark}_{subset}.jsonl`, of each release.
 
 EVALSCOPE = {"1.3.0": "1.3", "1.10.0": "1.10", "1.14.1": "1.14"}
@@ -406,6 +414,8 @@ WRITERS: dict[tuple[str, str], tuple[str | Callable[[dict], str], Callable[[dict
         for name in ("vqa", "vmcq")
         for kind in ("reviews", "predictions")
     },
+    **{(f"{FILES}mmtrusteval", f"{name}_file"): (f"mmtrust_{name}", _write_as_given) for name in ("refusal", "yes_no")},
+    (f"{FILES}mmtrusteval", "judged_file"): ("mmtrust_judged", _write_judged_log),
 }
 """(family, rule) -> the recipe that gives the number, and what writes the files of a case."""
 

@@ -20,6 +20,11 @@ ENCODING = {
     ("mmmu_parsers", "", "sorted"): "the original's order is undefined, and the cases hold it sorted",
     ("mmtrusteval", "_rank", "raise"): "the command ends with 3, the script with an error",
     ("mmtrusteval", "_rank", "round"): "the script prints two digits",
+    (
+        "vlmevalkit_judge",
+        "_llavabench_table",
+        "sorted",
+    ): "the framework walks a set of categories, and the cases hold them sorted",
     ("vlmevalkit_prompts", "_prompt", "sorted"): "the cases list written files by path",
     (
         "vlmevalkit_tables",

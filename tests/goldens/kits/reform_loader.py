@@ -1,4 +1,4 @@
-"""Golden rules of ReForm-Eval's data loader, run with the kit's own instructions."""
+"""Golden rules of ReForm-Eval's data loader, run with the instructions that a case was made with."""
 
 import json
 import tempfile
@@ -13,6 +13,7 @@ from mmscore.compat.reform_eval import ConvSingleChoiceProcessor, load_reform_da
 from support.questions import picture
 
 POOLS = Path(__file__).resolve().parents[4] / "shared/data/reform_eval_pools.json"
+OWN = "own"
 IMAGE = b64encode(picture("red", (4, 3))).decode()
 
 
@@ -29,10 +30,15 @@ def _open(given):
             load_from_hf=False,
             offline_from_hf=True,
             preprocessor=_build_preprocessor(given),
-            pools=POOLS,
+            pools=_find_pools(given),
             seed=given["seed"],
             **given["args"],
         )
+
+
+def _find_pools(given):
+    """Give the framework's instructions to the cases that show them; those made anew have the product's own."""
+    return None if given.get("pools") == OWN or not POOLS.is_file() else POOLS
 
 
 def _build_preprocessor(given):

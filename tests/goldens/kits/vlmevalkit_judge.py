@@ -5,6 +5,7 @@ import json
 from goldens.product import ask_judge
 from mmconvert.core.record import LETTERS
 from mmscore.kits.vlmevalkit.judge_responses import infer_judged_option, read_judged_yes_no
+from mmscore.kits.vlmevalkit.llavabench import OVERALL, build_llavabench_table, parse_pair
 from mmscore.kits.vlmevalkit.mathvista import (
     GradedQuestion,
     MathvistaQuestion,
@@ -70,6 +71,24 @@ def _mathvista_table(given):
     )
 
 
+UNREAD = [-1, -1]
+"""What the framework takes for a pair that it cannot read."""
+
+
+def _llavabench_pair(given):
+    return list(parse_pair(given["review"]) or UNREAD)
+
+
+def _llavabench_table(rows):
+    pairs = [parse_pair(row["review"]) for row in rows]
+    table = build_llavabench_table(zip([row["category"] for row in rows], pairs, strict=True))
+    return {"scores": [list(pair) for pair in pairs], "table": sorted(table, key=_put_overall_first)}
+
+
+def _put_overall_first(line):
+    return line["split"] != OVERALL, line["split"]
+
+
 def _lines(given):
     return [dict(zip(given["columns"], row, strict=True)) for row in given["rows"]]
 
@@ -79,7 +98,9 @@ def _question(row):
 
 
 SCORE = "mmscore score --recipe"
-MMVET, MATHVISTA = (f"{SCORE} vlmevalkit_{name} --judge vlmevalkit_{name}" for name in ("mmvet", "mathvista"))
+MMVET, MATHVISTA, LLAVABENCH = (
+    f"{SCORE} vlmevalkit_{name} --judge vlmevalkit_{name}" for name in ("mmvet", "mathvista", "llavabench")
+)
 RULES = {
     ("vlmeval_judge", "mcq_judge_extract"): (f"{SCORE} vlmevalkit_mcq --judge vlmevalkit_option", _option),
     ("vlmeval_judge", "yorn_judge"): (f"{SCORE} vlmevalkit_yorn --judge vlmevalkit_yes_no", _yes_no),
@@ -87,4 +108,6 @@ RULES = {
     ("vlmeval_judge", "mmvet_table"): (MMVET, _mmvet_table),
     ("vlmeval_judge", "mathvista_post_check"): (MATHVISTA, _post_check),
     ("vlmeval_judge", "mathvista_table"): (MATHVISTA, _mathvista_table),
+    ("vlmeval_llavabench", "llavabench_parse"): (LLAVABENCH, _llavabench_pair),
+    ("vlmeval_llavabench", "llavabench_table"): (LLAVABENCH, _llavabench_table),
 }

@@ -1,0 +1,50 @@
+#!/usr/bin/env python
+"""Make golden cases anew: run a framework's code from a checkout on texts of ours, and write what it gives.
+
+usage: python scripts/golden_cases_made FRAMEWORK CHECKOUT [--shared ../shared]
+
+FRAMEWORK: vlmevalkit (open-compass/VLMEvalKit@e8e78f05), pope (AoiDragon/POPE@f3ec604), mme (eval_tool of
+BradyFU/Awesome-Multimodal-Large-Language-Models@dd29509, unpacked), mmtrusteval (thu-ml/MMTrustEval@a067801),
+reform_eval (FudanDISC/ReForm-Eval@df1cfa7). Needs what the framework's rules import, such as scikit-learn, and for
+VLMEvalKit pandas 2 and validators; models and API clients are stood in for. The same checkout gives the same cases.
+
+Cases are written to tests/goldens/cases/FAMILY.made.jsonl.xz; scripts/golden_cases.py leaves those alone. reform_eval
+makes the cases anew that hold its prose in ../shared/golden: the same data under instructions of ours.
+"""
+
+import argparse
+import importlib
+import json
+import lzma
+import sys
+from pathlib import Path
+
+HERE = Path(__file__).resolve().parent
+ROOT = HERE.parents[1]
+CASES = ROOT / "tests" / "goldens" / "cases"
+FRAMEWORKS = ("vlmevalkit", "pope", "mme", "mmtrusteval", "reform_eval")
+
+
+def write_family(family: str, name: str, cases: list[dict]) -> None:
+    """Write cases compressed; the same cases give the same bytes."""
+    lines = "".join(json.dumps(case, ensure_ascii=False) + "\n" for case in cases)
+    file = CASES / f"{family}.{name}.jsonl.xz"
+    file.write_bytes(lzma.compress(lines.encode("utf-8", "surrogatepass"), preset=9 | lzma.PRESET_EXTREME))
+    print(f"{file.name}: {len(cases)} cases")
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description="Make golden cases anew by a framework's code.")
+    parser.add_argument("framework", choices=FRAMEWORKS)
+    parser.add_argument("checkout", type=Path)
+    parser.add_argument("--shared", type=Path, default=ROOT.parent / "shared", help="../shared by default")
+    options = parser.parse_args()
+    maker = importlib.import_module(options.framework)
+    for family, cases in maker.make_cases(options.checkout.resolve(), options.shared.resolve()).items():
+        write_family(family, f"made_{options.framework}", cases)
+    return 0
+
+
+if __name__ == "__main__":
+    sys.path[:0] = [str(HERE), str(ROOT / "src")]
+    sys.exit(main())
