@@ -8,20 +8,11 @@ from goldens.files import FILES, WRITERS, find_recipe_name, score_files
 from goldens.rules import COMMANDS
 from goldens.run import list_families, read_family, spread
 from mmconvert.plugins.registry import load_all
-from mmscore.nlp import meteor
-from mmscore.scoring import bootstrap
 
 MOST = 5
 """Cases of a rule in the ordinary run."""
 FEWEST = 20
 """Cases by which the repository proves a recipe, at least."""
-
-
-@pytest.fixture(autouse=True)
-def _numbers_alone(monkeypatch):
-    """Leave out errors of numbers, which cases do not hold, and METEOR, which the cases of functions hold."""
-    monkeypatch.setattr(bootstrap, "_MOST_ROWS", 0)
-    monkeypatch.setattr(meteor, "describe_missing", lambda: "no Java: METEOR takes seconds to start")
 
 
 def _list_problems(family, cases):
