@@ -248,3 +248,10 @@ def test_plug_ins_are_listed():
     assert [*mmscore.list_plugins("recipes", words="mmbench_circular")] == ["recipes"]
     with pytest.raises(UsageError, match="unknown kind 'recipe'"):
         mmscore.list_plugins("recipe")
+
+
+def test_a_folder_in_place_of_a_file_names_the_files(tmp_path):
+    (tmp_path / "reviews").mkdir()
+    (tmp_path / "reviews/colours.jsonl").write_text("{}\n")
+    with pytest.raises(UsageError, match=r"is a folder, and evalscope_reviews reads files\. Name them: .*/\*\.jsonl"):
+        mmscore.score(tmp_path, format="evalscope_reviews")

@@ -151,6 +151,9 @@ class Records:
         self.plugin: Format = load("mmconvert.formats", self.format)
         if not isinstance(self.plugin, Format):
             raise UsageError(f"{self.format}: is no format {show(self.plugin)}. See mmconvert.plugins.format.Format.")
+        if source.path.is_dir() and "" not in self.plugin.suffixes:
+            files = f"{source.path}/*{min(self.plugin.suffixes, default='')}"
+            raise UsageError(f"{source.path}: is a folder, and {self.format} reads files. Name them: {files}")
         # A wrong name or parameter is told before the first row.
         load_steps(options.transforms)
         build_prompt_step(options.prompt)
