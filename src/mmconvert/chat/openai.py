@@ -5,7 +5,7 @@ from typing import Any
 
 from mmconvert.chat.conversations import TOOL_ROLES, list_objects
 from mmconvert.chat.export_images import store_image
-from mmconvert.core.errors import RowError, in_field, show
+from mmconvert.core.errors import RowError, in_field, quote_value, show
 from mmconvert.core.record import Image, Part, Turn
 from mmconvert.plugins.format import Context, Target
 
@@ -97,7 +97,9 @@ def _read_part(part: Any, field: str, slot: int, context: Context) -> tuple[Part
         with in_field(f"{field}.image_url"):
             return Part("image"), context.pictures.of_reference(url, slot, detail)
     if kind in _MEDIA:
-        raise RowError("media.unsupported", field, f"parts of type {kind!r} are not supported. Leave the row out.")
+        raise RowError(
+            "media.unsupported", field, f"parts of type {quote_value(kind)} are not supported. Leave the row out."
+        )
     raise RowError("messages.part", field, f"expected a text or image_url part {show(part)}.")
 
 

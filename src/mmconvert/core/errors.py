@@ -10,11 +10,14 @@ Anything else that escapes is a bug and keeps its traceback.
 
 import difflib
 import shlex
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 _AS_NEAR = 0.1
 """Spellings this much less alike than the nearest one are named too."""
+
+_LONGEST_INT = 4096
+"""Bits of an integer that is shown in decimal digits."""
 
 
 class Error(Exception):
@@ -74,10 +77,53 @@ def show(value: object, limit: int = 80) -> str:
         >>> got("x" * 100, limit=5)
         "(got 'xxxx...)"
     """
+    return f"(got {quote_value(value, limit)})"
+
+
+def quote_value(value: object, limit: int = 80) -> str:
+    """Give a value's repr, cut; no more of it is built than is shown, however large the value is.
+
+    Args:
+        value: Anything with a repr.
+        limit: Most characters of the repr to show.
+
+    Example:
+        >>> quote_value([1, {"a": None}, ("x",)])
+        "[1, {'a': None}, ('x',)]"
+        >>> quote_value("x" * 100, limit=5)
+        "'xxxx..."
+    """
+    text = ""
+    for piece in _list_pieces(value, limit):
+        text += piece
+        if len(text) > limit:
+            return f"{text[:limit]}..."
+    return text
+
+
+def _list_pieces(value: object, limit: int) -> Iterator[str]:
+    """Give a repr piece by piece, so that who has enough of it leaves the rest unmade."""
     if isinstance(value, str | bytes):
-        value = value[: limit + 1]
-    text = repr(value)
-    return f"(got {text[:limit]}...)" if len(text) > limit else f"(got {text})"
+        yield repr(value[: limit + 1])
+    elif isinstance(value, int) and value.bit_length() > _LONGEST_INT:
+        # Python refuses to write it in decimal digits, and would take a time that grows with their square.
+        yield hex(value)
+    elif type(value) is dict:
+        yield "{"
+        for number, (key, member) in enumerate(value.items()):
+            yield ", " if number else ""
+            yield from _list_pieces(key, limit)
+            yield ": "
+            yield from _list_pieces(member, limit)
+        yield "}"
+    elif type(value) is list or type(value) is tuple:
+        yield "[" if type(value) is list else "("
+        for number, member in enumerate(value):
+            yield ", " if number else ""
+            yield from _list_pieces(member, limit)
+        yield "]" if type(value) is list else ",)" if len(value) == 1 else ")"
+    else:
+        yield repr(value)
 
 
 def suggest_spelling(name: str, known: Iterable[str]) -> str:

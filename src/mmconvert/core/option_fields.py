@@ -22,7 +22,14 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union
 
 import msgspec
 
-from mmconvert.core.errors import UsageError, build_missing_path_error, show, suggest_paths, suggest_spelling
+from mmconvert.core.errors import (
+    UsageError,
+    build_missing_path_error,
+    show,
+    suggest_paths,
+    suggest_spelling,
+    take_first_line,
+)
 
 _S = TypeVar("_S", bound=msgspec.Struct)
 
@@ -289,13 +296,15 @@ def read_mapping_file(path: str) -> dict[str, Any]:
     """
     import yaml
 
+    from mmconvert.core.text.yaml import load_yaml
+
     try:
         with open(path, encoding="utf-8") as file:
-            values = yaml.safe_load(file) or {}
+            values = load_yaml(file) or {}
     except FileNotFoundError:
         raise build_missing_path_error(Path(path)) from None
-    except (OSError, UnicodeDecodeError, yaml.YAMLError) as error:
-        raise UsageError(f"{path}: cannot be read as YAML ({error}). Correct the file.") from error
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        raise UsageError(f"{path}: cannot be read as YAML ({take_first_line(error)}). Correct the file.") from error
     if not isinstance(values, dict):
         raise UsageError(f"{path}: expected option names and values. Write one `name: value` a line.")
     return values

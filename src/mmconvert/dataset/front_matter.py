@@ -7,6 +7,7 @@ from typing import Any
 import yaml
 
 from mmconvert.core.errors import Error, take_first_line
+from mmconvert.core.text.yaml import load_yaml
 
 FRONT = re.compile(r"\A---[ \t]*\r?\n(?P<yaml>.*?)^---[ \t]*(?:\r?\n|\Z)", re.DOTALL | re.MULTILINE)
 _BOOL = "tag:yaml.org,2002:bool"
@@ -42,18 +43,10 @@ def read_front_matter(text: str) -> dict[str, Any]:
     if found is None:
         return {}
     try:
-        values = _read(found["yaml"])
-    except yaml.YAMLError:
+        values = load_yaml(found["yaml"], _Loader)
+    except (yaml.YAMLError, ValueError, RecursionError):
         return {}
     return values if isinstance(values, dict) else {}
-
-
-def _read(block: str) -> Any:
-    loader = _Loader(block)
-    try:
-        return loader.get_single_data()
-    finally:
-        loader.dispose()
 
 
 def add_front_matter(values: Mapping[str, Any], body: str) -> str:
@@ -70,8 +63,8 @@ def require_readable(text: str) -> None:
     """
     found = FRONT.match(text)
     try:
-        _read(found["yaml"] if found else "")
-    except yaml.YAMLError as error:
+        load_yaml(found["yaml"] if found else "", _Loader)
+    except (yaml.YAMLError, ValueError, RecursionError) as error:
         said = take_first_line(error)
         message = f"README.md of the repository: its YAML cannot be read ({said}). Mend it, and push again."
         raise Error(message) from None

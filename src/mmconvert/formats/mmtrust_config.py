@@ -61,8 +61,10 @@ def _read_config(path: Path) -> Mapping[str, Any]:
     # Imported here: every format is loaded to tell a file's, and few files are YAML.
     import yaml
 
+    from mmconvert.core.text.yaml import load_yaml
+
     try:
-        values = yaml.safe_load(path.read_bytes())
+        values = load_yaml(path.read_bytes())
     except (yaml.YAMLError, ValueError, RecursionError, OSError) as error:
         raise Error(f"{path}: cannot be read as YAML ({take_first_line(error)}). Correct it.") from None
     if not isinstance(values, dict) or not isinstance(values.get(ANNOTATIONS), str) or not values[ANNOTATIONS]:

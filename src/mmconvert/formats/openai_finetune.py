@@ -18,7 +18,7 @@ from typing import Any
 from mmconvert.chat.conversations import as_list, build_conversation_record, read_messages
 from mmconvert.chat.openai import build_part, ends_with_assistant, list_part_types, read_content, read_message
 from mmconvert.chat.training import build_source_id, build_training_rows, read_messages_extra, report_lost_extra
-from mmconvert.core.errors import RowError
+from mmconvert.core.errors import RowError, quote_value
 from mmconvert.core.record import Image, Record, Turn
 from mmconvert.core.rows import Row
 from mmconvert.core.text.placeholders import parse_image_slot
@@ -139,7 +139,7 @@ def _build_fields(record: Record, target: Target, losses: list[Loss], limits: _L
         if len(content) == 1 and content[0]["type"] == "text":
             content = content[0]["text"]
         unknown = [name for name in more if name not in _MESSAGE_FIELDS]
-        losses += [Loss(record.id, "messages_extra", f"the service knows no {name!r}") for name in unknown]
+        losses += [Loss(record.id, "messages_extra", f"the service knows no {quote_value(name)}") for name in unknown]
         kept = {name: value for name, value in more.items() if name in _MESSAGE_FIELDS}
         messages.append({"role": turn.role, "content": content, **kept})
     if build_source_id(record):

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from mmconvert.chat import conversations, training
 from mmconvert.chat.export_images import write_image_path
 from mmconvert.chat.openai import list_part_types
-from mmconvert.core.errors import RowError, in_field, show
+from mmconvert.core.errors import RowError, in_field, quote_value, show
 from mmconvert.core.record import IMAGE_TYPE, SCHEMA, Part, Record, Turn, attach_features
 from mmconvert.core.rows import Row
 from mmconvert.core.text.image_markers import check_count, escape, unescape
@@ -120,7 +120,9 @@ def _read_message(message: Mapping[str, Any], where: str) -> _RawMessage:
             parts.append(Part("image"))
             images.append((f"{field}.image", part["image"]) if "image" in part else None)
         elif kind in ("audio", "video"):
-            raise RowError("media.unsupported", field, f"parts of type {kind!r} are not supported. Leave the row out.")
+            raise RowError(
+                "media.unsupported", field, f"parts of type {quote_value(kind)} are not supported. Leave the row out."
+            )
         else:
             raise RowError("messages.part", field, f"expected a text or image part {show(value)}.")
     return _RawMessage(Turn(role, tuple(parts)), tuple(images), False, extra)

@@ -21,7 +21,7 @@ from pathlib import Path
 import pybase64
 from msgspec.structs import replace
 
-from mmconvert.core.errors import RowError, show
+from mmconvert.core.errors import RowError, quote_value, show
 from mmconvert.core.plugin_struct import PluginStruct
 from mmconvert.core.record import Image
 from mmconvert.images.verify import FORMATS, MAX_PIXELS, verify_decoded
@@ -99,7 +99,7 @@ def decode_data_url(url: str) -> bytes:
         raise RowError("image.data_url", "", f"a data URL needs a comma before its payload {show(url)}.")
     mime, parameters = match[1].strip().lower(), match[2].lower()
     if mime and not mime.startswith("image/"):
-        raise RowError("image.data_url", "", f"a data URL of type {mime!r} is no picture.")
+        raise RowError("image.data_url", "", f"a data URL of type {quote_value(mime)} is no picture.")
     if ";base64" not in parameters:
         raise RowError("image.data_url", "", "a data URL must be base64 encoded.")
     payload = url[match.end() :]

@@ -37,8 +37,10 @@ def read_options(path: str | Path) -> RecipeOptions:
     # Imported here: most runs have no options, and need not wait for it.
     import yaml
 
+    from mmconvert.core.text.yaml import load_yaml
+
     try:
-        values = yaml.safe_load(text if inline else place.read_text(encoding="utf-8-sig"))
+        values = load_yaml(text if inline else place.read_text(encoding="utf-8-sig"))
     except (yaml.YAMLError, UnicodeDecodeError, OSError, ValueError, RecursionError) as error:
         raise UsageError(f"{path}: cannot be read as YAML ({take_first_line(error)}). Correct it.") from None
     if not isinstance(values, dict) or not all(isinstance(name, str) for name in values):

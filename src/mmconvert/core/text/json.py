@@ -4,7 +4,7 @@ import json
 import re
 from typing import Any, NoReturn
 
-from mmconvert.core.errors import RowError, show
+from mmconvert.core.errors import RowError, quote_value, show
 
 _SURROGATE = re.compile(r"\\u[dD][89abAB][0-9a-fA-F]{2}|\\u[dD][c-fC-F][0-9a-fA-F]{2}")
 
@@ -14,7 +14,9 @@ def _reject_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
     if len(result) != len(pairs):
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
-        raise RowError("json.duplicate_key", "", f"the key {twice!r} stands twice in one object. Keep one of them.")
+        raise RowError(
+            "json.duplicate_key", "", f"the key {quote_value(twice)} stands twice in one object. Keep one of them."
+        )
     return result
 
 
