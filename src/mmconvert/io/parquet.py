@@ -10,6 +10,7 @@ from mmconvert.core.errors import Error, take_first_line
 from mmconvert.core.rows import Rejected, Row, Span, Where
 from mmconvert.io import list_span_ends
 from mmconvert.io.jsonl import refuse_other_magic
+from mmconvert.io.tables import check_names
 from mmconvert.storage.hub_fs import HubPath
 
 BATCH_ROWS = 64
@@ -35,9 +36,7 @@ def open_parquet(path: Path) -> pq.ParquetFile:
     except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:
         message = f"{path}: is a damaged parquet file ({take_first_line(error)}). Get the whole file again."
         raise Error(message) from None
-    twice = next((name for name in names if names.count(name) > 1), None)
-    if twice is not None:
-        raise Error(f"{path}: the column {twice!r} stands twice. Rename one of them.")
+    check_names(str(path), names)
     rows, size = parquet.metadata.num_rows, path.stat().st_size
     if rows > _SUSPICIOUS_ROWS and size < rows:
         raise Error(f"{path}: claims {rows:,} rows in {size:,} bytes and is not read. Write it again from its source.")

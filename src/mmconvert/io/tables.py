@@ -13,13 +13,16 @@ from typing import Any, NamedTuple
 import pybase64
 from msgspec.structs import replace
 
-from mmconvert.core.errors import Error, RowError, suggest_spelling
+from mmconvert.core.errors import Error, RowError, quote_value, suggest_spelling
 from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span, Where
 from mmconvert.io import list_span_ends
 from mmconvert.io.jsonl import refuse_other_magic
 
 BLOCK = 1 << 20
 """Bytes read at once: few calls, and rows are taken apart while they are still near the processor."""
+MOST_COLUMNS = 10_000
+"""Columns of a table or of its rows: each row is held whole, and every format looks at every name."""
+
 _SMALL_RECORD = 4096
 _QUOTE, _CARRIAGE_RETURN = ord('"'), ord("\r")
 
@@ -265,10 +268,32 @@ def _read_names(cells: list[Cell], path: Path) -> list[str]:
         raise Error(f"{path}:1: the header is not UTF-8. Save the file as UTF-8.") from None
     if not any(names):
         raise Error(f"{path}:1: expected a header with column names. Write it as the first line.")
-    for name in names:
-        if names.count(name) > 1:
-            raise Error(f"{path}:1: the column {name!r} stands twice. Rename one of them.")
+    check_names(f"{path}:1", names)
     return names
+
+
+def check_names(place: str, names: Sequence[str]) -> None:
+    """Refuse a header that names a column twice, or more columns than any table of samples has.
+
+    Args:
+        place: Where the header stands.
+        names: Its columns.
+
+    Raises:
+        Error: It does.
+
+    Example:
+        >>> check_names("t.tsv:1", ["id", "answer", "id"])
+        Traceback (most recent call last):
+        mmconvert.core.errors.Error: t.tsv:1: the column 'id' stands twice. Rename one of them.
+    """
+    if len(names) > MOST_COLUMNS:
+        raise Error(f"{place}: has {len(names):,} columns, more than {MOST_COLUMNS:,}. Leave out what is no sample's.")
+    seen: set[str] = set()
+    for name in names:
+        if name in seen:
+            raise Error(f"{place}: the column {quote_value(name)} stands twice. Rename one of them.")
+        seen.add(name)
 
 
 def rows(

@@ -14,7 +14,7 @@ from pathlib import Path
 
 from msgspec.structs import replace
 
-from mmconvert.core.errors import Error, RowError, show
+from mmconvert.core.errors import Error, RowError, quote_value, show
 from mmconvert.core.rows import Rejected, Row, Span, Where
 from mmconvert.io.xlsx_cells import Workbook, XlsxCell, format_column, open_workbook
 
@@ -115,14 +115,16 @@ def _read_names(book: Workbook, cells: list[XlsxCell]) -> dict[int, str]:
     if cells[-1].column >= MAX_COLUMNS:
         raise Error(f"{where}: has more than {MAX_COLUMNS:,} columns. Save it as TSV.")
     names: dict[int, str] = {}
+    seen: set[str] = set()
     for cell in cells:
         if cell.kind in _REASONS:
             raise Error(f"{where}: the header holds a {cell.kind} {show(cell.text)}. Write the name as text.")
         name = cell.text.strip()
-        if name in names.values():
-            raise Error(f"{where}: the column {name!r} stands twice. Rename one of them.")
+        if name in seen:
+            raise Error(f"{where}: the column {quote_value(name)} stands twice. Rename one of them.")
         if name:
             names[cell.column] = name
+            seen.add(name)
     return names
 
 

@@ -2,6 +2,7 @@
 
 import contextlib
 import itertools
+from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
@@ -149,8 +150,8 @@ def build_plan(given: Mapping[str, Any], work_dir: Path | None, path: str = "tas
         for number, entry in enumerate(_read_entries(task.get("models"), f"{path} models", "model"))
     ]
     for part, entries in (("datasets", datasets), ("models", models)):
-        names = [entry.name for entry in entries]
-        if twice := {name for name in names if names.count(name) > 1}:
+        names = Counter(entry.name for entry in entries)
+        if twice := {name for name, count in names.items() if count > 1}:
             raise UsageError(
                 f"{path} {part}: several are called {', '.join(sorted(twice))}. Give each a name: of its own."
             )

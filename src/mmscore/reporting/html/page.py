@@ -1,6 +1,7 @@
 """Write the page: the numbers of a run, and its rows."""
 
 import contextlib
+from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from importlib.resources import files
@@ -233,7 +234,8 @@ def labels(entries: Sequence[Entry]) -> list[str]:
     named = [" · ".join(filter(None, words)) for words in zip(*differing, strict=True)]
     if len(set(named)) < len(named):
         named = [f"{name} · {entry.predictions}" for name, entry in zip(named, entries, strict=True)]
-    return [name if named.count(name) == 1 else f"{name} ({number})" for number, name in enumerate(named, 1)]
+    counts = Counter(named)
+    return [name if counts[name] == 1 else f"{name} ({number})" for number, name in enumerate(named, 1)]
 
 
 def common(values: Sequence[str | None]) -> str | None:
