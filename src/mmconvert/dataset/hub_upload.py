@@ -25,6 +25,7 @@ from mmconvert.dataset.manifest import MANIFEST, PREDICTIONS, read_manifest
 from mmconvert.dataset.shards import Shard
 from mmconvert.images.loader import probe
 from mmconvert.images.verify import verify_decoded
+from mmconvert.storage.folders import require_inside
 from mmconvert.storage.hub_errors import RETRY_SECONDS, explain_errors, retry
 
 if TYPE_CHECKING:  # the Hub's client takes time to load, and most datasets stay on a disk
@@ -123,6 +124,7 @@ def prepare(folder: str | Path, advance: Advance = lambda done: None) -> Upload:
     configs, manifest = read_manifest(folder)
     if not (folder / CARD).is_file():
         raise Error(f"{folder}: has no {CARD}. Convert the dataset again.")
+    require_inside(folder, [folder / CARD])
     listed = [shard for splits in configs.values() for shards in splits.values() for shard in shards]
     whole, size = max(1, sum(shard.bytes for shard in listed)), 0
     for shard in listed:
@@ -205,8 +207,6 @@ def put_file(file: Path, repo_id: str, path: str, revision: str | None = None) -
 
 def _check_bytes(folder: Path, shard: Shard) -> None:
     path = folder / shard.file
-    if not path.resolve().is_relative_to(folder.resolve()):
-        raise Error(f"{path}: leads out of the dataset. Convert the dataset again.")
     if not path.is_file() or path.stat().st_size != shard.bytes or hash_file(path) != shard.sha256:
         raise Error(f"{path}: is missing or differs from the manifest. Run mmconvert verify {folder}.")
 

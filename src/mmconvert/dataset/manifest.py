@@ -9,6 +9,7 @@ from typing import Any
 from mmconvert.core.errors import Error, UsageError, show
 from mmconvert.core.record import SCHEMA_VERSION
 from mmconvert.dataset.shards import Shard
+from mmconvert.storage.folders import require_inside
 
 MANIFEST = ".mmconvert/manifest.json"
 DEFAULT_CONFIG = "default"
@@ -40,11 +41,13 @@ def read_manifest(path: Path) -> tuple[dict[str, dict[str, list[Shard]]], dict[s
         if not any(configs.values()):
             raise ValueError("it lists no split")
         version = int(manifest["schema_version"])
+        shards = [shard.file for splits in configs.values() for listed in splits.values() for shard in listed]
     except FileNotFoundError:
         message = f"{path}: has no {MANIFEST}; it is no dataset of ours or was not published whole. Convert it again."
         raise Error(message) from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, UsageError, RecursionError) as error:
         raise Error(f"{path / MANIFEST}: is damaged ({error}). Convert the dataset again.") from None
+    require_inside(path, (path / file for file in (MANIFEST, *shards)))
     if version > SCHEMA_VERSION:
         raise Error(f"{path}: has schema version {version}; this program knows {SCHEMA_VERSION}. Upgrade mmconvert.")
     return configs, manifest

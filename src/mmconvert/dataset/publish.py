@@ -15,6 +15,7 @@ from mmconvert.dataset import hub_upload
 from mmconvert.dataset.card import Origin
 from mmconvert.dataset.hub_limits import check_limits, refuse_beyond
 from mmconvert.dataset.manifest import MANIFEST
+from mmconvert.storage.folders import require_inside
 from mmconvert.storage.hub_fs import find_on_hub, parse_dataset_repo, parse_file_in_repo
 from mmconvert.storage.object_store import is_url, open_store, read_file_name
 
@@ -92,7 +93,8 @@ def send(folder: Path, url: str) -> None:
     if (repo := parse_dataset_repo(url)) is not None:
         hub_upload.push(folder, repo[0], revision=repo[1])
         return
-    files = sorted(path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file())
+    listed = require_inside(folder, (path for path in folder.rglob("*") if path.is_file()))
+    files = sorted(path.relative_to(folder).as_posix() for path in listed)
     with open_store(url) as (store, place):
         root = place.rstrip("/")
         if store.exists(f"{root}/{MANIFEST}"):

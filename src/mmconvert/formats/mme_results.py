@@ -17,6 +17,7 @@ from mmconvert.core.record import Part, Record, Turn, encode_json
 from mmconvert.core.rows import Rejected, Row, Span, Where
 from mmconvert.io.jsonl import refuse_other_magic
 from mmconvert.plugins.format import Context, Format, Sample
+from mmconvert.storage.folders import require_inside
 
 DATASET = "MME"
 FIELDS = ("image", "question", "answer", "response")
@@ -34,7 +35,7 @@ def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     files = _list_files(path)
     if not files:
         raise Error(f"{path}: holds no {_SUFFIX} file. Give the folder with one file a category.")
-    for file in files:
+    for file in require_inside(path, files) if path.is_dir() else files:
         yield from _read_lines(file)
 
 
@@ -110,4 +111,5 @@ FORMAT = Format(
     rows=_read_rows,
     records=_read_records,
     mismatch=_find_mismatch,
+    files=_list_files,
 )

@@ -22,6 +22,7 @@ from mmconvert.core.text.json import parse_json
 from mmconvert.io.columns import keep_extra_fields
 from mmconvert.kits.mmmu.subjects import parse_split
 from mmconvert.plugins.format import Context, Format, Framework, Sample
+from mmconvert.storage.folders import require_inside
 
 OUTPUT = "output.json"
 MULTIPLE_CHOICE = "multiple-choice"
@@ -33,7 +34,7 @@ def _list_files(folder: Path) -> list[Path]:
 
 
 def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
-    for file in _list_files(path):
+    for file in require_inside(path, _list_files(path)):
         name = f"{file.parent.name}/{file.name}"
         try:
             values = parse_json(file.read_bytes().removeprefix(b"\xef\xbb\xbf").decode())
@@ -113,5 +114,6 @@ FORMAT = Format(
     rows=_read_rows,
     records=_read_records,
     mismatch=_find_mismatch,
+    files=_list_files,
     framework=Framework("MMMU", results=True, knows=DATASET.__eq__),
 )

@@ -20,6 +20,7 @@ from mmconvert.dataset.dataset import open_dataset
 from mmconvert.dataset.manifest import DEFAULT_CONFIG, MANIFEST, check_names, find_config_folder
 from mmconvert.io.detect import is_one_input
 from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root
+from mmconvert.storage.folders import require_inside
 from mmconvert.storage.hub_fs import HubPath, find_on_hub, read_known_sha256
 from mmconvert.storage.object_store import fetch, is_url
 
@@ -232,7 +233,7 @@ def _list_files(path: Path) -> list[Path]:
     data = [p for p in files if p.suffix.lower() in READERS]
     if len(files) < len(entries) and (not data or is_one_input(path)):
         return []
-    return data or files
+    return require_inside(path, data or files)
 
 
 def _list_hub_files(path: HubPath) -> list[Path]:

@@ -1,7 +1,7 @@
 """What a format is: four small functions, found by file name in `mmconvert/formats`."""
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Literal, get_args
 
@@ -148,6 +148,7 @@ class Format(PluginStruct, frozen=True):
         framework: The framework whose format it is; None for a format of no framework that scores.
         read_numbers: File -> the numbers that the framework itself gives for its rows, None where there are none;
             it never raises for what stands in a file beside.
+        files: Folder -> the files that `rows` reads of it; None for a format of single files.
     """
 
     summary: str
@@ -162,6 +163,7 @@ class Format(PluginStruct, frozen=True):
     file_name: Callable[[Record], str] | None = None
     framework: Framework | None = None
     read_numbers: Callable[[Path], StatedNumbers | None] = lambda path: None
+    files: Callable[[Path], Sequence[Path]] | None = None
 
 
 def require_honoured(target: Target, plugin: Format, name: str) -> None:

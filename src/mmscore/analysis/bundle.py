@@ -27,7 +27,7 @@ from mmconvert.storage.atomic import (
 )
 from mmconvert.storage.object_store import is_url
 from mmscore.core.predictions.join import ANSWER_COLUMNS
-from mmscore.core.predictions.load import open_rows
+from mmscore.core.predictions.load import list_read_files, open_rows
 from mmscore.core.predictions.locate import STDIN
 from mmscore.core.recipe_options import is_inline
 from mmscore.core.report import Report
@@ -106,10 +106,12 @@ class Bundle(msgspec.Struct, frozen=True):
     Attributes:
         folder: Where.
         report: The object of schemas/report.json.
+        left_out: Files of the folders of predictions that no score depends on; they stay where they are.
     """
 
     folder: Path
     report: Mapping[str, Any]
+    left_out: tuple[str, ...] = ()
 
     @property
     def complete(self) -> bool:
@@ -133,7 +135,7 @@ def bundle_files(predictions: Sequence[str], output: Path, options: BundleOption
         raise UsageError(f"{STDIN}: a bundle is made of files. Write standard input to a file first.")
     facts = asdict(options)
     request = Request(predictions=tuple(predictions), recipes=facts.pop("recipe"), **facts)
-    return Bundle(output, bundle(request, output))
+    return Bundle(output, bundle(request, output), tuple(_list_left_out(request)))
 
 
 def bundle(request: Request, output: Path) -> dict[str, Any]:
@@ -254,7 +256,7 @@ def _fill(new: Path, request: Request, recipes: tuple[str, ...], before: Mapping
     request = replace(request, recipes=recipes, answers=answers, recipe_options=options)
     # Some formats read a name off the folder that a file stands in: it comes along where it makes a difference.
     for depth in (1, 2):
-        paths = [_copy(Path(path), new, depth) for path in request.predictions]
+        paths = [_copy(Path(path), new, depth, request.format) for path in request.predictions]
         inside = replace(request, predictions=tuple(paths))
         report = run(inside, new)
         if list_numbers(report) == list_numbers(before):
@@ -286,16 +288,23 @@ def _fill(new: Path, request: Request, recipes: tuple[str, ...], before: Mapping
     return report
 
 
-def _copy(source: Path, new: Path, depth: int) -> str:
-    """Copy a file or folder; give its path inside the bundle."""
+def _copy(source: Path, new: Path, depth: int, format: str | None) -> str:
+    """Copy a file, or of a folder what is read; give its path inside the bundle."""
     place = Path(PREDICTIONS, *source.resolve().parts[-depth:])
     target = new / place
-    target.parent.mkdir(parents=True, exist_ok=True)
-    if source.is_dir():
-        shutil.copytree(source, target, ignore_dangling_symlinks=True)
-    else:
-        shutil.copyfile(source, target)
+    for file in list_read_files(source, format) if source.is_dir() else [source]:
+        copy = target / file.relative_to(source)
+        copy.parent.mkdir(parents=True, exist_ok=True)
+        shutil.copyfile(file, copy)
     return place.as_posix()
+
+
+def _list_left_out(request: Request) -> Iterator[str]:
+    for folder in (Path(path) for path in request.predictions if Path(path).is_dir()):
+        read = {*list_read_files(folder, request.format)}
+        yield from sorted(
+            str(file) for file in folder.rglob("*") if file not in read and (file.is_symlink() or not file.is_dir())
+        )
 
 
 def _write_answers(answers: str, target: Path, by: Sequence[str]) -> None:

@@ -11,6 +11,9 @@ from mmscore.analysis.bundle import BundleOptions, bundle_files
 from mmscore.cli.shared import describe_fields
 from mmscore.core.report import json_text
 
+_SHOWN = 20
+"""Files that are left out, of those that are named."""
+
 
 @click.command(context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("predictions", nargs=-1, required=True)
@@ -37,5 +40,9 @@ def bundle(
             click.echo(
                 escape_control(f"{entry['model']} {entry['recipe']}@{entry['version']} {name}: {number['value']}")
             )
+        if found.left_out:
+            more = ", ..." if len(found.left_out) > _SHOWN else ""
+            listed = ", ".join(found.left_out[:_SHOWN])
+            click.echo(escape_control(f"left out, as no score depends on them: {listed}{more}"))
         click.echo(escape_control(f"{output}: recompute with `mmscore verify {output}`"))
     return 0 if found.complete or allow_rejects else EXIT_PARTIAL

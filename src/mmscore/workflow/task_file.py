@@ -150,8 +150,8 @@ def build_plan(given: Mapping[str, Any], work_dir: Path | None, path: str = "tas
         for number, entry in enumerate(_read_entries(task.get("models"), f"{path} models", "model"))
     ]
     for part, entries in (("datasets", datasets), ("models", models)):
-        names = Counter(entry.name for entry in entries)
-        if twice := {name for name, count in names.items() if count > 1}:
+        counts = Counter(entry.name for entry in entries)
+        if twice := {name for name, count in counts.items() if count > 1}:
             raise UsageError(
                 f"{path} {part}: several are called {', '.join(sorted(twice))}. Give each a name: of its own."
             )

@@ -225,3 +225,30 @@ def test_what_cannot_be_bundled_is_refused_and_leaves_nothing(file, tmp_path, re
 def test_a_bundle_is_on_the_disk_before_it_has_its_name(file, tmp_path):
     with watch_writes(tmp_path / "b"):
         bundle(Request((str(file),), ("own_choice",)), tmp_path / "b")
+
+
+def test_only_what_a_score_depends_on_comes_along_and_the_rest_is_named(tmp_path, shared):
+    folder = tmp_path / "outputs"
+    shutil.copytree(shared / "real" / "mmmu" / "llava1.5_13b", folder)
+    secret = tmp_path / "id_rsa"
+    secret.write_text("SECRET")
+    (folder / "key").symlink_to(secret)
+    (folder / ".env").write_text("API_KEY=SECRET")
+    (folder / "notes.json").write_text('"SECRET"')
+    done = mmscore("bundle", str(folder), "-o", str(tmp_path / "b"))
+    assert done.code == 0
+    line = next(line for line in done.out.splitlines() if line.startswith("left out"))
+    assert all(str(folder / name) in line for name in ("key", ".env", "notes.json"))
+    assert {path.name for path in (tmp_path / "b" / "predictions").rglob("*") if path.is_file()} == {"output.json"}
+    assert verify(tmp_path / "b").faults == ()
+
+
+def test_a_link_out_of_the_folder_is_refused_and_one_that_is_named_is_followed(tmp_path, file):
+    folder = tmp_path / "runs"
+    folder.mkdir()
+    (folder / "p.parquet").symlink_to(file)
+    with pytest.raises(Error, match="is a link that leads out of"):
+        bundle(Request((str(folder),), ("own_choice",)), tmp_path / "b")
+    assert not (tmp_path / "b").exists()
+    bundle(Request((str(folder / "p.parquet"),), ("own_choice",)), tmp_path / "c")
+    assert verify(tmp_path / "c").faults == ()

@@ -21,10 +21,12 @@ from mmconvert.core.record import IMAGE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, Reco
 from mmconvert.core.rows import DELIMITERS, Rejected, Row, Where
 from mmconvert.core.text.options import gather_lettered_options, list_letter_columns
 from mmconvert.dataset.manifest import MANIFEST, PREDICTIONS, build_config_folder, read_manifest
+from mmconvert.io.detect import guess
 from mmconvert.io.parquet import open_parquet
 from mmconvert.pipeline import convert
-from mmconvert.plugins.format import StatedNumbers
+from mmconvert.plugins.format import Format, StatedNumbers
 from mmconvert.plugins.registry import load
+from mmconvert.storage.folders import require_inside
 from mmconvert.storage.hub_fs import find_on_hub
 from mmscore.core.predictions.locate import locate_predictions
 from mmscore.core.recipe import OwnResults
@@ -246,8 +248,29 @@ def _list_config_folders(place: Path) -> Sequence[Path]:
 def list_parquet_files(place: Path) -> list[Path]:
     """List the parquet files that stand at a place, sorted; none where it is a file or folder of another kind."""
     if place.is_dir():
-        return sorted(file for file in place.rglob("*.parquet") if not file.name.startswith("."))
+        files = (file for file in place.rglob("*.parquet") if not file.name.startswith("."))
+        return require_inside(place, sorted(files))
     return [place] if place.suffix.lower() == ".parquet" else []
+
+
+def list_read_files(folder: Path, format: str | None) -> list[Path]:
+    """List the files of a folder that `open_rows` reads.
+
+    Args:
+        folder: A folder on this machine.
+        format: As `open_rows`.
+
+    Raises:
+        UsageError: Its format does not say which files it reads.
+        Error: No format fits, or a file is a link out of the folder.
+    """
+    if not format and (files := list_parquet_files(folder)):
+        return [*files, *require_inside(folder, filter(Path.is_file, [folder / MANIFEST]))]
+    name = format or guess(folder)[0]
+    plugin: Format = load("mmconvert.formats", name)
+    if plugin.files is None:
+        raise UsageError(f"{folder}: format {name} does not say which files of a folder it reads. Name its files.")
+    return require_inside(folder, plugin.files(folder))
 
 
 def _load_parquet(path: str, files: Sequence[Path], required: Sequence[str]) -> Rows:
