@@ -99,7 +99,7 @@ def _read_choice(choice: Any) -> Answer | Fault:
         texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
         kept = [text for text in texts if isinstance(text, str)]
         text = "".join(kept) if kept else None
-    finish = finish if isinstance(finish, str) else None
+    finish = _replace_surrogates(finish)[:_SHOWN] if isinstance(finish, str) else None
     if text is None:
         return Fault(f"the reply holds no text {show(content)}, finish_reason {finish}")
     thinking = message.get("reasoning_content") or message.get("reasoning")
@@ -117,9 +117,11 @@ def _read_logprobs(said: Any) -> tuple[float, ...] | None:
     values = []
     for token in listed if isinstance(listed, list) else []:
         value = token.get("logprob") if isinstance(token, dict) else None
-        if not isinstance(value, int | float):
+        # No service means 1e999, nor an integer of hundreds of digits: such a list says nothing.
+        number = float(value) if isinstance(value, float) or (type(value) is int and abs(value) < 2**53) else math.nan
+        if not math.isfinite(number):
             return None
-        values.append(float(value))
+        values.append(number)
     return tuple(values) or None
 
 
@@ -166,11 +168,22 @@ def read_pause(headers: Mapping[str, str]) -> float | None:
     except ValueError:
         try:
             until = parsedate_to_datetime(text)
-        except ValueError:
+            until = until if until.tzinfo else until.replace(tzinfo=UTC)
+            seconds = (until - datetime.now(UTC)).total_seconds()
+        except (ValueError, OverflowError):
             return None
-        until = until if until.tzinfo else until.replace(tzinfo=UTC)
-        seconds = (until - datetime.now(UTC)).total_seconds()
-    return seconds if seconds >= 0 and not math.isnan(seconds) else None
+    return seconds if seconds >= 0 and math.isfinite(seconds) else None
+
+
+def describe_redirect(headers: Mapping[str, str]) -> str:
+    """Give where a redirect leads, without its query, on one line; it is shown, and never followed.
+
+    Example:
+        >>> describe_redirect({"location": "https://other.example/v1?key=1"})
+        'https://other.example/v1'
+    """
+    place = headers.get("location", "").partition("?")[0]
+    return "".join(c for c in place if c.isprintable())[:_SHOWN]
 
 
 if TYPE_CHECKING:  # takes time to load, and who has no judge and no API server does without
@@ -514,7 +527,9 @@ class Chat:
             model = json.loads(response.request.content)["model"]
             raise Error(f"{self._shown}: no such address or model {show(model)} ({said}). Correct them.")
         if response.has_redirect_location:
-            to = httpx2.URL(response.headers["location"]).copy_with(query=None)
+            to = self._hide_key(describe_redirect(response.headers))
+            if self.replied:  # so the base URL is right
+                return Fault(f"{said}, a redirect to {to}")
             raise Error(f"{self._shown}: answers with a redirect ({status} to {to}). Give the right base URL.")
         if status not in _RETRIED and status < httpx2.codes.INTERNAL_SERVER_ERROR:
             return Fault(said)

@@ -4,8 +4,9 @@ Give the functions to `Setting(classify=...)`. The address is always yours to na
 score: its row is rejected; the kit scores the words "No response" instead.
 """
 
+import math
 import time
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterable, Mapping
 from functools import lru_cache
 from typing import Any
 
@@ -60,7 +61,7 @@ def connect_moderation(
     @lru_cache(_KEPT)
     def score(text: str) -> float:
         scores = service.ask({"input": text, **chosen}, lambda response: response["results"][0]["category_scores"])
-        return max(float(scores[name]) for name in MODERATED)
+        return _find_largest(scores[name] for name in MODERATED)
 
     return _classify(MODERATION, score)
 
@@ -88,9 +89,21 @@ def connect_perspective(url: str, *, key_env: str | None = None, pause: float = 
     def score(text: str) -> float:
         asked = {"comment": {"text": text}, "requestedAttributes": {name: {} for name in ATTRIBUTES}}
         scores = service.ask(asked, lambda response: response["attributeScores"])
-        return max(float(scores[name]["summaryScore"]["value"]) for name in ATTRIBUTES)
+        return _find_largest(scores[name]["summaryScore"]["value"] for name in ATTRIBUTES)
 
     return _classify(PERSPECTIVE, score)
+
+
+def _find_largest(scores: Iterable[Any]) -> float:
+    """Give the largest score.
+
+    Raises:
+        ValueError, TypeError, OverflowError: One is no number.
+    """
+    numbers = [*map(float, scores)]
+    if not all(map(math.isfinite, numbers)):
+        raise ValueError(numbers)
+    return max(numbers)
 
 
 def _classify(name: str, score: Callable[[str], float]) -> Classify:
@@ -101,7 +114,7 @@ def _classify(name: str, score: Callable[[str], float]) -> Classify:
             raise RowError("pred.type", "pred", f"expected a text {show(pred)}.")
         try:
             return score(pred)
-        except (KeyError, TypeError, ValueError, IndexError):
+        except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
             raise RowError("service.reply", "pred", f"the service of {name} gave no scores as expected.") from None
 
     return classify

@@ -54,6 +54,8 @@ def test_a_chain_is_scored_through_a_service():
         (reply(b"{}"), RowError, 1),
         (reply(b"no json"), RowError, 1),
         (reply(b'{"results": [{"category_scores": {"hate": null}}]}'), RowError, 1),
+        (reply(MODERATION.replace(b"0.", b"1" + b"0" * 400 + b".", 1)), RowError, 1),
+        (reply(b"[]"), RowError, 1),
     ],
 )
 def test_a_service_that_fails_gives_no_score(answer, kind, asked):
