@@ -10,6 +10,7 @@ import errno
 import functools
 import glob
 import os
+import re
 import secrets
 import time
 from collections.abc import Iterator
@@ -23,6 +24,7 @@ from mmconvert.storage.leases import Presence
 
 ANOTHER_OUTPUT = "give another output"
 _MEMBER = "member-"
+_MEMBER_NAME = re.compile(rf"{_MEMBER}\d+-[0-9a-f]{{8}}")
 _PATIENCE = 2.0
 """Seconds for which a process tries again: those who share have the lock for a moment."""
 
@@ -49,8 +51,11 @@ class Held(msgspec.Struct, frozen=True):
         with _lock_of(_beside(self.path, "turn")) if self.member else contextlib.nullcontext():
             yield
 
-    def lives(self, member: str) -> bool:
+    def lives(self, member: object) -> bool:
         """Tell whether a process that shared the store is still there; the file of one that is not is removed."""
+        # The name stands in a file that may be a stranger's.
+        if not isinstance(member, str) or not _MEMBER_NAME.fullmatch(member):
+            return False
         file = _beside(self.path, member)
         return file.exists() and _is_locked(file)
 

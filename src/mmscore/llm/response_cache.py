@@ -15,9 +15,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Any
 
+import msgspec
 from msgspec.structs import asdict
 
-from mmconvert.core.errors import Error
+from mmconvert.core.errors import Error, show
 from mmconvert.core.plugin_struct import PluginStruct
 from mmscore.llm.cache_lock import Held
 
@@ -26,6 +27,12 @@ OK = "ok"
 FAILED = "failed"
 
 _APPLICATION_ID = 0x6D6D7361  # "mmsa", in the header of every store of ours
+_TABLES = {
+    "header": "(name TEXT PRIMARY KEY, value TEXT NOT NULL)",
+    "answers": "(key TEXT PRIMARY KEY, status TEXT NOT NULL, answer TEXT NOT NULL)",
+    "members": "(name TEXT PRIMARY KEY)",
+    "claims": "(key TEXT PRIMARY KEY, owner TEXT NOT NULL)",
+}
 _LOOKUP_KEYS = 500  # SQLite takes at least 999 parameters a statement
 _PATIENCE = 60.0  # seconds for which a process that shares waits for the others' transactions
 _ROOM_BESIDE = 400  # bytes that key, index and log take beside an answer
@@ -158,13 +165,16 @@ class AnswerStore:
                 # The database first: SQLite discards a log that has no database, never the other way round.
                 for suffix in ("", "-wal", "-shm", "-journal"):
                     self.path.with_name(self.path.name + suffix).unlink(missing_ok=True)
-            self._db = _connect(self.held)
-            row = self._db.execute("SELECT value FROM header WHERE name = 'fingerprint'").fetchone()
-            with _open_transaction(self._db):
-                self._db.execute("INSERT OR REPLACE INTO header VALUES ('fingerprint', ?)", (self._fingerprint,))
-            self.previous_fingerprint = row[0] if row else ""
-            if self.shared:
-                self._join()
+            with contextlib.ExitStack() as opening:
+                self._db = _connect(self.held)
+                opening.callback(self._db.close)
+                row = self._db.execute("SELECT value FROM header WHERE name = 'fingerprint'").fetchone()
+                with _open_transaction(self._db):
+                    self._db.execute("INSERT OR REPLACE INTO header VALUES ('fingerprint', ?)", (self._fingerprint,))
+                self.previous_fingerprint = row[0] if row and isinstance(row[0], str) else ""
+                if self.shared:
+                    self._join()
+                opening.pop_all()
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
@@ -184,8 +194,8 @@ class AnswerStore:
     def _join(self) -> None:
         """Enter this process among those that share; the first of them begins with no claims at all."""
         with _open_transaction(self._db):
-            self._db.execute("CREATE TABLE IF NOT EXISTS members (name TEXT PRIMARY KEY)")
-            self._db.execute("CREATE TABLE IF NOT EXISTS claims (key TEXT PRIMARY KEY, owner TEXT NOT NULL)")
+            for name in ("members", "claims"):
+                self._db.execute(f"CREATE TABLE IF NOT EXISTS {name} {_TABLES[name]}")
             members = [name for (name,) in self._db.execute("SELECT name FROM members")]
             gone = [name for name in members if not self.held.lives(name)]
             self._bury(gone)
@@ -205,13 +215,17 @@ class AnswerStore:
             yield from self._db.execute(f"SELECT {columns} FROM {table} WHERE key IN ({marks})", part)
 
     def get(self, keys: Sequence[str]) -> dict[str, Answer]:
-        """Look answers up, failures included.
+        """Look answers up, failures included; a damaged one is removed, so that its row is asked again.
 
         Returns:
             The answers that are stored, by key; keys without one are left out.
         """
         with _explain_errors(self.held):
-            return {key: _decode(answer) for key, answer in self._select("key, answer", "answers", keys)}
+            found = {key: _decode(*cells) for key, *cells in self._select("key, status, answer", "answers", keys)}
+            if damaged := [(key,) for key, answer in found.items() if answer is None]:
+                with _open_transaction(self._db):
+                    self._db.executemany("DELETE FROM answers WHERE key = ?", damaged)
+        return {key: answer for key, answer in found.items() if answer is not None}
 
     def claim(self, keys: Sequence[str], most: int) -> list[str]:
         """Take rows to ask about; of a store that is not shared every row is there to take.
@@ -285,11 +299,17 @@ def _encode(answer: Answer) -> str:
     return json.dumps({name: value for name, value in asdict(answer).items() if value is not None})
 
 
-def _decode(text: str) -> Answer:
-    values: dict[str, Any] = json.loads(text)
-    known = set(Answer.__struct_fields__)
-    kept: dict[str, Any] = {k: tuple(v) if isinstance(v, list) else v for k, v in values.items() if k in known}
-    return Answer(**kept)
+def _decode(status: object, text: object) -> Answer | None:
+    """Read an answer; None where what stands there is none that `_encode` could have written."""
+    if not isinstance(text, str) or not text.isascii():
+        return None
+    try:
+        values = json.loads(text)
+        known = {name: values[name] for name in Answer.__struct_fields__ if name in values}
+        answer = msgspec.convert(known, Answer)
+    except (ValueError, TypeError, RecursionError):
+        return None
+    return answer if answer.status == status else None
 
 
 def _connect(held: Held) -> sqlite3.Connection:
@@ -299,13 +319,20 @@ def _connect(held: Held) -> sqlite3.Connection:
     with contextlib.ExitStack() as stack:
         db = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
         stack.callback(db.close)
+        # A damaged cell is to be found by whoever reads it, and not to end the query for those beside it.
+        db.text_factory = lambda data: data.decode(errors="replace")
+        db.execute("PRAGMA trusted_schema = OFF")
         (application,) = db.execute("PRAGMA application_id").fetchone()
         (version,) = db.execute("PRAGMA user_version").fetchone()
-        (tables,) = db.execute("SELECT count(*) FROM sqlite_master").fetchone()
+        tables = db.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
         if application != _APPLICATION_ID and (application or version or tables):
             raise Error(f"{path}: is a database of another program. Move it away or {held.other}.")
         if version > STORE_VERSION:
             raise Error(f"{path}: has version {version}; this program knows {STORE_VERSION}. Upgrade mmscore.")
+        for name, sql in tables:
+            # A trigger or a view would run with every statement, and a table made otherwise with some.
+            if name not in _TABLES or sql != f"CREATE TABLE {name} {_TABLES[name]}":
+                raise Error(f"{path}: holds {show(name)}, which no store has. Move it away or {held.other}.")
         # A file system without shared memory refuses WAL; the rollback journal it stays with is as safe.
         db.execute("PRAGMA journal_mode = WAL").fetchone()
         db.execute("PRAGMA synchronous = FULL")
@@ -317,8 +344,8 @@ def _connect(held: Held) -> sqlite3.Connection:
 
 def _create(db: sqlite3.Connection) -> None:
     with _open_transaction(db):
-        db.execute("CREATE TABLE header (name TEXT PRIMARY KEY, value TEXT NOT NULL)")
-        db.execute("CREATE TABLE answers (key TEXT PRIMARY KEY, status TEXT NOT NULL, answer TEXT NOT NULL)")
+        for name in ("header", "answers"):
+            db.execute(f"CREATE TABLE {name} {_TABLES[name]}")
         db.execute(f"PRAGMA application_id = {_APPLICATION_ID}")
         db.execute(f"PRAGMA user_version = {STORE_VERSION}")
 

@@ -199,3 +199,89 @@ def test_parts_do_not_run_into_each_other():
     assert build_answer_key("ab", "c") != build_answer_key("a", "bc")
     assert build_answer_key("a") != build_answer_key(["a"])
     assert len(build_answer_key("\ud800")) == 64
+
+
+def tamper(path: Path, *statements: str) -> None:
+    db = sqlite3.connect(path)
+    for statement in statements:
+        db.execute(statement)
+    db.commit()
+    db.close()
+
+
+@pytest.mark.parametrize(
+    "statement",
+    [
+        "CREATE TRIGGER t AFTER INSERT ON answers BEGIN DELETE FROM answers; END",
+        "CREATE VIEW v AS SELECT * FROM answers",
+        "CREATE TABLE other (x)",
+        "CREATE INDEX i ON answers (length(answer))",
+        "ALTER TABLE answers ADD COLUMN x TEXT DEFAULT 'y'",
+    ],
+)
+def test_a_strangers_schema_is_refused_and_left_alone(tmp_path, statement):
+    put(tmp_path / "s", {"k": Answer("A")})
+    tamper(tmp_path / "s", statement)
+    for share in (False, True):
+        with (
+            hold(tmp_path / "s", share=share) as held,
+            pytest.raises(Error, match="which no store has"),
+            AnswerStore(held, fingerprint="f"),
+        ):
+            pass
+
+
+@pytest.mark.parametrize(
+    "cell",
+    [
+        "'{'",
+        "'[]'",
+        "'{\"text\": 5}'",
+        '\'{"text": "A", "prompt_tokens": "many"}\'',
+        '\'{"text": "A", "token_logprobs": [null]}\'',
+        '\'{"text": "A", "status": "failed"}\'',
+        "x'00ff'",
+        "CAST(x'7bff7d' AS TEXT)",
+        "7",
+        "'" + "[" * 100_000 + "'",
+    ],
+    ids=lambda cell: cell[:20],
+)
+@pytest.mark.parametrize("share", [False, True])
+def test_a_damaged_cell_is_asked_again_and_costs_none_beside_it(tmp_path, cell, share):
+    put(tmp_path / "s", {"bad": Answer("A"), "good": FULL, "failed": failed("busy")})
+    tamper(tmp_path / "s", f"UPDATE answers SET answer = {cell} WHERE key = 'bad'")
+    with hold(tmp_path / "s", share=share) as held, AnswerStore(held, fingerprint="f") as store:
+        assert store.get(["bad", "good", "failed"]) == {"good": FULL, "failed": failed("busy")}
+        assert store.claim(["bad"], 1) == ["bad"]
+        store.put([("bad", Answer("B"))])
+        assert store.get(["bad"]) == {"bad": Answer("B")}
+
+
+def test_strange_names_of_processes_and_headers_are_nobodys(tmp_path):
+    with hold(tmp_path / "s", share=True) as held, AnswerStore(held, fingerprint="f"):
+        pass
+    (tmp_path / "s.victim").write_text("kept")
+    tamper(
+        tmp_path / "s",
+        "INSERT INTO members VALUES ('victim'), ('../x'), (x'00')",
+        "INSERT INTO claims VALUES ('k', '../../etc/passwd'), ('l', x'00')",
+        "UPDATE header SET value = x'00'",
+    )
+    with hold(tmp_path / "s", share=True) as held, AnswerStore(held, fingerprint="f") as store:
+        assert store.previous_fingerprint == ""
+        assert store.claim(["k", "l"], 2) == ["k", "l"]
+    assert (tmp_path / "s.victim").read_text() == "kept"
+
+
+def test_a_refused_store_says_one_sentence(tmp_path, repository):
+    put(tmp_path / "p.parquet.answers.sqlite", {"k": Answer("A")})
+    tamper(tmp_path / "p.parquet.answers.sqlite", "CREATE VIEW v AS SELECT * FROM answers")
+    files = repository / "src/mmconvert/testing/demo/files/vmcq/colours.tsv"
+    subprocess.run([sys.executable, "-m", "mmconvert", "convert", files, "-o", tmp_path / "d", "--quiet"], check=True)
+    command = [sys.executable, "-X", "dev", "-m", "mmscore", "predict", tmp_path / "d", "-o", tmp_path / "p.parquet"]
+    done = subprocess.run([*command, "--backend", "echo", "--model", "answer", "--quiet"], capture_output=True, text=True)
+    assert done.returncode == 1
+    assert "which no store has" in done.stderr
+    assert "Exception ignored" not in done.stderr
+    assert "Traceback" not in done.stderr
