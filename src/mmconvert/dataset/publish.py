@@ -18,6 +18,7 @@ from mmconvert.dataset.manifest import MANIFEST
 from mmconvert.storage.folders import require_inside
 from mmconvert.storage.hub_fs import find_on_hub, parse_dataset_repo, parse_file_in_repo
 from mmconvert.storage.object_store import is_url, open_store, read_file_name
+from mmconvert.storage.temporary import build_temporary_prefix
 
 _LONG = 64 << 20
 """Bytes from which a log hears that they are on their way."""
@@ -34,7 +35,7 @@ def open_output(name: str | Path) -> Iterator[Path]:
     if not is_url(str(name)):
         yield Path(name)
         return
-    with tempfile.TemporaryDirectory(prefix="mmconvert-") as folder:
+    with tempfile.TemporaryDirectory(prefix=build_temporary_prefix()) as folder:
         file = Path(folder, read_file_name(str(name)))
         yield file
         send_file(file, str(name))

@@ -13,6 +13,7 @@ from mmconvert.dataset.manifest import MANIFEST, build_config_folder, read_manif
 from mmconvert.dataset.shards import Shard
 from mmconvert.storage.hub_fs import find_on_hub
 from mmconvert.storage.object_store import is_url, open_store
+from mmconvert.storage.temporary import build_temporary_prefix
 
 
 def verify(path: str | Path, advance: Advance = lambda done: None) -> list[str]:
@@ -44,7 +45,7 @@ def verify(path: str | Path, advance: Advance = lambda done: None) -> list[str]:
 
 
 def _find_faults_in_store(url: str, advance: Advance) -> list[str]:
-    with open_store(url) as (store, place), tempfile.TemporaryDirectory(prefix="mmconvert-") as work:
+    with open_store(url) as (store, place), tempfile.TemporaryDirectory(prefix=build_temporary_prefix()) as work:
         root, folder = place.rstrip("/"), Path(work)
 
         @contextmanager

@@ -23,6 +23,7 @@ from mmconvert.pipeline.convert import Summary, WriteOptions, convert
 from mmconvert.pipeline.inputs import plan_inputs
 from mmconvert.pipeline.read import ImageRoot, ReadOptions
 from mmconvert.storage.object_store import is_url
+from mmconvert.storage.temporary import build_temporary_prefix
 
 _EXCLUSIVE = (("append", "overwrite"), ("share", "append"), ("share", "overwrite"), ("keep_urls", "allow_remote"))
 
@@ -179,7 +180,7 @@ def _open_output_folder(output: str, options: ConvertOptions) -> Iterator[tuple[
     check_free(output, overwrite=options.overwrite)
     name = output.rstrip("/").rpartition("/")[2]
     rejects = options.rejects or Path(f"{name}.rejects.jsonl")
-    with tempfile.TemporaryDirectory(prefix="mmconvert-") as folder:
+    with tempfile.TemporaryDirectory(prefix=build_temporary_prefix()) as folder:
         yield Path(folder, name), msgspec.structs.replace(options, rejects=rejects)
 
 

@@ -25,6 +25,7 @@ from mmconvert.plugins.format import ImagePlacement, Loss, Target
 from mmconvert.plugins.registry import load
 from mmconvert.storage.atomic import require_apart
 from mmconvert.storage.object_store import is_url
+from mmconvert.storage.temporary import build_temporary_prefix
 
 
 class ExportOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -97,7 +98,7 @@ def export_dataset(dataset: Path, output: str, options: ExportOptions, *, quiet:
 def _open_output(url: str) -> Iterator[str]:
     """Give the place on this machine to write a file to; it and all beside it go to the URL, the file last."""
     above, _, name = url.rpartition("/")
-    with tempfile.TemporaryDirectory(prefix="mmconvert-") as folder:
+    with tempfile.TemporaryDirectory(prefix=build_temporary_prefix()) as folder:
         yield f"{folder}/{name}"
         files = [path for path in Path(folder).rglob("*") if path.is_file()]
         for file in sorted(files, key=lambda path: path.parent == Path(folder)):

@@ -23,6 +23,7 @@ from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root
 from mmconvert.storage.folders import require_inside
 from mmconvert.storage.hub_fs import HubPath, find_on_hub, read_known_sha256
 from mmconvert.storage.object_store import fetch, is_url
+from mmconvert.storage.temporary import build_temporary_prefix
 
 DEFAULT_SPLIT = "test"
 _SPLIT = re.compile(r"(\w+(?:\.\w+)*)=(.+)", re.DOTALL)
@@ -196,7 +197,7 @@ def spool_stream(stream: BinaryIO) -> Path:
         The file, called `stdin` with the suffix of its kind.
     """
     # Sources look at a file's head and may read it twice, which a pipe does not allow.
-    folder = Path(tempfile.mkdtemp(prefix="mmconvert-"))
+    folder = Path(tempfile.mkdtemp(prefix=build_temporary_prefix()))
     atexit.register(shutil.rmtree, folder, ignore_errors=True)
     head = stream.read(_HEAD)
     path = folder / f"stdin{_detect_suffix(head)}"

@@ -21,6 +21,7 @@ from mmconvert.dataset.shards import ROW_GROUP_BYTES, RecordWriter, Shard
 from mmconvert.dataset.views import View
 from mmconvert.io.parquet import open_checked_parquet
 from mmconvert.pipeline.inputs import Input
+from mmconvert.storage.temporary import build_temporary_prefix
 
 _CHUNK_BYTES = ROW_GROUP_BYTES // 4
 _CHUNK_RECORDS = 1_000
@@ -149,7 +150,7 @@ def follow_progress(inputs: Sequence[Input], told: Told | None) -> Iterator[Path
         yield None
         return
     try:
-        folder = tempfile.mkdtemp(prefix="mmconvert-")
+        folder = tempfile.mkdtemp(prefix=build_temporary_prefix())
         file = Path(folder, "tally")
         file.touch()
     except OSError:  # whoever has no room for this may have room for the dataset

@@ -46,7 +46,7 @@ def clear_leftovers(place: Path) -> None:
         leftover = place.parent / entry
         if found[2] == "old" and (not place.exists() or (place.is_dir() and not os.listdir(place))):
             leftover.rename(place)
-        elif leftover.is_dir():
+        elif leftover.is_dir() and not leftover.is_symlink():
             shutil.rmtree(leftover, ignore_errors=True)
         else:
             leftover.unlink(missing_ok=True)

@@ -61,7 +61,7 @@ class Presence(msgspec.Struct, frozen=True):
         pid = os.getpid()
         since = datetime.now(UTC).strftime("%Y-%m-%d %H:%M:%S UTC")
         token = f"{pid}-{next(_numbers)}-{secrets.token_hex(6)}"
-        return cls(socket.gethostname(), pid, since, _machine(), _began(pid) or "", token, sharing)
+        return cls(socket.gethostname(), pid, since, identify_machine(), find_beginning(pid) or "", token, sharing)
 
     @classmethod
     def read(cls, data: bytes) -> "Presence":
@@ -92,7 +92,10 @@ def put_once(file: Path, data: bytes) -> bool:
     new = build_temporary_path(file)
     with _one_thread:
         try:
-            new.write_bytes(data)
+            # Made anew: a link that stands at this name leads to somebody's file.
+            new.unlink(missing_ok=True)
+            with new.open("xb") as opened:
+                opened.write(data)
             os.link(new, file)
             return True
         except FileExistsError:
@@ -120,8 +123,8 @@ def find_owner(file: Path) -> Presence | None:
     except FileNotFoundError:
         return None
     presence = Presence.read(data)
-    if presence.machine == _machine():
-        return presence if _began(presence.pid) == presence.began else None
+    if presence.machine == identify_machine():
+        return presence if find_beginning(presence.pid) == presence.began else None
     return presence if _now(file.parent) - touched < SILENCE else None
 
 
@@ -152,13 +155,14 @@ def _now(folder: Path) -> float:
     probe = build_temporary_path(folder / "clock")
     with _one_thread:
         try:
-            probe.touch()
+            probe.unlink(missing_ok=True)
+            probe.touch(exist_ok=False)
             return probe.stat().st_mtime
         finally:
             probe.unlink(missing_ok=True)
 
 
-def _machine() -> str:
+def identify_machine() -> str:
     """Tell apart the machines, their boots, and the name spaces in which processes are numbered."""
     parts = [socket.gethostname()]
     with contextlib.suppress(OSError):
@@ -166,7 +170,7 @@ def _machine() -> str:
     return " ".join(parts)
 
 
-def _began(pid: int) -> str | None:
+def find_beginning(pid: int) -> str | None:
     """Say when a process of this machine began; None where there is none, or only what a dead one leaves."""
     try:
         state, *fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()

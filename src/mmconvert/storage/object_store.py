@@ -18,6 +18,7 @@ from urllib.parse import unquote, urlsplit
 
 from mmconvert.core.errors import Error, UsageError, take_first_line
 from mmconvert.storage.hub_fs import find_on_hub
+from mmconvert.storage.temporary import build_temporary_prefix
 
 _URL = re.compile(r"(?!https?:|file:)[a-z][a-z0-9+.-]+://.", re.IGNORECASE)
 
@@ -47,7 +48,7 @@ def fetch(url: str) -> Path:
     with open_store(url) as (store, place):
         if not store.exists(place):
             raise UsageError(f"{url}: no such file or folder. Check bucket, path and credentials.")
-        folder = Path(tempfile.mkdtemp(prefix="mmconvert-"))
+        folder = Path(tempfile.mkdtemp(prefix=build_temporary_prefix()))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         target = folder / place.rstrip("/").rpartition("/")[2]
         if store.isdir(place):

@@ -30,6 +30,7 @@ from mmconvert.images.loader import SUFFIXES
 from mmconvert.kits.mmtrusteval.methods import PARAMETERS, add_text_image, hash_text, sample_text
 from mmconvert.plugins.registry import load
 from mmconvert.plugins.transform import Setting, Transform
+from mmconvert.storage.temporary import build_temporary_prefix
 
 
 @dataclass(slots=True)
@@ -91,7 +92,7 @@ def own_image(record: Record, parameters: Mapping[str, Any], setting: Setting) -
 
 def _make_image(method: Method, record: Record, text: str, image: Image | None, seed: int) -> bytes:
     target = list(record.answers) if len(record.answers) > 1 else record.answer
-    with TemporaryDirectory(prefix="mmconvert-") as folder:
+    with TemporaryDirectory(prefix=build_temporary_prefix()) as folder:
         path = None
         if image is not None:
             if image.bytes is None:

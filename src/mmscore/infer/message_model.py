@@ -19,6 +19,7 @@ from mmconvert.core.errors import UsageError, show
 from mmconvert.core.record import Image
 from mmconvert.images.loader import SUFFIXES, Pictures, is_data_url, read_declared_format
 from mmconvert.storage.http import fetch
+from mmconvert.storage.temporary import build_temporary_prefix
 
 Message = list[dict[str, Any]]
 
@@ -148,7 +149,7 @@ class MessageModel:
         return reference
 
     def _store_image(self, image: Image) -> str:
-        folder = self.__dict__.get("_folder") or tempfile.TemporaryDirectory(prefix="mmscore-")
+        folder = self.__dict__.get("_folder") or tempfile.TemporaryDirectory(prefix=build_temporary_prefix())
         self._folder = folder
         return str(store(image, Path(folder.name)))
 

@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from mmconvert.core.errors import Error
+from mmconvert.storage.atomic import build_temporary_path
 from mmconvert.storage.leases import SILENCE, Presence, find_owner, put_once
 from mmconvert.storage.locks import occupied
 from support.terminal import mmconvert, one_message
@@ -185,3 +186,16 @@ def test_a_second_convert_or_export_is_told_who_writes(place, tmp_path):
             assert f"{output}: process {process.pid} on " in one_message(ended)
             process.kill()
         assert mmconvert(*command, output).code == 0
+
+
+@pytest.mark.parametrize("name", ["lock", "temporary"])
+def test_links_at_the_names_of_locks_lead_nowhere(tmp_path, name):
+    victim = tmp_path / "id_rsa"
+    victim.write_text("kept")
+    os.utime(victim, (1, 1))
+    lock = tmp_path / ".out.lock"
+    link = lock if name == "lock" else build_temporary_path(lock)
+    link.symlink_to(victim)
+    with occupied(tmp_path / "out"):
+        assert not link.is_symlink()
+    assert victim.read_text() == "kept"

@@ -280,7 +280,9 @@ def test_a_refused_store_says_one_sentence(tmp_path, repository):
     files = repository / "src/mmconvert/testing/demo/files/vmcq/colours.tsv"
     subprocess.run([sys.executable, "-m", "mmconvert", "convert", files, "-o", tmp_path / "d", "--quiet"], check=True)
     command = [sys.executable, "-X", "dev", "-m", "mmscore", "predict", tmp_path / "d", "-o", tmp_path / "p.parquet"]
-    done = subprocess.run([*command, "--backend", "echo", "--model", "answer", "--quiet"], capture_output=True, text=True)
+    done = subprocess.run(
+        [*command, "--backend", "echo", "--model", "answer", "--quiet"], capture_output=True, text=True
+    )
     assert done.returncode == 1
     assert "which no store has" in done.stderr
     assert "Exception ignored" not in done.stderr

@@ -20,6 +20,7 @@ from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root
 from mmconvert.kits.vlmevalkit.images import UNNAMED, keep_rows_with_images, list_image_files, list_image_paths
 from mmconvert.kits.vlmevalkit.lmu_download import download_table
 from mmconvert.prompts.vlmevalkit import WITHOUT_IMAGES, build_messages
+from mmconvert.storage.temporary import build_temporary_prefix
 from mmscore.compat.vlmevalkit.recipes import as_recipe, kit_result
 from mmscore.compat.vlmevalkit.smp import decode_base64_to_image_file
 from mmscore.compat.vlmevalkit.tables import is_empty, load, md5, toliststr
@@ -177,7 +178,9 @@ class ImageBaseDataset:
     @property
     def img_root(self) -> str:
         """Give the folder for pictures that become files."""
-        own = self.__dict__.setdefault("_img_root", None) or tempfile.TemporaryDirectory(prefix="mmscore-")
+        own = self.__dict__.setdefault("_img_root", None) or tempfile.TemporaryDirectory(
+            prefix=build_temporary_prefix()
+        )
         self.__dict__["_img_root"] = own
         return own if isinstance(own, str) else str(own.name)
 

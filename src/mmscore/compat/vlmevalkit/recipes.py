@@ -26,6 +26,7 @@ from mmconvert.core.record import Record, Source, encode_json
 from mmconvert.io.write_xlsx import CELL_LENGTH, count_utf16_units
 from mmconvert.pipeline.convert import write
 from mmconvert.plugins.format import Target
+from mmconvert.storage.temporary import build_temporary_prefix
 from mmscore.compat.vlmevalkit.tables import load
 from mmscore.core.estimates import Estimate
 from mmscore.core.predictions.load import open_rows
@@ -123,7 +124,7 @@ class _Evaluation:
             known = self.dataset.supported_datasets() if hasattr(self.dataset, "supported_datasets") else []
             named = self.dataset if isinstance(self.dataset, type) else type(self.dataset)
             name = known[0] if len(known) == 1 else named.__name__
-        with tempfile.TemporaryDirectory(prefix="mmscore-") as folder:
+        with tempfile.TemporaryDirectory(prefix=build_temporary_prefix()) as folder:
             given = self.eval_file if key == self.whole else None
             eval_file = given or write_eval_file(records, Path(folder), str(model), str(name))
             # What it prints is for people; standard output is the report's.

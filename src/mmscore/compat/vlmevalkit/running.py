@@ -24,6 +24,7 @@ from mmconvert.dataset.dataset import DatasetWriter
 from mmconvert.images.loader import Pictures
 from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root
 from mmconvert.pipeline.convert import Records, read
+from mmconvert.storage.temporary import build_temporary_prefix
 from mmscore.compat.vlmevalkit.datasets import Benchmark, ImageBaseDataset, NoRuleError, build_dataset
 from mmscore.compat.vlmevalkit.recipes import as_recipe, kit_entry, rows_of, users_code, write_answered_rows
 from mmscore.compat.vlmevalkit.tables import dump
@@ -221,7 +222,7 @@ def convert(dataset: Any, output: str | Path, *, image_roots: Sequence[str | Pat
     own = getattr(dataset, "img_root", None)
     folders = [".", *image_roots, find_lmudata_root(), tempfile.gettempdir(), *([own] if own else [])]
     roots = tuple(Path(folder).resolve() for folder in folders if Path(folder).is_dir())
-    with tempfile.TemporaryDirectory(prefix="mmscore-") as folder:
+    with tempfile.TemporaryDirectory(prefix=build_temporary_prefix()) as folder:
         table = Path(folder) / f"{dataset.dataset_name}.tsv"
         data: pd.DataFrame = dataset.data
         if "question" not in data:

@@ -25,6 +25,7 @@ from msgspec.structs import asdict
 from mmconvert.core.errors import RowError, UsageError, show, suggest_spelling
 from mmconvert.core.record import Image, Record, Turn
 from mmconvert.core.text.turns import join_texts
+from mmconvert.storage.temporary import build_temporary_prefix
 from mmscore.infer.backend import Generation, ModelOptions, check_options
 from mmscore.infer.message_model import store
 from mmscore.infer.object_identity import identify_code
@@ -115,7 +116,10 @@ class ChatBackend:
 
     def _answer_record(self, record: Record) -> Answer:
         # Models of the kit print every reply, and standard output is the result's.
-        with tempfile.TemporaryDirectory(prefix="mmscore-") as folder, contextlib.redirect_stdout(sys.stderr):
+        with (
+            tempfile.TemporaryDirectory(prefix=build_temporary_prefix()) as folder,
+            contextlib.redirect_stdout(sys.stderr),
+        ):
             try:
                 response = self._model.chat(build_messages(record, Path(folder)), **self._settings)
                 return _read(response, scores=bool(self._settings.get("output_scores")))

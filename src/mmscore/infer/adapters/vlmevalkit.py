@@ -31,6 +31,7 @@ from mmconvert.core.text.literals import looks_like_list, parse_list
 from mmconvert.images.loader import Pictures, decode_base64
 from mmconvert.io.columns import take_headers
 from mmconvert.kits.vlmevalkit.lmu_table import build_index_cell
+from mmconvert.storage.temporary import build_temporary_prefix
 from mmscore.infer.backend import Backend, Generation, ModelOptions, check_options
 from mmscore.infer.message_model import IMAGE, TEXT, Message, MessageModel, store
 from mmscore.infer.object_identity import identify_code
@@ -83,7 +84,7 @@ class KitModel:
             return list((threads.map if len(records) > 1 else map)(self._answer_record, records))
 
     def _answer_record(self, record: Record) -> Answer:
-        with tempfile.TemporaryDirectory(prefix="mmscore-") as folder:
+        with tempfile.TemporaryDirectory(prefix=build_temporary_prefix()) as folder:
             token = _folder.set(Path(folder))
             try:
                 return self._read(record, self._request_response(record))

@@ -1,0 +1,39 @@
+"""Temporary folders of the system's that say whose they are, so that those of killed runs do not stay."""
+
+import contextlib
+import hashlib
+import os
+import re
+import shutil
+import tempfile
+from pathlib import Path
+
+from mmconvert.storage.leases import find_beginning, identify_machine
+
+_NAME = re.compile(r"mmconvert-(?P<machine>[0-9a-f]{12})-(?P<pid>\d+)-(?P<began>\d*)-\w+")
+
+
+def build_temporary_prefix() -> str:
+    """Give the prefix for a temporary folder of this process; what killed processes left is removed first.
+
+    A folder is left where its process may be alive: of this machine since its last start, and of this user.
+
+    Example:
+        >>> with tempfile.TemporaryDirectory(prefix=build_temporary_prefix()) as folder:
+        ...     bool(_NAME.fullmatch(Path(folder).name))
+        True
+    """
+    machine = hashlib.sha256(identify_machine().encode()).hexdigest()[:12]
+    with contextlib.suppress(OSError):
+        _clear(Path(tempfile.gettempdir()), machine)
+    return f"mmconvert-{machine}-{os.getpid()}-{find_beginning(os.getpid()) or ''}-"
+
+
+def _clear(folder: Path, machine: str) -> None:
+    for entry in os.scandir(folder):
+        found = _NAME.fullmatch(entry.name)
+        if found is None or found["machine"] != machine or not entry.is_dir(follow_symlinks=False):
+            continue
+        own = entry.stat(follow_symlinks=False).st_uid == os.getuid()
+        if own and find_beginning(int(found["pid"])) != found["began"]:
+            shutil.rmtree(entry.path, ignore_errors=True)
