@@ -4,7 +4,7 @@ What passes by itself is tried again with growing waits (408, 409, 425, 429, 5xx
 connections, replies that are no chat completion). What concerns one question fails that question.
 What every further question would meet as well ends the run at once: a refused key, an unknown model
 or address, a service that asks for a long pause. The key comes from the environment and is in no
-message. What a service says is read here too: replies, why there is none, the pause that it asks for.
+message. What a service says is read by `mmscore.llm.responses`.
 
 httpx2 is used rather than the `openai` package: huggingface_hub needs it anyway, the one call that
 is made here is small, and retries, caps and redirects are decided in one place.
@@ -13,7 +13,6 @@ is made here is small, and retries, caps and redirects are decided in one place.
 import asyncio
 import contextlib
 import json
-import math
 import os
 import random
 import signal
@@ -21,170 +20,14 @@ import ssl
 from collections import Counter
 from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
-
-import msgspec
-from msgspec.structs import replace
 
 from mmconvert._version import __version__
 from mmconvert.core.errors import Error, UsageError, show, take_first_line
 from mmscore.llm.budget import Price, Spending, estimate_most_tokens
 from mmscore.llm.response_cache import FAILED, Answer
-
-
-class Fault(msgspec.Struct, frozen=True):
-    """Why a question got no reply.
-
-    Attributes:
-        reason: In a few words.
-        again: The same question may get a reply when it is asked again.
-    """
-
-    reason: str
-    again: bool = False
-
-
-def read_responses(data: bytes) -> list[Answer] | Fault:
-    """Read the body of a call that the service calls a success.
-
-    Args:
-        data: The body.
-
-    Returns:
-        The choices that say something, at least one, their texts without lone surrogates; a fault when
-        there is none or this is no chat completion. Empty text is a reply. The first holds the tokens,
-        which the service counts for all of them together.
-
-    Example:
-        >>> read_responses(b'{"choices": [{"message": {"content": "A"}, "finish_reason": "stop"}]}')[0].text
-        'A'
-        >>> read_responses(b"<html>").reason
-        'the reply is no JSON'
-    """
-    try:
-        body = json.loads(data)
-    except (ValueError, RecursionError):
-        return Fault("the reply is no JSON", again=True)
-    if not isinstance(body, dict) or (body.get("error") and not body.get("choices")):
-        return Fault(f"the service reports an error: {describe_refusal(data)}", again=True)
-    try:
-        found = [_read_choice(choice) for choice in body["choices"]]
-    except (LookupError, TypeError, AttributeError):
-        return Fault("the reply holds no choice", again=True)
-    answers = [one for one in found if isinstance(one, Answer)]
-    if not answers:
-        return next((one for one in found if isinstance(one, Fault)), Fault("the reply holds no choice", again=True))
-    usage = body.get("usage")
-    counted = replace(
-        answers[0],
-        prompt_tokens=_read_tokens(usage, "prompt_tokens"),
-        completion_tokens=_read_tokens(usage, "completion_tokens"),
-    )
-    return [counted, *answers[1:]]
-
-
-def _read_choice(choice: Any) -> Answer | Fault:
-    """Read one choice.
-
-    Raises:
-        LookupError, TypeError, AttributeError: It is none.
-    """
-    message = choice["message"]
-    content, finish = message.get("content"), choice.get("finish_reason")
-    text = content if isinstance(content, str) else None
-    if isinstance(content, list):
-        texts = [part.get("text") for part in content if isinstance(part, dict) and part.get("type") == "text"]
-        kept = [text for text in texts if isinstance(text, str)]
-        text = "".join(kept) if kept else None
-    finish = _replace_surrogates(finish)[:_SHOWN] if isinstance(finish, str) else None
-    if text is None:
-        return Fault(f"the reply holds no text {show(content)}, finish_reason {finish}")
-    thinking = message.get("reasoning_content") or message.get("reasoning")
-    return Answer(
-        text=_replace_surrogates(text),
-        finish_reason=finish,
-        thinking=_replace_surrogates(thinking) if isinstance(thinking, str) else None,
-        token_logprobs=_read_logprobs(choice.get("logprobs")),
-    )
-
-
-def _read_logprobs(said: Any) -> tuple[float, ...] | None:
-    """Read the log-probability of each token; None where the service does not give them."""
-    listed = said.get("content") if isinstance(said, dict) else None
-    values = []
-    for token in listed if isinstance(listed, list) else []:
-        value = token.get("logprob") if isinstance(token, dict) else None
-        # No service means 1e999, nor an integer of hundreds of digits: such a list says nothing.
-        number = float(value) if isinstance(value, float) or (type(value) is int and abs(value) < 2**53) else math.nan
-        if not math.isfinite(number):
-            return None
-        values.append(number)
-    return tuple(values) or None
-
-
-def _replace_surrogates(text: str) -> str:
-    """Replace halves of surrogate pairs, which no file can hold."""
-    return text.encode("utf-16", "surrogatepass").decode("utf-16", "replace")
-
-
-def _read_tokens(usage: object, name: str) -> int | None:
-    value = usage.get(name) if isinstance(usage, Mapping) else None
-    return value if type(value) is int and 0 <= value <= _MOST_TOKENS else None
-
-
-def describe_refusal(data: bytes) -> str:
-    """Give what a service says about a refusal, one line of at most 200 characters.
-
-    Example:
-        >>> describe_refusal(b'{"error": {"message": "too long", "code": 1}}')
-        'too long'
-        >>> describe_refusal(b"Bad Gateway"), describe_refusal(b"")
-        ('Bad Gateway', '')
-    """
-    text = data[: 16 * 1024].decode("utf-8", "replace")
-    try:
-        said = json.loads(data)
-        for name in ("error", "message", "detail"):
-            said = said.get(name, said) if isinstance(said, dict) else said
-        text = said if isinstance(said, str) else text
-    except (ValueError, RecursionError):
-        pass
-    return " ".join("".join(c if c.isprintable() else " " for c in text).split())[:_SHOWN]
-
-
-def read_pause(headers: Mapping[str, str]) -> float | None:
-    """Read Retry-After: seconds or a date; None when it says nothing that makes sense.
-
-    Example:
-        >>> read_pause({"retry-after": "2"}), read_pause({"retry-after": "soon"}), read_pause({})
-        (2.0, None, None)
-    """
-    text = headers.get("retry-after", "").strip()
-    try:
-        seconds = float(text)
-    except ValueError:
-        try:
-            until = parsedate_to_datetime(text)
-            until = until if until.tzinfo else until.replace(tzinfo=UTC)
-            seconds = (until - datetime.now(UTC)).total_seconds()
-        except (ValueError, OverflowError):
-            return None
-    return seconds if seconds >= 0 and math.isfinite(seconds) else None
-
-
-def describe_redirect(headers: Mapping[str, str]) -> str:
-    """Give where a redirect leads, without its query, on one line; it is shown, and never followed.
-
-    Example:
-        >>> describe_redirect({"location": "https://other.example/v1?key=1"})
-        'https://other.example/v1'
-    """
-    place = headers.get("location", "").partition("?")[0]
-    return "".join(c for c in place if c.isprintable())[:_SHOWN]
-
+from mmscore.llm.responses import Fault, describe_redirect, describe_refusal, hide_key, read_pause, read_responses
 
 if TYPE_CHECKING:  # takes time to load, and who has no judge and no API server does without
     import httpx2
@@ -204,7 +47,6 @@ _SAME_CAUSE = 3
 _LONGEST_PAUSE = 300.0
 _LONGEST_WAIT = 8.0
 _LARGEST_RESPONSE = 4 * 1024 * 1024
-_MOST_TOKENS = 2**31 - 1
 _SHOWN = 200
 
 _T = TypeVar("_T")
@@ -447,7 +289,7 @@ class Chat:
             async with asyncio.timeout(self.endpoint.total_seconds):
                 response, data = await self._send("GET", str(url))
             listed = json.loads(data)["data"] if data and response.is_success else []
-            return [str(model["id"]) for model in listed]
+            return [hide_key(str(model["id"]), self.endpoint.key) for model in listed]
         except (httpx2.HTTPError, TimeoutError, ValueError, RecursionError, LookupError, TypeError):
             return []
 
@@ -495,12 +337,13 @@ class Chat:
         try:
             response, data = await self._send("POST", self.endpoint.url, content)
         except httpx2.HTTPError as error:
-            return Fault(self._hide_key(f"{type(error).__name__}: {take_first_line(error)}"), again=True)
+            # The error may quote what came, and is cut: so without the key before.
+            said = hide_key(str(error), self.endpoint.key).partition("\n")[0][:_SHOWN]
+            return Fault(f"{type(error).__name__}: {said}" if said else type(error).__name__, again=True)
         if data is None:
             return Fault(f"the reply is larger than {_LARGEST_RESPONSE // 2**20} MiB")
         if response.status_code == httpx2.codes.OK:
-            found = read_responses(data)
-            return replace(found, reason=self._hide_key(found.reason)) if isinstance(found, Fault) else found
+            return read_responses(data, self.endpoint.key)
         return self._read_refusal(response, data)
 
     async def _send(
@@ -519,7 +362,7 @@ class Chat:
         import httpx2
 
         status = response.status_code
-        said = self._hide_key(f"{status} {describe_refusal(data)}".strip())
+        said = f"{status} {describe_refusal(data, self.endpoint.key)}".strip()
         if status in _REFUSED_KEY:
             name = self.endpoint.key_name
             raise Error(f"{self._shown}: the service refuses the key ({said}). Export the right one as {name}.")
@@ -527,7 +370,7 @@ class Chat:
             model = json.loads(response.request.content)["model"]
             raise Error(f"{self._shown}: no such address or model {show(model)} ({said}). Correct them.")
         if response.has_redirect_location:
-            to = self._hide_key(describe_redirect(response.headers))
+            to = describe_redirect(response.headers, self.endpoint.key)
             if self.replied:  # so the base URL is right
                 return Fault(f"{said}, a redirect to {to}")
             raise Error(f"{self._shown}: answers with a redirect ({status} to {to}). Give the right base URL.")
@@ -553,10 +396,6 @@ class Chat:
                 "Set it right and run the same command again; replies so far are kept."
             )
         return Answer(status=FAILED, error=f"no reply: {fault.reason}", passing=fault.again or None)
-
-    def _hide_key(self, text: str) -> str:
-        """Take the key out of a text that goes into messages and files."""
-        return text.replace(self.endpoint.key, "***") if self.endpoint.key else text
 
 
 async def gather_in_order(work: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:

@@ -9,17 +9,9 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import Error
-from mmscore.llm.client import (
-    Chat,
-    Endpoint,
-    Fault,
-    build_chat_url,
-    describe_redirect,
-    describe_refusal,
-    read_pause,
-    read_responses,
-)
+from mmscore.llm.client import Chat, Endpoint, build_chat_url
 from mmscore.llm.response_cache import Answer
+from mmscore.llm.responses import Fault, describe_redirect, describe_refusal, read_pause, read_responses
 from support.chat_server import Said, chat_server, refused, said
 
 TURN = [{"role": "user", "content": "1 + 1?"}]
