@@ -1,7 +1,7 @@
 """Which addresses on the network may be fetched: plain http(s), on the public internet.
 
 Source: IANA IPv4 and IPv6 Special-Purpose Address Registries (the networks); WHATWG URL, "ends in a
-number" (names that some resolver would read as an address).
+number" (names that some resolver would read as an address); each cloud's own pages (`METADATA`).
 """
 
 import ipaddress
@@ -29,12 +29,47 @@ _NOT_PUBLIC = tuple(
 _GLOBAL_IPV6 = ipaddress.ip_network("2000::/3")
 """The only part of IPv6 in which hosts are; loopback, mapped IPv4, NAT64, local and multicast lie outside."""
 
+METADATA = {
+    "169.254.169.254": "AWS, Azure, Google Cloud, Oracle, OpenStack and others: instance metadata",
+    "169.254.170.2": "AWS ECS: task roles, docs.aws.amazon.com/AmazonECS/latest/developerguide/task-iam-roles.html",
+    "169.254.170.23": "AWS EKS: docs.aws.amazon.com/eks/latest/userguide/pod-id-how-it-works.html",
+    "fd00:ec2::254": "AWS: docs.aws.amazon.com/AWSEC2/latest/UserGuide/instancedata-data-retrieval.html",
+    "fd00:ec2::23": "AWS EKS: docs.aws.amazon.com/eks/latest/userguide/pod-id-how-it-works.html",
+    "fd20:ce::254": "Google Cloud: cloud.google.com/compute/docs/metadata/querying-metadata",
+    "168.63.129.16": "Azure: learn.microsoft.com/azure/virtual-network/what-is-ip-address-168-63-129-16",
+    "100.100.100.200": "Alibaba Cloud: alibabacloud.com/help/en/ecs/user-guide/view-instance-metadata",
+    "192.0.0.192": "Oracle Cloud Classic: docs.oracle.com/en/cloud/iaas-classic/compute-iaas-cloud/",
+    "169.254.0.23": "Tencent Cloud: cloud.tencent.com/document/product/213/4934",
+    "169.254.42.42": "Scaleway: scaleway.com/en/docs/instances/how-to/use-cloud-init/",
+    "fd00:42::42": "Scaleway: as above",
+    "fe80::a9fe:a9fe": "OpenStack: docs.openstack.org/nova/latest/user/metadata.html",
+}
+"""Services by which a cloud gives a machine its keys: whose they are, and where that is said. One address is public."""
+
+_METADATA = frozenset(map(ipaddress.ip_address, METADATA))
+_NAT64 = ipaddress.ip_network("64:ff9b::/96")
+
 _HOST = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)(?:\.(?!-)[A-Za-z0-9_-]{1,63}(?<!-))*")
 _NUMBER = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
 
 Address = ipaddress.IPv4Address | ipaddress.IPv6Address
 Resolve = Callable[[str, int], Sequence[str]]
 """Host and port -> addresses as text."""
+
+
+def is_metadata(address: Address) -> bool:
+    """Tell whether a cloud's metadata service is at an address, or at the IPv4 address inside it.
+
+    Example:
+        >>> [is_metadata(ipaddress.ip_address(a)) for a in ("168.63.129.16", "::ffff:169.254.169.254", "8.8.8.8")]
+        [True, True, False]
+    """
+    inside: Address | None = None
+    if isinstance(address, ipaddress.IPv6Address):
+        inside = address.ipv4_mapped or address.sixtofour
+        if address in _NAT64:
+            inside = ipaddress.IPv4Address(int(address) & 0xFFFF_FFFF)
+    return address in _METADATA or inside in _METADATA
 
 
 def is_public(address: Address) -> bool:
@@ -44,6 +79,8 @@ def is_public(address: Address) -> bool:
         >>> [is_public(ipaddress.ip_address(a)) for a in ("8.8.8.8", "169.254.169.254", "::ffff:8.8.8.8")]
         [True, False, False]
     """
+    if is_metadata(address):
+        return False
     if isinstance(address, ipaddress.IPv6Address) and (address not in _GLOBAL_IPV6 or address.scope_id):
         return False
     return not any(address in network for network in _NOT_PUBLIC)

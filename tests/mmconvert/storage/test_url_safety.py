@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import RowError
-from mmconvert.storage.url_safety import check_addresses, check_url, is_public
+from mmconvert.storage.url_safety import METADATA, check_addresses, check_url, is_metadata, is_public
 
 PUBLIC = "93.184.216.34"
 
@@ -214,3 +214,14 @@ def test_any_text_is_an_address_or_refused(text: str) -> None:
             parts = check_url(url)
             assert parts.geturl().isascii()
             assert check_url(parts.geturl()) == parts
+
+
+@pytest.mark.parametrize("address", [*METADATA, "::ffff:168.63.129.16", "64:ff9b::a9fe:a9fe", "2002:a83f:8110::"])
+def test_metadata_services_of_clouds_are_refused_by_address_and_by_name(address):
+    parsed = ipaddress.ip_address(address)
+    assert is_metadata(parsed)
+    assert not is_public(parsed)
+    host = f"[{address}]" if ":" in address else address
+    for url in (f"http://{host}/latest/meta-data/", "http://pictures.example/a.png"):
+        with pytest.raises(RowError, match="not on the public internet"):
+            check_addresses(check_url(url), lambda host, port: [address])
