@@ -82,6 +82,7 @@ class ConvertKeywords(FileKeywords, total=False):
     max_image_mb: float
     keep_urls: bool
     allow_remote: bool
+    allow_host: Several
     md5: str | None
     sha256: str | None
     workers: int | None

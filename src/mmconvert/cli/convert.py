@@ -33,6 +33,7 @@ _TERMINAL = {
     "rejects": {"metavar": "FILE"},
     "max_rows": {"metavar": "N"},
     "max_image_mb": {"metavar": "N"},
+    "allow_host": {"metavar": "NAME[:PORT]"},
     "md5": {"metavar": "HEX"},
     "sha256": {"metavar": "HEX"},
     "workers": {"metavar": "N"},

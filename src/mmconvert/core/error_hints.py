@@ -53,6 +53,7 @@ _STEPS = {
     "question.missing": "Write the question, or leave the row out.",
     "ratings.count": "Give each text one rating.",
     "record.shape": "Convert the row's source again.",
+    "remote.address": "Name a host of your own network by --allow-host NAME[:PORT], or leave the row out.",
     "remote.": "Fetch the picture by hand, or leave the row out.",
     "target.": "Leave the row out, or export to another format.",
     "text.encoding": "Save the file as UTF-8.",

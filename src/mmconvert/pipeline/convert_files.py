@@ -22,8 +22,10 @@ from mmconvert.kits.vlmevalkit.lmu_download import download_table
 from mmconvert.pipeline.convert import Summary, WriteOptions, convert
 from mmconvert.pipeline.inputs import plan_inputs
 from mmconvert.pipeline.read import ImageRoot, ReadOptions
+from mmconvert.storage.http import open_url
 from mmconvert.storage.object_store import is_url
 from mmconvert.storage.temporary import build_temporary_prefix
+from mmconvert.storage.url_safety import parse_allowed_host
 
 _EXCLUSIVE = (("append", "overwrite"), ("share", "append"), ("share", "overwrite"), ("keep_urls", "allow_remote"))
 
@@ -75,6 +77,8 @@ class ConvertOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Keep http(s) pictures as references."""
     allow_remote: bool = False
     """Fetch http(s) pictures and https tables, from public hosts only."""
+    allow_host: tuple[str, ...] = ()
+    """With --allow-remote: NAME[:PORT] of a host that may be at a private address."""
     md5: str | None = None
     """MD5 that the table of an https INPUT must have."""
     sha256: str | None = None
@@ -104,6 +108,10 @@ class ConvertOptions(msgspec.Struct, frozen=True, kw_only=True):
             if getattr(self, one) and getattr(self, other):
                 flags = [f"--{name.replace('_', '-')}" for name in (one, other)]
                 raise UsageError(f"{flags[0]} and {flags[1]} exclude each other. Leave one out.")
+        if self.allow_host and not self.allow_remote:
+            raise UsageError("--allow-host goes with --allow-remote. Add it.")
+        for host in self.allow_host:
+            parse_allowed_host(host)
         if not math.isfinite(self.max_image_mb):
             raise UsageError(f"--max-image-mb: expected a number of MiB {show(self.max_image_mb)}.")
 
@@ -113,6 +121,7 @@ class ConvertOptions(msgspec.Struct, frozen=True, kw_only=True):
             ReadOptions,
             self,
             image_roots=self.image_root,
+            allow_hosts=self.allow_host,
             transforms=self.transform,
             decode=self.verify == "decode",
             max_image_bytes=int(self.max_image_mb * (1 << 20)),
@@ -190,4 +199,5 @@ def _download(inputs: Sequence[str], options: ConvertOptions) -> Callable[[str],
         raise UsageError("--md5 and --sha256 check the one table that --allow-remote fetches.")
     if not options.allow_remote:
         return None
-    return partial(download_table, md5=options.md5, sha256=options.sha256)
+    opened = partial(open_url, hosts=options.allow_host)
+    return partial(download_table, md5=options.md5, sha256=options.sha256, open_url=opened)

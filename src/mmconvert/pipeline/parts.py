@@ -34,6 +34,10 @@ _LESS, _LAST = 1 / 15, 4 / 5
 """How much smaller a part is than the one before, in parts of the first, and how small the last one may be."""
 
 _RENAMED = "an id that another file or split has too got the name of its own in front"
+_KEPT_ADDRESS = (
+    "a picture is kept as an address alone, and load_dataset gives None for it; "
+    "to have the picture, convert with --allow-remote in place of --keep-urls"
+)
 _OFFSETS = (".jsonl", *DELIMITERS)
 """Files whose rows say at which byte they begin."""
 
@@ -258,6 +262,8 @@ def _copy(
             result.kin[record.id] = kin
         if renamed:
             result.warnings[_RENAMED] += 1
+        shown = (*record.images, *record.attachments)
+        result.warnings[_KEPT_ADDRESS] += sum(image.bytes is None for image in shown)
         size = estimate_weight(record)
         writer.add(record, size)
         result.images += len(record.images)

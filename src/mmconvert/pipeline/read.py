@@ -61,6 +61,7 @@ class ReadOptions(msgspec.Struct, frozen=True):
         max_rows: Most rows of one file, None for any number.
         keep_urls: Keep http(s) pictures as references.
         allow_remote: Fetch http(s) pictures from public hosts.
+        allow_hosts: Hosts, `NAME[:PORT]`, that may be at private addresses all the same.
         limit: Stop after the row that gives the record of this number, None for all.
         transforms: Steps that every record goes through, `NAME:k=v,...` each, in order.
         seed: Seed of what transforms draw.
@@ -82,6 +83,7 @@ class ReadOptions(msgspec.Struct, frozen=True):
     max_rows: int | None = None
     keep_urls: bool = False
     allow_remote: bool = False
+    allow_hosts: tuple[str, ...] = ()
     limit: int | None = None
     transforms: tuple[str, ...] = ()
     seed: int = 0
@@ -202,7 +204,7 @@ class Records:
         self.rejects, self.mended, self.rows_read, self.warnings = [], [], 0, Counter()
         options, source, name = self._options, self._input, self.format.rpartition("@")[2]
         roots, most = options.image_roots or (source.beside,), options.max_image_bytes
-        fetcher = partial(fetch, limits=Limits(most)) if options.allow_remote else None
+        fetcher = partial(fetch, limits=Limits(most), hosts=options.allow_hosts) if options.allow_remote else None
         images = Pictures.within(roots, max_bytes=most, keep_urls=options.keep_urls, fetch=fetcher)
         context = Context(
             images,

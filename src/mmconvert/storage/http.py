@@ -1,4 +1,4 @@
-"""Fetch from public hosts only: what `--allow-remote` permits, and nothing wider.
+"""Fetch from public hosts, and from those that the user names: `--allow-remote`, `--allow-host`, and nothing wider.
 
 An address written in a data file must not reach this machine's own network. So only http and https are
 spoken; a host is looked up once, all its addresses must be public, and the connection goes to the
@@ -56,6 +56,7 @@ def fetch(
     *,
     resolve: url_safety.Resolve = url_safety.resolve,
     allowed: Callable[[url_safety.Address], bool] = url_safety.is_public,
+    hosts: Sequence[str] = (),
     trust: "ssl.SSLContext | None" = None,
 ) -> bytes:
     """Fetch what stands at an address.
@@ -65,6 +66,7 @@ def fetch(
         limits: Most bytes, seconds and redirects.
         resolve: Gives the addresses of a host; tests put their own here.
         allowed: Tells the addresses that may be connected to; tests of the exchange allow loopback.
+        hosts: Hosts that the user named, `NAME[:PORT]`, which may be at private addresses.
         trust: Certificates to trust, None for the system's.
 
     Returns:
@@ -74,7 +76,7 @@ def fetch(
         RowError: `remote.address`: not an address that may be fetched, here or in a redirect;
             `remote.too_large`, `remote.timeout`, `remote.failed`.
     """
-    with open_url(url, limits, resolve=resolve, allowed=allowed, trust=trust) as chunks:
+    with open_url(url, limits, resolve=resolve, allowed=allowed, hosts=hosts, trust=trust) as chunks:
         return b"".join(chunks)
 
 
@@ -85,17 +87,20 @@ def open_url(
     *,
     resolve: url_safety.Resolve = url_safety.resolve,
     allowed: Callable[[url_safety.Address], bool] = url_safety.is_public,
+    hosts: Sequence[str] = (),
     trust: "ssl.SSLContext | None" = None,
 ) -> Iterator[Iterator[bytes]]:
     """Open an address and give the pieces of its body; arguments and errors are those of `fetch`."""
     clock = _Clock(limits)
+    named = [*map(url_safety.parse_allowed_host, hosts)]
     with contextlib.ExitStack() as stack:
         with _explain_network_errors(url, limits):
             at = url
             for _ in range(limits.redirects + 1):
                 stack.close()
                 target = url_safety.check_url(at)
-                addresses = url_safety.check_addresses(target, resolve, allowed)
+                fits = url_safety.is_connectable if url_safety.is_allowed_host(target, named) else allowed
+                addresses = url_safety.check_addresses(target, resolve, fits)
                 answer = stack.enter_context(_open_response(target, addresses, clock, trust))
                 if answer.status not in _REDIRECTS:
                     break

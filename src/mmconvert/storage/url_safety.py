@@ -7,10 +7,10 @@ number" (names that some resolver would read as an address); each cloud's own pa
 import ipaddress
 import re
 import socket
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterable, Sequence
 from urllib.parse import SplitResult, quote, urlsplit
 
-from mmconvert.core.errors import RowError, show
+from mmconvert.core.errors import RowError, UsageError, show
 
 PORTS = {"http": 80, "https": 443}
 
@@ -84,6 +84,44 @@ def is_public(address: Address) -> bool:
     if isinstance(address, ipaddress.IPv6Address) and (address not in _GLOBAL_IPV6 or address.scope_id):
         return False
     return not any(address in network for network in _NOT_PUBLIC)
+
+
+def is_connectable(address: Address) -> bool:
+    """Tell whether a host that the user named may be at an address: a private one, too, but no metadata service.
+
+    Example:
+        >>> [is_connectable(ipaddress.ip_address(a)) for a in ("10.0.0.5", "169.254.169.254", "168.63.129.16")]
+        [True, False, False]
+    """
+    return not (is_metadata(address) or address.is_link_local or address.is_multicast or address.is_unspecified)
+
+
+def parse_allowed_host(text: str) -> tuple[str, int | None]:
+    """Take `NAME[:PORT]` apart.
+
+    Returns:
+        The name as `check_url` spells it, and the port; None for those of http and https.
+
+    Raises:
+        UsageError: It is neither a name nor an address.
+
+    Example:
+        >>> parse_allowed_host("Images.internal:8080"), parse_allowed_host("10.0.0.5")
+        (('images.internal', 8080), ('10.0.0.5', None))
+    """
+    try:
+        parts = check_url(f"http://{text}")
+    except RowError as error:
+        raise UsageError(f"--allow-host: {error.message} Write NAME or NAME:PORT.") from None
+    if parts.path != "/" or parts.query or "#" in text:
+        raise UsageError(f"--allow-host: expected a host {show(text)}. Write NAME or NAME:PORT.")
+    return parts.hostname or "", parts.port
+
+
+def is_allowed_host(target: SplitResult, hosts: Iterable[tuple[str, int | None]]) -> bool:
+    """Tell whether the user named the host of an address, see `parse_allowed_host`."""
+    port = target.port or PORTS[target.scheme]
+    return any(target.hostname == name and port in (PORTS.values() if own is None else (own,)) for name, own in hosts)
 
 
 def resolve(host: str, port: int) -> list[str]:

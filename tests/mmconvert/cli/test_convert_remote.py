@@ -4,9 +4,8 @@ import hashlib
 import json
 import subprocess
 import sys
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
-from functools import partial
 from pathlib import Path
 
 import datasets
@@ -15,13 +14,12 @@ from click.testing import CliRunner, Result
 
 from mmconvert.cli import program
 from mmconvert.core.errors import Error, UsageError
-from mmconvert.kits.vlmevalkit.lmu_download import download_table
 from mmconvert.pipeline.convert import read
 from mmconvert.storage import http
 from mmconvert.storage.http import Limits
 from support.records import picture_bytes
 from support.terminal import mmconvert
-from support.web_server import reply, web_server
+from support.web_server import redirect, reply, web_server
 
 WATCHED = """
 import sys
@@ -85,6 +83,32 @@ def test_hosts_inside_are_refused_even_when_asked_for(tmp_path: Path) -> None:
     assert (codes, server.requests) == ({"remote.address"}, [])
 
 
+def test_a_host_that_is_named_may_be_inside_and_no_other(tmp_path: Path) -> None:
+    away = "http://[::1]/x.png"
+    with web_server({"/x.png": reply(picture_bytes("PNG")), "/to": redirect(away)}) as server:
+        inside, other = (f"http://{host}:{server.port}" for host in ("127.0.0.1", "localhost"))
+        urls = (
+            f"{inside}/x.png",
+            f"{other}/x.png",
+            f"{inside}/to",
+            "http://127.0.0.1:1/x.png",
+            "http://168.63.129.16/",
+        )
+        options = ("--allow-remote", "--allow-host", f"127.0.0.1:{server.port}", "--workers", 1, "--json")
+        done = mmconvert("convert", rows(tmp_path, *urls), "-o", tmp_path / "out", *options)
+    assert (done.code, json.loads(done.out)["images"]) == (3, 1), done.err
+    codes = [json.loads(line)["code"] for line in (tmp_path / "out.rejects.jsonl").read_text().splitlines()]
+    assert codes == ["remote.address"] * 4
+
+
+def test_kept_addresses_are_told_with_what_to_do(tmp_path: Path) -> None:
+    file = rows(tmp_path, "https://a.example/1.png", "https://a.example/2.png")
+    done = mmconvert("convert", file, "-o", tmp_path / "out", "--keep-urls")
+    (line,) = [line for line in (done.out + done.err).splitlines() if "load_dataset gives None" in line]
+    assert "(2 times)" in line
+    assert "--allow-remote" in line
+
+
 def test_pictures_are_fetched_checked_and_keep_their_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     limits: list[Limits] = []
     fetch = http.fetch
@@ -93,7 +117,7 @@ def test_pictures_are_fetched_checked_and_keep_their_address(tmp_path: Path, mon
         limits.append(limit)
         return fetch(url, limit, resolve=lambda host, port: ["127.0.0.1"], allowed=lambda address: True)
 
-    monkeypatch.setattr("mmconvert.pipeline.read.fetch", lambda url, limits: at_loopback(url, limits))
+    monkeypatch.setattr("mmconvert.pipeline.read.fetch", lambda url, limits, hosts: at_loopback(url, limits))
     with web_server({"/x.png": reply(picture_bytes("PNG")), "/page": reply(b"<html>")}) as server:
         host = f"http://pictures.example:{server.port}"
         file = rows(tmp_path, f"{host}/x.png", f"{host}/page", f"{host}/gone.png")
@@ -117,6 +141,10 @@ def test_pictures_are_fetched_checked_and_keep_their_address(tmp_path: Path, mon
     [
         ["--keep-urls", "--allow-remote"],
         ["--md5", "0" * 32],
+        ["--allow-host", "images.internal"],
+        ["--allow-remote", "--allow-host", "images.internal/x"],
+        ["--allow-remote", "--allow-host", "user@images.internal"],
+        ["--allow-remote", "--allow-host", "images.internal:0"],
         ["--sha256", "0" * 64, "--allow-remote"],
     ],
 )
@@ -144,13 +172,11 @@ def test_a_table_is_downloaded_checked_and_converted(
 
     with web_server({"/Colours.tsv": reply(table)}) as server:
 
-        def at_loopback(url: str, limits: Limits) -> AbstractContextManager[Iterator[bytes]]:
+        def at_loopback(url: str, limits: Limits, hosts: Sequence[str]) -> AbstractContextManager[Iterator[bytes]]:
             here = url.replace("https://tables.example", f"http://127.0.0.1:{server.port}")
             return http.open_url(here, limits, allowed=lambda address: True)
 
-        monkeypatch.setattr(
-            "mmconvert.pipeline.convert_files.download_table", partial(download_table, open_url=at_loopback)
-        )
+        monkeypatch.setattr("mmconvert.pipeline.convert_files.open_url", at_loopback)
         wrong = convert_table("wrong", "--sha256", "0" * 64)
         assert isinstance(wrong.exception, Error)
         assert hashlib.sha256(table).hexdigest() in str(wrong.exception)

@@ -9,7 +9,16 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import RowError
-from mmconvert.storage.url_safety import METADATA, check_addresses, check_url, is_metadata, is_public
+from mmconvert.storage.url_safety import (
+    METADATA,
+    check_addresses,
+    check_url,
+    is_allowed_host,
+    is_connectable,
+    is_metadata,
+    is_public,
+    parse_allowed_host,
+)
 
 PUBLIC = "93.184.216.34"
 
@@ -225,3 +234,29 @@ def test_metadata_services_of_clouds_are_refused_by_address_and_by_name(address)
     for url in (f"http://{host}/latest/meta-data/", "http://pictures.example/a.png"):
         with pytest.raises(RowError, match="not on the public internet"):
             check_addresses(check_url(url), lambda host, port: [address])
+
+
+def test_a_named_host_is_one_name_on_its_ports():
+    hosts = [parse_allowed_host("Images.internal"), parse_allowed_host("10.0.0.5:8080")]
+    named = (
+        "http://images.internal/a",
+        "https://images.internal:443/",
+        "http://IMAGES.internal:80/",
+        "http://10.0.0.5:8080/",
+    )
+    other = (
+        "http://images.internal:8080/",
+        "http://10.0.0.5/",
+        "http://x.images.internal/",
+        "http://images.internal.x/",
+    )
+    assert all(is_allowed_host(check_url(url), hosts) for url in named)
+    assert not any(is_allowed_host(check_url(url), hosts) for url in other)
+
+
+@pytest.mark.parametrize(
+    "address", [*METADATA, "::ffff:169.254.169.254", "169.254.1.1", "fe80::1", "224.0.0.1", "0.0.0.0"]
+)
+def test_no_named_host_is_a_metadata_service(address):
+    with pytest.raises(RowError, match="which is not"):
+        check_addresses(check_url("http://images.internal/"), lambda host, port: [address], is_connectable)
