@@ -262,8 +262,8 @@ def _copy(
             result.kin[record.id] = kin
         if renamed:
             result.warnings[_RENAMED] += 1
-        shown = (*record.images, *record.attachments)
-        result.warnings[_KEPT_ADDRESS] += sum(image.bytes is None for image in shown)
+        if kept := sum(image.bytes is None for image in (*record.images, *record.attachments)):
+            result.warnings[_KEPT_ADDRESS] += kept
         size = estimate_weight(record)
         writer.add(record, size)
         result.images += len(record.images)

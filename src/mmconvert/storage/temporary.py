@@ -34,6 +34,6 @@ def _clear(folder: Path, machine: str) -> None:
         found = _NAME.fullmatch(entry.name)
         if found is None or found["machine"] != machine or not entry.is_dir(follow_symlinks=False):
             continue
-        own = entry.stat(follow_symlinks=False).st_uid == os.getuid()
-        if own and find_beginning(int(found["pid"])) != found["began"]:
+        ended = find_beginning(int(found["pid"])) != found["began"]
+        if ended and entry.stat(follow_symlinks=False).st_uid == os.getuid():
             shutil.rmtree(entry.path, ignore_errors=True)
