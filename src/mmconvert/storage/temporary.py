@@ -30,10 +30,13 @@ def build_temporary_prefix() -> str:
 
 
 def _clear(folder: Path, machine: str) -> None:
-    for entry in os.scandir(folder):
-        found = _NAME.fullmatch(entry.name)
-        if found is None or found["machine"] != machine or not entry.is_dir(follow_symlinks=False):
-            continue
-        ended = find_beginning(int(found["pid"])) != found["began"]
-        if ended and entry.stat(follow_symlinks=False).st_uid == os.getuid():
-            shutil.rmtree(entry.path, ignore_errors=True)
+    with os.scandir(folder) as entries:
+        found = [(entry, name) for entry in entries if (name := _NAME.fullmatch(entry.name))]
+    for entry, name in found:
+        # Whoever else clears up here may be quicker.
+        with contextlib.suppress(FileNotFoundError):
+            if name["machine"] != machine or not entry.is_dir(follow_symlinks=False):
+                continue
+            ended = find_beginning(int(name["pid"])) != name["began"]
+            if ended and entry.stat(follow_symlinks=False).st_uid == os.getuid():
+                shutil.rmtree(entry.path, ignore_errors=True)
