@@ -5,8 +5,9 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
 
 from mmconvert.core.errors import Error, UsageError, show
-from mmconvert.core.option_fields import build_options, read_mapping_file
+from mmconvert.core.option_fields import build_options
 from mmconvert.core.signature_checks import check_python_call
+from mmconvert.core.text.yaml import read_mapping_file
 from mmconvert.plugins.listing import ListedPlugin
 from mmconvert.plugins.listing import list_plugins as find_plugins
 from mmscore.analysis.bundle import Bundle, BundleOptions, Verification, bundle_files

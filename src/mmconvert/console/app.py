@@ -22,8 +22,9 @@ from click.shell_completion import CompletionItem
 from mmconvert.console.completion_types import refine
 from mmconvert.core.error_hints import says_what_to_do
 from mmconvert.core.errors import Error, UsageError, show, suggest_spelling
-from mmconvert.core.option_fields import check_plain, read_mapping_file
+from mmconvert.core.option_fields import check_plain
 from mmconvert.core.text.printable import escape_control
+from mmconvert.core.text.yaml import read_mapping_file
 
 HELP = ["-h", "--help"]
 EXIT_REFUSED = 1

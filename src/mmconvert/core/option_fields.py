@@ -22,14 +22,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union
 
 import msgspec
 
-from mmconvert.core.errors import (
-    UsageError,
-    build_missing_path_error,
-    show,
-    suggest_paths,
-    suggest_spelling,
-    take_first_line,
-)
+from mmconvert.core.errors import UsageError, show, suggest_paths, suggest_spelling
 
 _S = TypeVar("_S", bound=msgspec.Struct)
 
@@ -286,25 +279,3 @@ def _read_path(field: OptionField, value: Any) -> str | Path:
     if place.exists and not os.access(path, os.R_OK):
         raise ValueError(f"{kind} {str(value)!r} is not readable.")
     return path
-
-
-def read_mapping_file(path: str) -> dict[str, Any]:
-    """Read a YAML or JSON file of names and values; {} from an empty one.
-
-    Raises:
-        UsageError: It cannot be read, or holds something else.
-    """
-    import yaml
-
-    from mmconvert.core.text.yaml import load_yaml
-
-    try:
-        with open(path, encoding="utf-8") as file:
-            values = load_yaml(file) or {}
-    except FileNotFoundError:
-        raise build_missing_path_error(Path(path)) from None
-    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
-        raise UsageError(f"{path}: cannot be read as YAML ({take_first_line(error)}). Correct the file.") from error
-    if not isinstance(values, dict):
-        raise UsageError(f"{path}: expected option names and values. Write one `name: value` a line.")
-    return values

@@ -22,6 +22,7 @@ from typing import Any
 from mmconvert.core.errors import Error, RowError, in_field, show, take_first_line
 from mmconvert.core.record import Record
 from mmconvert.core.rows import Rejected, Row, Span
+from mmconvert.core.text.yaml import load_yaml
 from mmconvert.io import json_array, jsonl
 from mmconvert.io.columns import keep_extra_fields
 from mmconvert.kits.mmtrusteval.datasets import NAMES
@@ -60,8 +61,6 @@ def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
 def _read_config(path: Path) -> Mapping[str, Any]:
     # Imported here: every format is loaded to tell a file's, and few files are YAML.
     import yaml
-
-    from mmconvert.core.text.yaml import load_yaml
 
     try:
         values = load_yaml(path.read_bytes())

@@ -9,8 +9,8 @@ import click
 from mmconvert.console.app import EXIT_PARTIAL, EXIT_REFUSED
 from mmconvert.console.options import add_struct_options
 from mmconvert.console.summary import close, format_command
-from mmconvert.core.option_fields import read_mapping_file
 from mmconvert.core.text.printable import escape_control
+from mmconvert.core.text.yaml import read_mapping_file
 from mmscore.workflow.run import LOG, REPORT, Results, RunOptions, require_numbers, run_plan, write_pages
 from mmscore.workflow.task_file import Plan, build_plan
 from mmscore.workflow.task_readers import Outcome, find_reader

@@ -8,6 +8,7 @@ from typing import Any
 from mmconvert.core.errors import UsageError, build_missing_path_error, show, suggest_spelling, take_first_line
 from mmconvert.core.hashing import hash_file
 from mmconvert.core.plugin_struct import PluginStruct
+from mmconvert.core.text.yaml import load_yaml
 
 _DIGITS = 16
 
@@ -36,8 +37,6 @@ def read_options(path: str | Path) -> RecipeOptions:
         raise build_missing_path_error(place)
     # Imported here: most runs have no options, and need not wait for it.
     import yaml
-
-    from mmconvert.core.text.yaml import load_yaml
 
     try:
         values = load_yaml(text if inline else place.read_text(encoding="utf-8-sig"))

@@ -1,26 +1,31 @@
 """YAML of others read as plain data, of a size that grows with the text."""
 
-from typing import IO, Any
+from pathlib import Path
+from typing import IO, TYPE_CHECKING, Any
 
-import yaml
+from mmconvert.core.errors import UsageError, build_missing_path_error, take_first_line
+
+if TYPE_CHECKING:  # takes time to load, and most commands read none
+    import yaml
 
 _MOST_REPEATED = 100_000
 """Values that the aliases of a document may repeat; in a few lines they can stand for billions."""
 
 
-class AliasError(yaml.YAMLError):
+class AliasError(ValueError):
     """The aliases of a document lead back to themselves, or stand for too much."""
 
 
-def load_yaml(source: "str | bytes | IO[str]", loader: type[yaml.SafeLoader] = yaml.SafeLoader) -> Any:
+def load_yaml(source: "str | bytes | IO[str]", loader: "type[yaml.SafeLoader] | None" = None) -> Any:
     r"""Read one document.
 
     Args:
         source: The text, or a file that is open for reading.
-        loader: How scalars are understood.
+        loader: How scalars are understood; None for YAML 1.1 as `yaml.safe_load` reads it.
 
     Raises:
-        yaml.YAMLError: It is no YAML, or its aliases stand for too many values.
+        yaml.YAMLError: It is no YAML.
+        AliasError: Its aliases stand for too many values.
 
     Example:
         >>> load_yaml("a: &x [1]\nb: *x")
@@ -29,7 +34,9 @@ def load_yaml(source: "str | bytes | IO[str]", loader: type[yaml.SafeLoader] = y
         Traceback (most recent call last):
         mmconvert.core.text.yaml.AliasError: an alias stands inside what it refers to
     """
-    opened = loader(source)
+    import yaml
+
+    opened = (loader or yaml.SafeLoader)(source)
     try:
         node = opened.get_single_node()
         if node is None:
@@ -43,7 +50,7 @@ def load_yaml(source: "str | bytes | IO[str]", loader: type[yaml.SafeLoader] = y
         opened.dispose()
 
 
-def _count_values(node: yaml.Node, counts: dict[int, int]) -> int:
+def _count_values(node: "yaml.Node", counts: dict[int, int]) -> int:
     """Count a node and all below it, as often as aliases repeat them.
 
     Raises:
@@ -54,7 +61,27 @@ def _count_values(node: yaml.Node, counts: dict[int, int]) -> int:
         raise AliasError("an alias stands inside what it refers to")
     if place not in counts:
         counts[place] = 0
-        parts = node.value if isinstance(node, yaml.CollectionNode) else ()
+        parts = node.value if isinstance(node.value, list) else ()
         children = (child for part in parts for child in (part if isinstance(part, tuple) else (part,)))
         counts[place] = 1 + sum(_count_values(child, counts) for child in children)
     return counts[place]
+
+
+def read_mapping_file(path: str) -> dict[str, Any]:
+    """Read a YAML or JSON file of names and values; {} from an empty one.
+
+    Raises:
+        UsageError: It cannot be read, or holds something else.
+    """
+    import yaml
+
+    try:
+        with open(path, encoding="utf-8") as file:
+            values = load_yaml(file) or {}
+    except FileNotFoundError:
+        raise build_missing_path_error(Path(path)) from None
+    except (OSError, ValueError, RecursionError, yaml.YAMLError) as error:
+        raise UsageError(f"{path}: cannot be read as YAML ({take_first_line(error)}). Correct the file.") from error
+    if not isinstance(values, dict):
+        raise UsageError(f"{path}: expected option names and values. Write one `name: value` a line.")
+    return values

@@ -9,7 +9,7 @@ from types import SimpleNamespace
 from typing import Any
 
 from mmconvert.core.errors import UsageError, build_missing_path_error, show, suggest_spelling
-from mmconvert.core.option_fields import read_mapping_file
+from mmconvert.core.text.yaml import read_mapping_file
 
 FILES = (".yaml", ".yml", ".json")
 DEFAULT_WORK_DIR = "./outputs"

@@ -8,7 +8,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError, build_missing_path_error, show, suggest_spelling
-from mmconvert.core.option_fields import read_mapping_file
+from mmconvert.core.text.yaml import read_mapping_file
 from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root
 from mmscore.compat.evalscope.config import (
     DEFAULT_WORK_DIR,

@@ -8,7 +8,7 @@ from typing import Any
 import msgspec
 
 from mmconvert.core.errors import UsageError, build_missing_path_error, show, suggest_spelling
-from mmconvert.core.option_fields import read_mapping_file
+from mmconvert.core.text.yaml import read_mapping_file
 from mmscore.kits.mmtrusteval.connections import CLASSIFIERS
 
 DEFAULTS: Mapping[str, Any] = {"max_new_tokens": 50, "do_sample": False}

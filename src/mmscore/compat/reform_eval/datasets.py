@@ -16,9 +16,9 @@ import PIL.ImageColor
 from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, RowError, UsageError, show, take_first_line
-from mmconvert.core.option_fields import read_mapping_file
 from mmconvert.core.record import Image
 from mmconvert.core.text.json import parse_json
+from mmconvert.core.text.yaml import read_mapping_file
 from mmconvert.images.boxes import read_boxes
 from mmconvert.images.canvas import decode_rgb, encode_png
 from mmconvert.images.loader import Pictures

@@ -17,9 +17,10 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from mmconvert.core.errors import RowError, UsageError, in_field, show, suggest_spelling
-from mmconvert.core.option_fields import build_options, read_mapping_file
+from mmconvert.core.option_fields import build_options
 from mmconvert.core.record import LETTERS, Image, Part, Record, Source, Turn, encode_json, from_arrow
 from mmconvert.core.text.options import read_option_texts
+from mmconvert.core.text.yaml import read_mapping_file
 from mmconvert.dataset.dataset import DatasetWriter
 from mmconvert.dataset.dataset import open_dataset as open_rows
 from mmconvert.kits.reform_eval.conversation_text import ALPHABETS, Processor, build_labeled_question

@@ -369,7 +369,7 @@ class ModelJury:
         store: AnswerStore,
         *,
         again: bool = False,
-        progress: Callable[[int, int], None] = lambda done, total: None,
+        progress: Callable[[int, int], None] | None = None,
     ) -> None:
         """Join a judge, an endpoint and a store, the last two open.
 
@@ -401,7 +401,8 @@ class ModelJury:
             nonlocal done
             outcome = await self._judge_case(case)
             done += 1
-            self._progress(done, len(cases))
+            if self._progress:
+                self._progress(done, len(cases))
             return outcome
 
         before = copy.copy(self._chat.totals)

@@ -74,7 +74,7 @@ class JudgeRequest(msgspec.Struct, frozen=True):
     min_valid: int = 1
     score_mapping: str | None = None
     score_pattern: str | None = None
-    progress: Callable[[int, int], None] = lambda done, total: None
+    progress: Callable[[int, int], None] | None = None
     spent: Callable[[Spent], None] = lambda spent: None
 
     @property
