@@ -85,7 +85,7 @@ def installed(folder: Path) -> dict[str, str]:
     return {**os.environ, "PATH": f"{folder}:{os.environ['PATH']}", "TERM": "dumb", "PS1": "$ "}
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_bash_completes_commands_options_names_and_files(tmp_path: Path) -> None:
     script = [
         'eval "$(mmconvert completion bash)" "$(mmscore completion bash)"',

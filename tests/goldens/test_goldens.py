@@ -19,7 +19,7 @@ from goldens.run import (
 from mmconvert.core.errors import RowError
 
 FAMILIES = [family for family in list_families() if not family.startswith(FILES)]
-MOST = 30
+MOST = 12
 """Cases of a rule in the ordinary run, where a case writes and reads files or asks other programs."""
 COSTLY = {
     "evalscope_bleu_rouge", "evalscope_report", "mmbench_prompt", "mmmu_eval", "reform_generation", "vlmeval_circular",

@@ -264,6 +264,7 @@ class TestLoadData:
         again = load_reform_dataset("VQA", "SingleChoice", config, load_from_hf=False, offline_from_hf=True)
         assert again[0]["answer_options"] == sample["answer_options"]
 
+    @pytest.mark.release
     def test_the_hub_wins_over_a_local_path(self, desk: Path, hub: HubServer) -> None:
         config = written(desk, find_benchmark("VQA_vqa_v2_val"))
         theirs = {"version": "2.0", "split": "COCO_val2014", "data": [{**VQA, "question_id": "from_hub"}]}
