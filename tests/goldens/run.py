@@ -4,8 +4,9 @@ import json
 import lzma
 import traceback
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
+from operator import itemgetter
 from pathlib import Path
 
 from goldens.comparison import difference
@@ -74,15 +75,16 @@ def read_cases_outside(file: Path, family: str) -> list[Case]:
     return [(place, json.loads(line)) for place, line in read_lines(file) if line not in held]
 
 
-def spread(cases: Iterable[Case], most: int) -> list[Case]:
-    """Take so many cases of each rule at most, evenly spread over the rule's cases."""
+def spread(cases: Iterable[Case], most: int, kind: Callable[[dict], Hashable] = itemgetter("rule")) -> list[Case]:
+    """Take so many cases of each kind at most, of each rule by default, evenly spread over the cases of the kind."""
     cases = list(cases)
-    totals = Counter(case["rule"] for _, case in cases)
-    seen: Counter[str] = Counter()
+    kinds = [kind(case) for _, case in cases]
+    totals = Counter(kinds)
+    seen: Counter[Hashable] = Counter()
     taken = []
-    for place, case in cases:
-        number, total = seen[case["rule"]], totals[case["rule"]]
-        seen[case["rule"]] += 1
+    for (place, case), own in zip(cases, kinds, strict=True):
+        number, total = seen[own], totals[own]
+        seen[own] += 1
         if total <= most or number * most // total != (number - 1) * most // total:
             taken.append((place, case))
     return taken
