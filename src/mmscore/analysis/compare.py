@@ -94,7 +94,7 @@ class Comparison(msgspec.Struct, frozen=True):
         equal = [name for name in constant if name not in same]
         few = {name: d for name, d in self.scores.items() if d.clusters < min(FEW, d.n)}
         whole = [describe_few_clusters(min(d.clusters for d in few.values()))] if few else []
-        for column, values in self.groups.items():
+        for column, values in () if few else self.groups.items():
             found = (any(d.clusters < min(FEW, d.n) for d in group.scores.values()) for group in values.values())
             whole += describe_few_in_groups(column, sum(found), len(values))
         whole += [f"{', '.join(same)}: no row differs, so there is no interval."] if same else []

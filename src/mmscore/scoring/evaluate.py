@@ -397,7 +397,9 @@ def _describe_clusters(valid: Scored, groups: Groups) -> tuple[str, ...]:
     if CLUSTER not in valid.rows.column_names:
         return ()
     whole = pc.count_distinct(valid.rows[CLUSTER]).as_py()
-    remarks = [describe_few_clusters(whole)] if whole < min(FEW, len(valid)) else []
+    if whole < min(FEW, len(valid)):
+        return (describe_few_clusters(whole),)
+    remarks: list[str] = []
     for column, values in groups.items():
         sizes = valid.rows.group_by(column).aggregate([(CLUSTER, "count_distinct"), (CLUSTER, "count")]).to_pylist()
         few = [one for one in sizes if one[f"{CLUSTER}_count_distinct"] < min(FEW, one[f"{CLUSTER}_count"])]
