@@ -4,7 +4,7 @@
 usage: scripts/golden_cases.py --mmtrusteval FOLDER [--shared ../shared] [--output tests/goldens/cases]
 
 The rules below decide by what a case holds, never by its name. What stays outside is counted in index.json, by family
-and by rule. Cases made anew with texts of ours are written by scripts/golden_cases_made.py and stay as they are.
+and by rule. Cases made anew with texts of ours are written by scripts/golden_cases_made and stay as they are.
 """
 
 import argparse
@@ -164,7 +164,8 @@ def find_reason(family: str, case: dict, rules: dict[str, Callable[[dict], bool]
 
 def write_family(file: Path, lines: list[str]) -> None:
     """Write lines compressed; the same lines give the same bytes."""
-    file.write_bytes(lzma.compress("".join(f"{line}\n" for line in lines).encode(), preset=9 | lzma.PRESET_EXTREME))
+    text = "".join(f"{line}\n" for line in lines).encode("utf-8", "surrogatepass")
+    file.write_bytes(lzma.compress(text, preset=9 | lzma.PRESET_EXTREME))
 
 
 def main() -> int:

@@ -8,29 +8,23 @@ BradyFU/Awesome-Multimodal-Large-Language-Models@dd29509, unpacked), mmtrusteval
 reform_eval (FudanDISC/ReForm-Eval@df1cfa7). Needs what the framework's rules import, such as scikit-learn, and for
 VLMEvalKit pandas 2 and validators; models and API clients are stood in for. The same checkout gives the same cases.
 
-Cases are written to tests/goldens/cases/FAMILY.made.jsonl.xz; scripts/golden_cases.py leaves those alone. reform_eval
-makes the cases anew that hold its prose in ../shared/golden: the same data under instructions of ours.
+Cases are written to tests/goldens/cases/FAMILY.made_FRAMEWORK.jsonl.xz; scripts/golden_cases.py leaves those alone.
+reform_eval makes the cases anew that hold its prose in ../shared/golden: the same data under instructions of ours.
 """
 
 import argparse
 import importlib
 import json
-import lzma
 import sys
 from pathlib import Path
 
 HERE = Path(__file__).resolve().parent
 ROOT = HERE.parents[1]
-CASES = ROOT / "tests" / "goldens" / "cases"
+sys.path[:0] = [str(HERE), str(HERE.parent), str(ROOT / "src")]
+
+from golden_cases import CASES, SUFFIX, write_family  # noqa: E402  (the path is set above)
+
 FRAMEWORKS = ("vlmevalkit", "pope", "mme", "mmtrusteval", "reform_eval")
-
-
-def write_family(family: str, name: str, cases: list[dict]) -> None:
-    """Write cases compressed; the same cases give the same bytes."""
-    lines = "".join(json.dumps(case, ensure_ascii=False) + "\n" for case in cases)
-    file = CASES / f"{family}.{name}.jsonl.xz"
-    file.write_bytes(lzma.compress(lines.encode("utf-8", "surrogatepass"), preset=9 | lzma.PRESET_EXTREME))
-    print(f"{file.name}: {len(cases)} cases")
 
 
 def main() -> int:
@@ -41,10 +35,11 @@ def main() -> int:
     options = parser.parse_args()
     maker = importlib.import_module(options.framework)
     for family, cases in maker.make_cases(options.checkout.resolve(), options.shared.resolve()).items():
-        write_family(family, f"made_{options.framework}", cases)
+        file = CASES / f"{family}.made_{options.framework}{SUFFIX}"
+        write_family(file, [json.dumps(case, ensure_ascii=False) for case in cases])
+        print(f"{file.name}: {len(cases)} cases")
     return 0
 
 
 if __name__ == "__main__":
-    sys.path[:0] = [str(HERE), str(ROOT / "src")]
     sys.exit(main())

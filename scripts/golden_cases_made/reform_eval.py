@@ -21,6 +21,7 @@ from pathlib import Path
 import datasets
 import yaml
 from checkout import open_checkout
+from golden_cases import POOL_WORDS, build_pool_rule, count_words, is_code, iterate_strings, split_sentences
 from PIL import Image
 
 from mmconvert.kits.reform_eval.pools import Pool, load_pools, read_pools
@@ -41,9 +42,6 @@ PLACES: set[str] = set()
 
 
 def make_cases(checkout: Path, shared: Path) -> dict[str, list[dict]]:
-    sys.path.insert(0, str(Path(__file__).resolve().parents[1]))
-    from golden_cases import build_pool_rule
-
     holds_prose = build_pool_rule(shared / "data" / "reform_eval_pools.json")
     open_checkout(checkout, ["build", "utils"])
     # The library for data sets builds a cache of each file, and gives the same rows.
@@ -71,8 +69,6 @@ def _read_cases(shared: Path, family: str, holds_prose) -> list[dict]:
 
 def _list_sentences(shared: Path) -> list[re.Pattern]:
     """List the framework's sentences as patterns, long ones first."""
-    from golden_cases import POOL_WORDS, count_words, is_code, iterate_strings, split_sentences
-
     texts = iterate_strings(json.loads((shared / "data" / "reform_eval_pools.json").read_text("utf-8")))
     parts = {part for text in texts if not is_code(text) for one in text.split("{}") for part in split_sentences(one)}
     found = sorted((part for part in parts if count_words(part) >= POOL_WORDS), key=len, reverse=True)
