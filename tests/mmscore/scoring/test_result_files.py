@@ -164,7 +164,7 @@ def test_a_dataset_converted_as_the_framework_reads_or_from_json_needs_no_such_w
 def test_ids_that_repeat_are_named_in_the_report(workbook):
     path = workbook((1, "Which?", "x", "y", "A", "B"), (1, "Which?", "x", "y", "A", "A"), (2, "?", "x", "y", "A", "B"))
     (note,) = _score(path).notes
-    assert note == "1 ids stand in several rows (2 rows), which count as the framework counts them"
+    assert note == "ids of several rows: 1 (2 rows); they count as the framework counts them"
 
 
 def _list_predictions(rows):

@@ -200,9 +200,7 @@ def describe_own_results(rows: Rows, results: OwnResults | None) -> tuple[str, .
     if results is None or not results.covers(rows.list_distinct(FORMAT)):
         return ()
     times = _count_repeats(rows).field("counts")
-    repeats = (
-        f"{len(times):,} ids stand in several rows ({pc.sum(times)} rows), which count as the framework counts them"
-    )
+    repeats = f"ids of several rows: {len(times):,} ({pc.sum(times)} rows); they count as the framework counts them"
     own = rows.sides[0] if rows.sides else rows
     converted = results.reading if rows.reread is None and not own.run and "source" in own.names else None
     return (*([repeats] if len(times) else []), *(_list_lost_responses(own, converted) if converted else ()))
@@ -220,7 +218,7 @@ def _list_lost_responses(rows: Rows, reading: str) -> Iterator[str]:
             if lost := sum(text != found for text, found in zip(texts, read, strict=True)):
                 yield (
                     f"{lost:,} responses ({blank:,} of them empty) are scored as they were converted; the framework's "
-                    f"loader reads them as others, an empty one as `nan`. For its number score the table itself: "
+                    f"loader reads other texts, `nan` for an empty one. For its number score the table itself: "
                     f"mmscore score {file}"
                 )
 
