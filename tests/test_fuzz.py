@@ -102,13 +102,13 @@ class TestTheSandbox:
         ("body", "fault"),
         [
             ("raise KeyError('x')", "KeyError"),
-            ("if row.fields['id'] == '2': return []", "accounted for"),
             ("open('/tmp/mmconvert-fuzz-breach', 'w')", "breach: open"),
-            ("import os; os.abort()", "died with"),
-            ("import random; row.fields['id'] = str(random.random())", "a second run"),
             *(
                 pytest.param(*case, marks=pytest.mark.release)
                 for case in (
+                    ("if row.fields['id'] == '2': return []", "accounted for"),
+                    ("import os; os.abort()", "died with"),
+                    ("import random; row.fields['id'] = str(random.random())", "a second run"),
                     ("eval(row.fields['id'])", "breach: compile"),
                     ("open('/etc/hostname')", "breach: open"),
                     ("import socket; socket.create_connection(('127.0.0.1', 9))", "breach: socket"),

@@ -59,6 +59,7 @@ def test_plugins_export_their_constant(name: str) -> None:
     assert GROUPS[group] in assigned
 
 
+@pytest.mark.slow
 def test_no_comparison_with_a_plugins_name_outside_its_file() -> None:
     for module in MODULES:
         names = {plugin.rpartition(".")[2] for plugin in PLUGINS} - {module.rpartition(".")[2]}
@@ -137,6 +138,7 @@ def test_help_imports_nothing_heavy(package: str, line: str) -> None:
 
 
 @pytest.mark.parametrize("package", ["mmconvert", "mmscore"])
+@pytest.mark.slow
 def test_the_api_is_there_on_systems_that_are_not_like_linux(package: str) -> None:
     # Windows has neither, macOS lacks the second.
     code = f"import os, sys; sys.modules['fcntl'] = None; del os.sched_getaffinity; import {package}.api, {package}.cli"

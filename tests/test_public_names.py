@@ -93,6 +93,7 @@ def test_names_and_signatures_are_those_that_users_know() -> None:
 
 
 @pytest.mark.parametrize("package", ["mmconvert", "mmscore"])
+@pytest.mark.slow
 def test_the_package_loads_nothing_and_knows_its_names(package: str) -> None:
     code = (
         f"import sys, {package}\n"

@@ -27,6 +27,8 @@ COSTLY = {
     "vlmeval_vqa", "vlmeval_yorn",
 }  # fmt: skip
 """Families of which the ordinary run takes a part of the cases, `--release` all."""
+METEOR = "reform_generation"
+"""A family whose cases start Java, which reads paraphrases for a quarter of a minute; it waits for the release."""
 
 
 def _assert_all_pass(family, cases):
@@ -36,7 +38,7 @@ def _assert_all_pass(family, cases):
     assert result.passed == result.total > 0
 
 
-@pytest.mark.parametrize("family", FAMILIES)
+@pytest.mark.parametrize("family", [family for family in FAMILIES if family != METEOR])
 @pytest.mark.slow
 def test_cases_of_the_repository_hold(family):
     def name_proven(case):

@@ -168,6 +168,7 @@ def test_an_argument_that_nobody_knows_is_named(tmp_path, call):
         call(tmp_path / "p.parquet", avrage="macro")
 
 
+@pytest.mark.slow
 def test_score_is_the_function_whatever_was_imported_before(tmp_path):
     code = (
         "import mmscore, mmscore.scoring.evaluate, mmscore.core.judge;"

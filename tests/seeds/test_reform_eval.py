@@ -472,7 +472,12 @@ class TestEvaluation:
         with pytest.raises(UsageError, match=r"no model family of the kit is built in.*file\.py@get_blip2"):
             scripts("run_eval", "--model", "blip2", *flags)
 
-    @pytest.mark.parametrize("benchmark", BENCHMARKS, ids=lambda one: one.name)
+    @pytest.mark.parametrize(
+        "benchmark",
+        # METEOR starts Java, which reads paraphrases for a quarter of a minute.
+        [pytest.param(one, marks=pytest.mark.release if one.formulation == "Generation" else ()) for one in BENCHMARKS],
+        ids=lambda one: one.name,
+    )
     def test_data_usage(self, desk: Path, benchmark: Benchmark) -> None:
         """Every dataset is loaded, asked and evaluated, with the arguments that the guide gives for it."""
         teach(desk, says="(A)")

@@ -86,7 +86,8 @@ def _losses(script: str, *arguments: object) -> list[float]:
     return [float(found) for found in re.findall(r"loss'?:? '?(\d+\.\d+)", done.stdout)]
 
 
-@pytest.mark.parametrize("view", [VIEWS[0], pytest.param(VIEWS[1], marks=pytest.mark.release)])
+@pytest.mark.parametrize("view", VIEWS)
+@pytest.mark.release
 def test_trl_trains_on_it_with_no_mapping_code(data, llava, tmp_path, view):
     losses = _losses("train_sft.py", data[view], llava, tmp_path / "out", 2)
     assert len(losses) >= 2

@@ -176,6 +176,7 @@ def test_an_interrupted_process_ends_with_130_and_no_traceback(sent: signal.Sign
     ("redirect", "code", "message"),
     [("> /dev/full", 1, "No space left on device"), (">&-", 0, ""), ("| head -c 1", 0, "")],
 )
+@pytest.mark.slow
 def test_a_broken_output_is_no_bug(redirect: str, code: int, message: str) -> None:
     command = f"'{sys.executable}' -m mmconvert list {redirect}"
     ended = subprocess.run(["/bin/sh", "-c", command], capture_output=True, text=True, timeout=60)

@@ -76,6 +76,7 @@ def found() -> list[Refusal]:
     return list(refusals())
 
 
+@pytest.mark.slow
 def test_the_sources_are_searched(found: list[Refusal]) -> None:
     assert len(found) > 250
     assert {"image.base64", "table.cells", "id.duplicate", "x.type"} <= {refusal.code for refusal in found}

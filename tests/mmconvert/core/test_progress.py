@@ -106,6 +106,7 @@ def slow_conversion(tmp_path: Path) -> list[str]:
     return ["convert", f"{tmp_path}/rows.jsonl", "-o", f"{tmp_path}/out", "--format", f"{tmp_path}/slow.py@SLOW"]
 
 
+@pytest.mark.slow
 def test_a_terminal_gets_a_bar_that_goes_away_and_standard_output_only_the_result(tmp_path):
     ended = on_a_terminal("mmconvert", *slow_conversion(tmp_path), "--json")
     assert ended.code == 0
@@ -116,11 +117,13 @@ def test_a_terminal_gets_a_bar_that_goes_away_and_standard_output_only_the_resul
 
 
 @pytest.mark.parametrize(("more", "term"), [(["--quiet"], "xterm"), ([], "dumb")])
+@pytest.mark.slow
 def test_a_quiet_run_and_a_terminal_that_cannot_move_its_cursor_get_no_bar(tmp_path, more, term):
     ended = on_a_terminal("mmconvert", *slow_conversion(tmp_path), *more, term=term)
     assert (ended.code, ended.err) == (0, "")
 
 
+@pytest.mark.slow
 def test_without_a_terminal_rich_is_not_loaded(tmp_path):
     arguments = slow_conversion(tmp_path)
     code = (

@@ -21,6 +21,7 @@ def broken(files, sent=1, private=False):
         ({f"{n % 11}/{n}": 1 for n in range(100_001)}, 1, False, ["recommended files of a repository"]),
     ],
 )
+@pytest.mark.slow
 def test_what_is_beyond_a_recommendation_is_named_and_not_refused(files, sent, private, names):
     assert broken(files, sent, private) == names
     refuse_beyond("user/demo", check_limits(files, sent, private=private))

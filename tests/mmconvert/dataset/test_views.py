@@ -189,6 +189,7 @@ def lines(folder: Path, *answers: str | None) -> Input:
 
 
 @pytest.mark.parametrize(("view", "column"), [("sft", "messages"), ("prompt-completion", "completion")])
+@pytest.mark.slow
 def test_a_dataset_in_a_view_opens_and_is_a_source_again(view: str, column: str, tmp_path: Path) -> None:
     out = tmp_path / "out"
     summary = convert([lines(tmp_path, "yes", None, "no")], out, ReadOptions(), WriteOptions(view=view))

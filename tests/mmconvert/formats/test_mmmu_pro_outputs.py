@@ -17,6 +17,7 @@ def lines(path: Path, *rows: dict) -> Path:
     return path
 
 
+@pytest.mark.slow
 def test_the_real_file_gives_every_row_and_goes_back(shared: Path, tmp_path: Path) -> None:
     source = shared / "real/mmmu_pro/gpt-4o_vision_direct.jsonl"
     records = read(source)

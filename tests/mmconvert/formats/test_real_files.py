@@ -33,6 +33,7 @@ def converted(file: Path, image_root: Path, output: Path) -> list[dict]:
 
 
 @pytest.mark.parametrize("name", FILES)
+@pytest.mark.slow
 def test_converts_whole_and_loads_with_decoded_pictures(name: str, root: Path, tmp_path: Path) -> None:
     format_, rows = FILES[name]
     file = root / "custom_eval/multimodal" / name
@@ -50,6 +51,7 @@ def test_converts_whole_and_loads_with_decoded_pictures(name: str, root: Path, t
 
 @pytest.mark.parametrize("images", ["inline", "files", "original"])
 @pytest.mark.parametrize("name", FILES)
+@pytest.mark.slow
 def test_goes_back_to_its_own_format_and_returns_equal(name: str, images: str, root: Path, tmp_path: Path) -> None:
     file = root / "custom_eval/multimodal" / name
     first = converted(file, root, tmp_path / "first")

@@ -194,6 +194,7 @@ def test_what_is_written_is_what_was_read(
         ("TDIUC_SingleChoice_likelihood_imagebindLLM_imagebindLLM.json", 55, "multiple_choice"),
     ],
 )
+@pytest.mark.slow
 def test_the_kits_own_files_convert_whole(name: str, count: int, task: str, shared: Path, tmp_path: Path) -> None:
     records = read(shared / "real/reform_eval" / name)
     assert (records.format, len(list(records)), records.rejects) == ("reform_predictions", count, [])

@@ -37,6 +37,7 @@ def test_many_columns_are_read_or_refused_at_once(
         read(path)
 
 
+@pytest.mark.slow
 def test_a_million_columns_are_refused_in_a_sentence(tmp_path: Path) -> None:
     path = tmp_path / "t.tsv"
     write_table(path, [f"c{number}" for number in range(1_000_000)])

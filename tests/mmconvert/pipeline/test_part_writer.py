@@ -139,6 +139,7 @@ def test_a_tally_that_is_out_of_sight_stops_nobody(tmp_path, at_once):
         one.close()
 
 
+@pytest.mark.slow
 def test_all_processes_of_a_conversion_are_followed(tmp_path, monkeypatch):
     monkeypatch.setattr(part_writer, "_SECONDS", 0.01)
     inputs = []

@@ -46,6 +46,7 @@ def test_a_former_name_in_a_module_gives_what_it_is_called_now(module: str) -> N
         assert found[former] is found[current]
 
 
+@pytest.mark.slow
 def test_a_plug_in_written_against_former_names_loads(tmp_path: Path) -> None:
     (tmp_path / "quiz.py").write_text(QUIZ)
     code = (
@@ -56,6 +57,7 @@ def test_a_plug_in_written_against_former_names_loads(tmp_path: Path) -> None:
     subprocess.run([sys.executable, "-c", code], check=True)
 
 
+@pytest.mark.slow
 def test_every_former_name_gives_the_module_itself() -> None:
     code = (
         "import importlib\n"

@@ -74,6 +74,7 @@ def test_a_draw_hangs_on_seed_name_and_key_alone(own):
     assert apply_steps(record("0"), load_steps(own("DRAW"), seed=4))[0].hint != first[0]
 
 
+@pytest.mark.slow
 def test_a_draw_is_the_same_in_every_process_and_for_ever():
     code = (
         "from mmconvert.plugins.transform import Setting\n"

@@ -158,6 +158,7 @@ def test_without_hard_links_one_only_makes_a_file(tmp_path, monkeypatch):
     assert (tmp_path / "a").read_bytes() == b"1"
 
 
+@pytest.mark.slow
 def test_never_two_inside_however_they_die(place):
     for _ in range(3):
         writers = [

@@ -140,6 +140,7 @@ def test_a_place_that_is_none_is_an_error_at_once(tmp_path: Path) -> None:
         OutputFile(tmp_path / "no" / "p.parquet")
 
 
+@pytest.mark.slow
 def test_the_first_error_is_kept_and_the_process_lives(tmp_path: Path) -> None:
     code = """
         import os, pathlib, resource, sys
@@ -165,6 +166,7 @@ def test_the_first_error_is_kept_and_the_process_lives(tmp_path: Path) -> None:
     assert (tmp_path / "p.parquet").stat().st_size == 1 << 20
 
 
+@pytest.mark.slow
 def test_a_conversion_of_long_texts_ends_in_words_where_a_file_may_not_grow(tmp_path: Path) -> None:
     shown = b64encode(picture_bytes("PNG")).decode()
     rows = "".join(f"{i}\t{shown}\t{os.urandom(10_000).hex()}\ta\n" for i in range(100))

@@ -64,6 +64,7 @@ def test_folders_of_others_and_links_stay(temporary: Path) -> None:
     assert re.fullmatch(r"mmconvert-[0-9a-f]{12}-\d+-\d+-", own)
 
 
+@pytest.mark.slow
 def test_a_run_that_was_killed_leaves_nothing_after_the_next(temporary: Path) -> None:
     command = [sys.executable, "-m", "mmconvert", "check", "-"]
     first = subprocess.Popen(command, stdin=subprocess.PIPE, stderr=subprocess.DEVNULL, stdout=subprocess.DEVNULL)

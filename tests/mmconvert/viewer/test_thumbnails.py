@@ -72,6 +72,7 @@ def test_one_picture_is_held_once() -> None:
     assert made.describe_image(one, 1).src is made.describe_image(one, 2).src
 
 
+@pytest.mark.slow
 def test_all_together_stay_within_the_room_and_shrink_before_they_end() -> None:
     made = Thumbnails(10, max_bytes=60_000)
     pictures = [made.describe_image(noise(n)) for n in range(30)]

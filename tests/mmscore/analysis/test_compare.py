@@ -100,6 +100,7 @@ def test_numbers_that_are_no_mean_of_rows_stand_beside(tmp_path):
     assert all(pair.a == pair.b for pair in found.metrics.values())
 
 
+@pytest.mark.slow
 def test_numbers_of_the_whole_file_are_tested_by_drawing_rows_and_adjusted_for_groups(tmp_path):
     draw = random.Random(7)
     sides = [

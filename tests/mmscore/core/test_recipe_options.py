@@ -69,6 +69,7 @@ def test_the_digest_of_the_options_stands_in_the_signature(log, task):
     assert signature() != before
 
 
+@pytest.mark.slow
 def test_options_go_with_every_command_that_scores(log, task, tmp_path):
     found = explain(str(log), recipe=["mmtrust_task", "own_trust_task"], recipe_options=str(task))
     assert found.gap is not None

@@ -160,6 +160,7 @@ def test_a_function_of_a_file_is_that_file_whatever_it_holds_where_only_code_cou
     assert identify_code(made(object())) == identify_file(f"{__file__}@{made(1).__qualname__}")
 
 
+@pytest.mark.slow
 def test_it_is_the_same_in_another_process():
     code = (
         "from mmscore.infer.object_identity import identify_object\n"

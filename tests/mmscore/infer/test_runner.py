@@ -221,6 +221,7 @@ EDITS = {
 
 
 @pytest.mark.parametrize("edit", EDITS)
+@pytest.mark.slow
 def test_an_edited_question_is_asked_again_and_no_other(tmp_path, output, edit):
     records = rows(5)
     run(dataset(tmp_path / "d", records), output, Scripted())

@@ -146,6 +146,7 @@ def test_an_empty_file_is_a_new_store(tmp_path):
 # One process at a time
 
 
+@pytest.mark.slow
 def test_a_second_process_is_refused_and_told_who_holds_the_store(tmp_path):
     code = "import sys, pathlib; from mmscore.llm.cache_lock import hold\nwith hold(pathlib.Path(sys.argv[1])): pass"
     with hold(tmp_path / "s"):
@@ -274,6 +275,7 @@ def test_strange_names_of_processes_and_headers_are_nobodys(tmp_path):
     assert (tmp_path / "s.victim").read_text() == "kept"
 
 
+@pytest.mark.slow
 def test_a_refused_store_says_one_sentence(tmp_path, repository):
     put(tmp_path / "p.parquet.answers.sqlite", {"k": Answer("A")})
     tamper(tmp_path / "p.parquet.answers.sqlite", "CREATE VIEW v AS SELECT * FROM answers")

@@ -57,6 +57,7 @@ def test_abbreviations_do_not_end_a_sentence():
     assert split_english_words("Mr. Fox ran. He won.")[:4] == ["Mr.", "Fox", "ran", "."]
 
 
+@pytest.mark.slow
 def test_chinese_is_cut_by_jieba_a_side_at_a_time():
     assert split_chinese_words("我来到北京清华大学") == ["我", "来到", "北京", "清华大学"]
     scores = evalscope_bleu_rouge("猫 cat", "cat")

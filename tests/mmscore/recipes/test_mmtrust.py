@@ -50,6 +50,7 @@ def _golden_tasks(shared):
             yield case
 
 
+@pytest.mark.slow
 def test_rows_of_a_predictions_file_have_the_totals_of_the_kits_log(shared):
     checked = 0
     for case in _golden_tasks(shared):

@@ -91,6 +91,7 @@ def field(shared):
 
 
 @pytest.mark.parametrize(("key", "differ"), [("adversarial", 0), ("adversarial_corrected", 58)])
+@pytest.mark.slow
 def test_llavas_answers_get_the_numbers_of_its_script_by_the_key_of_their_questions(field, key, differ):
     (entry,) = score(field / "llava-v1.5-13b_adversarial.jsonl", answers=field / f"coco_pope_{key}.json").entries
     assert (entry.recipe, entry.reason, entry.model) == (
@@ -107,6 +108,7 @@ def test_llavas_answers_get_the_numbers_of_its_script_by_the_key_of_their_questi
 
 
 @pytest.mark.parametrize(("key", "count"), [("popular", "1,132 of 3,000"), ("random", "2,801 of 2,910")])
+@pytest.mark.slow
 def test_the_key_of_other_questions_is_refused_unless_allowed(field, key, count):
     file, answers = field / "llava-v1.5-13b_adversarial.jsonl", field / f"coco_pope_{key}.json"
     shown = mmscore(file, "--answers", answers)
@@ -118,6 +120,7 @@ def test_the_key_of_other_questions_is_refused_unless_allowed(field, key, count)
     assert f"|mismatch:{count.replace(',', '').replace(' of ', '/')}|" in allowed.out
 
 
+@pytest.mark.slow
 def test_llavas_own_numbers_join_by_place(shared):
     folder = shared / "real/field/llava_pope_ids"
     answers = folder / "coco_pope_popular_300.json"

@@ -22,6 +22,7 @@ def _table(*items):
     return line
 
 
+@pytest.mark.slow
 def test_every_covered_text_has_a_vote():
     pytest.importorskip("spacy")
     items = [_item("don't stop", "do n't"), _item("U.S. troops", "U.S.", "left at", "5 p.m.")]

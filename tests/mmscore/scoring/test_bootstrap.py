@@ -74,6 +74,7 @@ def test_numbers_that_rows_are_tested_by_are_left_alone():
     assert found["f1"].test
 
 
+@pytest.mark.slow
 def test_rows_of_one_cluster_are_drawn_together():
     a, b = (score_items(_answers(seed, 0.7), POPE) for seed in (1, 2))
     clusters = pa.array(np.arange(80) // 8)
@@ -91,6 +92,7 @@ def _replies(right, questions=12):
     ]  # fmt: skip
 
 
+@pytest.mark.slow
 def test_replies_to_one_question_stay_together_and_copies_stay_apart():
     seen = []
 

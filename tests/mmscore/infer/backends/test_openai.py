@@ -159,6 +159,7 @@ def _service(service: dict[str, object]) -> dict[str, object]:
 
 
 @pytest.mark.parametrize("plugin", ["echo", "transformers"])
+@pytest.mark.slow
 def test_backends_without_a_service_refuse_its_options(plugin):
     from mmscore.infer.open import open_backend
 

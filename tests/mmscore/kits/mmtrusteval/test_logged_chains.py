@@ -141,6 +141,7 @@ def _write(path, configs, extra=None):
 
 
 @pytest.mark.parametrize("name", TASK_FILES)
+@pytest.mark.slow
 def test_a_log_of_every_task_file_gives_its_own_totals(tmp_path, name):
     totals = _write(tmp_path / f"{name}.json", TASK_FILES[name])
     if name in UNLOGGED:

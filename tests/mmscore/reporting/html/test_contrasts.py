@@ -1,3 +1,5 @@
+import pytest
+
 from mmscore.api import compare, explain
 from mmscore.reporting.html.contrasts import differences, gaps
 from mmscore.scoring.evaluate import ScoreOptions, score_results
@@ -22,6 +24,7 @@ def test_two_files_differ_as_mmscore_compare_says(tmp_path):
         assert found["scores"][name] == score | {"p_holm": score["p"]}
 
 
+@pytest.mark.slow
 def test_several_pairs_are_adjusted_for(tmp_path):
     found = differences(list(score_results(files(tmp_path, "abc"), ["own_choice"], ScoreOptions())))
     assert [(one["a"], one["b"]) for one in found] == [(0, 1), (0, 2), (1, 2)]
