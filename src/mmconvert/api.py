@@ -57,6 +57,7 @@ class FileKeywords(TypedDict, total=False):
 
     format: str | None
     image_root: FilePath | Sequence[FilePath]
+    map: Several
 
 
 class ConvertKeywords(FileKeywords, total=False):

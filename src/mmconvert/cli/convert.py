@@ -20,6 +20,7 @@ from mmconvert.pipeline.convert_files import ConvertOptions, convert_files
 _TERMINAL = {
     "format": {"metavar": "NAME"},
     "image_root": {"metavar": "DIR"},
+    "map": {"metavar": "FIELD=COLUMN"},
     "split": {"metavar": "NAME"},
     "config_name": {"metavar": "NAME"},
     "subset": {"metavar": "NAME"},

@@ -10,7 +10,11 @@ from mmconvert.core.text.printable import escape_control
 from mmconvert.pipeline.inspect import Inspected, InspectedRecord, inspect_files
 from mmconvert.pipeline.read import FileOptions
 
-FILE_OPTIONS = {"format": {"metavar": "NAME"}, "image_root": {"metavar": "DIR"}}
+FILE_OPTIONS = {
+    "format": {"metavar": "NAME"},
+    "image_root": {"metavar": "DIR"},
+    "map": {"metavar": "FIELD=COLUMN"},
+}
 """What the terminal shows for values."""
 _LINES, _WIDTH = 8, 110
 

@@ -14,6 +14,7 @@ _TERMINAL = {
     "rows": {"metavar": "N"},
     "format": {"metavar": "NAME"},
     "image_root": {"metavar": "DIR"},
+    "map": {"metavar": "FIELD=COLUMN"},
     "transform": {"metavar": "NAME[:k=v,...]"},
     "prompt": {"metavar": "NAME[:k=v,...]"},
     "prompt_suffix": {"metavar": "TEXT"},

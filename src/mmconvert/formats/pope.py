@@ -1,7 +1,8 @@
 """POPE's answer files: JSON Lines of `question` and the model's `answer`, and the question files they go with.
 
 An answer file has no labels; its order is that of the question file (`text`, `label`, `image`), so that both
-number their rows alike and `--answers` puts them together. The files end in .json as often as in .jsonl.
+number their rows alike and `--answers` puts them together. The files end in .json as often as in .jsonl, and some hold
+one JSON array.
 Source: AoiDragon/POPE@04ed55d README and evaluate.py.
 
 Kept: the picture's name in `group`, the file name's model and other fields in `extra`.
@@ -19,9 +20,9 @@ from mmconvert.chat.file_names import read_model_name, require_text
 from mmconvert.chat.losses import list_losses
 from mmconvert.core.errors import RowError, show
 from mmconvert.core.record import Image, Part, Record, Turn, encode_json
-from mmconvert.core.rows import Row
+from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.json import parse_json
-from mmconvert.io import jsonl
+from mmconvert.io import json_array, json_head, jsonl
 from mmconvert.io.columns import add_extra, build_own_id, keep_extra_fields, number_records
 from mmconvert.io.write_delimited import write_jsonl
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
@@ -39,6 +40,11 @@ def _build_file_name(record: Record) -> str:
     """Name an answer file after its model and its question file, whose pictures are COCO's as a rule."""
     category = record.category if record.category in CATEGORIES else None
     return f"{read_model_name(record)}_coco_pope_{require_text(category, 'category of POPE')}.json"
+
+
+def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+    is_array = path.suffix.lower() == ".json" and not json_head.is_object(path)
+    return json_array.rows(path) if is_array else jsonl.rows(path, span)
 
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
@@ -139,7 +145,7 @@ def _build_fields(record: Record, name: re.Match[str] | None, target: Target, lo
 FORMAT = Format(
     summary="POPE answers (JSON Lines), and the question files they go with",
     suffixes=(".jsonl", ".json"),
-    rows=jsonl.rows,
+    rows=_read_rows,
     records=_read_records,
     mismatch=_find_mismatch,
     write=_write,

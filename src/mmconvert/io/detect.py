@@ -51,11 +51,12 @@ def is_one_input(folder: Path) -> bool:
     return any("" in plugin.suffixes and plugin.mismatch(head) is None for plugin in plugins)
 
 
-def guess(path: Path) -> tuple[str, str]:
+def guess(path: Path, mapping: tuple[tuple[str, str], ...] = ()) -> tuple[str, str]:
     """Find the one format that a file has.
 
     Args:
         path: An existing file or folder.
+        mapping: Field and column each; whoever names columns has a plain table.
 
     Returns:
         The format's name, and what it was recognised by.
@@ -71,14 +72,24 @@ def guess(path: Path) -> tuple[str, str]:
     fitting: list[str] = []
     plugins: dict[str, Format] = dict(load_all("mmconvert.formats"))
     plugins = {name: plugin for name, plugin in plugins.items() if head.suffix in plugin.suffixes}
+    plain = {name: plugin for name, plugin in plugins.items() if plugin.describe is not None}
+    plugins = plain if mapping else {name: plugin for name, plugin in plugins.items() if name not in plain}
     for name, plugin in plugins.items():
-        reason = plugin.mismatch(head)
+        reason = None if mapping else plugin.mismatch(head)
         if reason is None:
             fitting.append(name)
         else:
             refusals[name] = reason
     fitting = fitting or _fit_most_rows(head, plugins)
+    for name, plugin in {} if fitting else plain.items():
+        if (reason := plugin.mismatch(head)) is None:
+            fitting.append(name)
+        else:
+            refusals[name] = reason
     if len(fitting) == 1:
+        describe = plain[fitting[0]].describe if fitting[0] in plain else None
+        if describe is not None:
+            return fitting[0], f"read with {describe(head, mapping)}"
         shown = ", ".join(head.columns[:_SHOWN_NAMES]) or head.suffix or "the folder's files"
         return fitting[0], f"recognised by {shown}"
     if fitting:

@@ -9,10 +9,11 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmconvert.core.errors import Error, RowError, suggest_spelling
-from mmconvert.core.rows import Rejected, Row
+from mmconvert.core.errors import Error, RowError, show, suggest_spelling
+from mmconvert.core.rows import Rejected, Row, Where
 from mmconvert.core.text.json import parse_json
 from mmconvert.io.json_array import JsonWindow, read_elements
+from mmconvert.io.jsonl import parse_object
 
 _HEAD_ITEMS = 8
 
@@ -56,6 +57,44 @@ def read_members(path: Path, way: Sequence[str], *, nan: bool = False) -> dict[s
         found = _read_members(window, way, nan)
         _expect_end(window)
     return found
+
+
+def read_keyed_rows(path: Path, key: str, text: str) -> Iterator[Row | Rejected]:
+    """Read the members of an object as rows: `{"q1": "yes", "q2": {"response": "no"}}`.
+
+    Args:
+        path: The file.
+        key: Field for the members' names.
+        text: Field for a value that is a text; an object has fields of its own.
+
+    Yields:
+        A row for each member that is a text or an object, `Rejected` for any other.
+
+    Raises:
+        Error: The file is empty, not one JSON object, or not whole.
+    """
+    with path.open("rb") as file:
+        window = _open_window(JsonWindow(file, path))
+        for number, name in enumerate(_read_names(window)):
+            where = Where(path.name, number, window.line)
+            raw = window.read_element()
+            try:
+                yield Row({key: name, **_read_member(raw, text)}, where)
+            except RowError as error:
+                yield Rejected.of(error, where, name)
+        _expect_end(window)
+
+
+def _read_member(raw: bytes, text: str) -> dict[str, Any]:
+    if raw[:1] == b"{":
+        return parse_object(raw)
+    try:
+        value = parse_json(raw.decode())
+    except UnicodeDecodeError:
+        raise RowError("text.encoding", "", "this is not UTF-8. Save the file as UTF-8.") from None
+    if value is not None and not isinstance(value, str):
+        raise RowError(f"{text}.type", text, f"expected a text or an object {show(value)}.")
+    return {text: value}
 
 
 def head(path: Path) -> dict[str, Any]:

@@ -37,6 +37,8 @@ class ConvertOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Format, or file.py@NAME; guessed from the content by default."""
     image_root: tuple[ImageRoot, ...] = ()
     """Folder of relative picture paths, or its URL in a store."""
+    map: tuple[str, ...] = ()
+    """FIELD=COLUMN: where a table's own columns hold image, question, options, answer, ..."""
     split: str | None = None
     """Split name of files (default: test); a dataset of ours brings its own."""
     config_name: str = DEFAULT_CONFIG
@@ -121,6 +123,7 @@ class ConvertOptions(msgspec.Struct, frozen=True, kw_only=True):
             ReadOptions,
             self,
             image_roots=self.image_root,
+            mapping=self.map,
             allow_hosts=self.allow_host,
             transforms=self.transform,
             decode=self.verify == "decode",

@@ -20,7 +20,8 @@ from mmconvert.dataset.views import remove_response
 from mmconvert.images.loader import MAX_IMAGE_BYTES, Pictures
 from mmconvert.images.prefetch import decode_ahead
 from mmconvert.io import list_span_ends
-from mmconvert.io.detect import guess
+from mmconvert.io.detect import guess, sample
+from mmconvert.io.field_mapping import check_mapping, parse_mapping
 from mmconvert.io.tables import format_row
 from mmconvert.pipeline.diagnose import find_further_problems
 from mmconvert.pipeline.inputs import Input
@@ -46,6 +47,8 @@ class FileOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Read it as this format."""
     image_root: tuple[ImageRoot, ...] = ()
     """Folder of relative picture paths, or its URL in a store."""
+    map: tuple[str, ...] = ()
+    """FIELD=COLUMN: where a table's own columns hold image, question, options, answer, ..."""
 
 
 class ReadOptions(msgspec.Struct, frozen=True):
@@ -54,6 +57,7 @@ class ReadOptions(msgspec.Struct, frozen=True):
     Attributes:
         format: Format name or `file.py@NAME`, None to guess from the content.
         image_roots: Folders of relative picture paths, or their URLs; () for the input file's own folder.
+        mapping: `FIELD=COLUMN` each, of a table without a framework's names.
         dataset: Benchmark name.
         task: Task of every record.
         decode: Decode every picture once (`--verify decode`).
@@ -76,6 +80,7 @@ class ReadOptions(msgspec.Struct, frozen=True):
 
     format: str | None = None
     image_roots: tuple[Path | str, ...] = ()
+    mapping: tuple[str, ...] = ()
     dataset: str | None = None
     task: str | None = None
     decode: bool = False
@@ -103,6 +108,7 @@ class ReadOptions(msgspec.Struct, frozen=True):
         return {
             "dataset": self.dataset,
             "task": self.task,
+            **({"map": list(self.mapping)} if self.mapping else {}),
             "verify": "decode" if self.decode else "structure",
             "limit": self.limit,
             "keep_urls": self.keep_urls,
@@ -149,10 +155,19 @@ class Records:
         self._input = source
         self._options = options
         self._span = span
-        self.format, self.reason = (options.format, "asked for") if options.format else guess(source.path)
+        self._mapping = parse_mapping(options.mapping)
+        self.format, self.reason = (
+            (options.format, "asked for") if options.format else guess(source.path, self._mapping)
+        )
         self.plugin: Format = load("mmconvert.formats", self.format)
         if not isinstance(self.plugin, Format):
             raise UsageError(f"{self.format}: is no format {show(self.plugin)}. See mmconvert.plugins.format.Format.")
+        if self._mapping and self.plugin.describe is None:
+            raise UsageError(
+                f"--map is for plain tables, and {self.format} has names of its own. Leave one of them out."
+            )
+        if self._mapping:
+            check_mapping(self._mapping, sample(source.path).columns, source.path)
         if source.path.is_dir() and "" not in self.plugin.suffixes:
             files = f"{source.path}/*{min(self.plugin.suffixes, default='')}"
             raise UsageError(f"{source.path}: is a folder, and {self.format} reads files. Name them: {files}")
@@ -213,6 +228,7 @@ class Records:
             source.subset,
             options.task,
             source.id_prefix,
+            self._mapping,
             options.for_scoring,
             self.warnings,
         )

@@ -28,6 +28,7 @@ class Context(PluginStruct, frozen=True):
         subset: Subset name (the file's stem in a folder of files), None when unknown.
         task: Task forced by the user, None to let the format tell.
         id_prefix: Stands before the numbers of rows without a key, where several files meet.
+        mapping: Field and column each, as `--map` names them.
         for_scoring: Predictions are read to be scored: what only a question must have (options in their number, an
             answer that is one of them) is not demanded, so that a framework's own recipe counts the rows it counts.
         warnings: How often each remark was made; shown once, with its count.
@@ -39,6 +40,7 @@ class Context(PluginStruct, frozen=True):
     subset: str | None = None
     task: str | None = None
     id_prefix: str = ""
+    mapping: tuple[tuple[str, str], ...] = ()
     for_scoring: bool = False
     warnings: Counter[str] = msgspec.field(default_factory=Counter)
 
@@ -149,6 +151,8 @@ class Format(PluginStruct, frozen=True):
         read_numbers: File -> the numbers that the framework itself gives for its rows, None where there are none;
             it never raises for what stands in a file beside.
         files: Folder -> the files that `rows` reads of it; None for a format of single files.
+        describe: (head of a file, `Context.mapping`) -> which column is taken for which field, as options to type. Only
+            a format of plain tables has it: it takes `--map`, and is guessed where no other format fits.
     """
 
     summary: str
@@ -164,6 +168,7 @@ class Format(PluginStruct, frozen=True):
     framework: Framework | None = None
     read_numbers: Callable[[Path], StatedNumbers | None] = lambda path: None
     files: Callable[[Path], Sequence[Path]] | None = None
+    describe: Callable[[Sample, tuple[tuple[str, str], ...]], str] | None = None
 
 
 def require_honoured(target: Target, plugin: Format, name: str) -> None:

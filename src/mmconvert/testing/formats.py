@@ -11,7 +11,7 @@ from mmconvert.core.errors import Error, RowError, describe_error, show
 from mmconvert.core.record import Record, check_record, from_arrow, to_arrow
 from mmconvert.core.rows import READERS, Row
 from mmconvert.images.loader import Pictures
-from mmconvert.io.detect import sample
+from mmconvert.io.detect import guess, sample
 from mmconvert.io.tables import format_row
 from mmconvert.pipeline.inputs import Input
 from mmconvert.pipeline.read import ReadOptions, Records
@@ -113,6 +113,10 @@ def _check_others_refused(it: Subject) -> Iterator[str]:
     for name, path in list_example_files().items():
         head = sample(path)
         if head.suffix not in it.plugin.suffixes or load("mmconvert.formats", name) is it.plugin:
+            continue
+        if it.plugin.describe is not None:
+            if guess(path)[0] == it.name:
+                yield f"a file of {name!r} ({path.name}) is taken as this one. Refuse what another format reads."
             continue
         reason = it.plugin.mismatch(head)
         if not isinstance(reason, str) or not reason:

@@ -43,6 +43,8 @@ class PreviewOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Read it as this format."""
     image_root: tuple[ImageRoot, ...] = ()
     """Folder of relative picture paths, or its URL in a store."""
+    map: tuple[str, ...] = ()
+    """FIELD=COLUMN, as in convert."""
     transform: tuple[str, ...] = ()
     """Step for every record, as in convert."""
     prompt: str | None = None
@@ -57,7 +59,9 @@ class PreviewOptions(msgspec.Struct, frozen=True, kw_only=True):
     def reading(self) -> ReadOptions:
         """Say how each file is read."""
         all_of_it = {"decode": True, "every_problem": True, "keep_refused": True}
-        return copy_options(ReadOptions, self, image_roots=self.image_root, transforms=self.transform, **all_of_it)
+        return copy_options(
+            ReadOptions, self, image_roots=self.image_root, mapping=self.map, transforms=self.transform, **all_of_it
+        )
 
 
 @dataclass(slots=True)

@@ -32,6 +32,7 @@ _METAVARS = {
     **dict.fromkeys(("extra_body", "judge_generation", "judge_score_mapping"), "JSON"),
     **dict.fromkeys(("stop", "system"), "TEXT"),
     "by": "COLUMN",
+    "map": "FIELD=COLUMN",
     "judge_prompt": "FILE|FOLDER",
     "judge_score_pattern": "REGEX",
     "timeout": "SECONDS",

@@ -45,6 +45,8 @@ class ScoreOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Options of the recipe itself, as YAML or JSON."""
     format: str | None = None
     """Format of the files. [default: recognised by content]"""
+    map: tuple[str, ...] = ()
+    """FIELD=COLUMN: where the files' own columns hold prediction, answer, options, id, ..."""
     answers: str | None = None
     """Dataset with the references, joined by id."""
     allow_mismatch: bool = False
@@ -82,6 +84,7 @@ class ScoreKeywords(JoinKeywords, total=False):
     """The fields of `ScoreOptions` that users name, as keywords."""
 
     model: str | None
+    map: str | Sequence[str]
     by: str | Sequence[str]
     average: Literal["micro", "macro"]
 
@@ -234,7 +237,7 @@ def _plan(
     if options.average not in AVERAGES:
         raise UsageError(f"no average {options.average!r}. Known: {', '.join(AVERAGES)}.")
     named = [find_recipe(name, options.recipe_options) for name in recipes]
-    opened = [open_rows(path, format=options.format, repeated=True) for path in paths]
+    opened = [open_rows(path, format=options.format, mapping=options.map, repeated=True) for path in paths]
     if options.answers is not None:
         references = open_rows(options.answers, required=("id",))
         opened = [join(rows, references, allow_mismatch=options.allow_mismatch) for rows in opened]

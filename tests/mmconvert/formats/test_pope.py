@@ -5,8 +5,8 @@ from pathlib import Path
 
 import pytest
 
-from mmconvert.core.errors import Error
-from mmconvert.io.detect import guess
+from mmconvert.formats.pope import FORMAT
+from mmconvert.io.detect import guess, sample
 from mmconvert.pipeline.convert import read, write
 from mmconvert.plugins.format import Target
 from mmscore.core.predictions.join import join
@@ -63,8 +63,15 @@ def test_labels_beside_the_answers_are_references(tmp_path: Path) -> None:
 
 
 def test_other_questions_are_not_taken_for_pope(tmp_path: Path) -> None:
-    with pytest.raises(Error, match=r"pope: no question 'Is there a"):
-        guess(lines(tmp_path / "t.jsonl", [ANSWERS[0], {"question": "What is it?", "answer": "a cat"}]))
+    path = lines(tmp_path / "t.jsonl", [ANSWERS[0], {"question": "What is it?", "answer": "a cat"}])
+    assert FORMAT.mismatch(sample(path)).startswith("no question 'Is there a")
+
+
+def test_a_question_file_may_be_one_array(tmp_path: Path) -> None:
+    path = tmp_path / "coco_pope_random.json"
+    path.write_text(json.dumps(QUESTIONS))
+    assert guess(path)[0] == "pope"
+    assert [record.answer for record in read(path)] == ["yes", "no"]
 
 
 @pytest.mark.parametrize(

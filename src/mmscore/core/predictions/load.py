@@ -131,6 +131,7 @@ def open_rows(
     required: Sequence[str] = ("id", "prediction"),
     *,
     format: str | None = None,
+    mapping: Sequence[str] = (),
     repeated: bool = False,
 ) -> Rows:
     """Open a predictions file or a dataset.
@@ -140,6 +141,7 @@ def open_rows(
             input, or `USER/REPO[@REVISION]` for parquet files on the Hub.
         required: Columns that must be there by exactly these names.
         format: Format of `mmconvert`, or `file.py@NAME`; None to recognise it by the content.
+        mapping: `FIELD=COLUMN` each, of a table whose columns have other names.
         repeated: Leave it to `read_for` whether ids may repeat.
 
     Returns:
@@ -154,8 +156,11 @@ def open_rows(
     if len(several := _list_config_folders(place.path)) > 1:
         listed = " or ".join(map(str, several))
         raise UsageError(f"{path}: holds predictions of several models. Name one: {listed}.")
-    files = [] if format else list_parquet_files(place.path)
-    rows = _load_parquet(str(path), files, required) if files else _load_other_format(str(path), place.path, format)
+    files = [] if format or mapping else list_parquet_files(place.path)
+    if files:
+        rows = _load_parquet(str(path), files, required)
+    else:
+        rows = _load_other_format(str(path), place.path, format, mapping)
     rows = replace(rows, title=place.title)
     if not len(rows):
         first = f"The first of {len(rows.rejected)} reasons: {rows.rejected[0].message}" if rows.rejected else ""
@@ -377,8 +382,10 @@ def _describe_type(type_: pa.DataType) -> str:
     return {"string": "text", "int32": "whole numbers"}.get(str(type_), str(type_))
 
 
-def _load_other_format(path: str, place: Path, format: str | None, reading: str | None = None) -> Rows:
-    records = convert.read(place, format, read_as=reading, for_scoring=True)
+def _load_other_format(
+    path: str, place: Path, format: str | None, mapping: Sequence[str] = (), reading: str | None = None
+) -> Rows:
+    records = convert.read(place, format, read_as=reading, mapping=tuple(mapping), for_scoring=True)
     if records.format in TABLES:
         # Their refused rows are kept, since they may name the question in other columns than the id.
         records = convert.read(place, records.format, keep_refused=True, for_scoring=True)
@@ -408,7 +415,7 @@ def _load_other_format(path: str, place: Path, format: str | None, reading: str 
         identity,
         read,
         tuple(map(_build_refusal, records.rejects)),
-        reread=partial(_load_other_format, path, place, records.format) if is_table else None,
+        reread=partial(_load_other_format, path, place, records.format, mapping) if is_table else None,
         stated=records.read_numbers(),
     )
 

@@ -1,0 +1,178 @@
+"""Tables that nobody's framework made."""
+
+import json
+
+import pyarrow as pa
+import pyarrow.parquet as pq
+import pytest
+
+from mmconvert.core.errors import Error, UsageError
+from mmconvert.io.detect import guess
+from mmconvert.pipeline.inputs import Input
+from mmconvert.pipeline.read import ReadOptions, Records
+from support.records import picture_bytes
+
+
+@pytest.fixture
+def folder(tmp_path):
+    (tmp_path / "pics").mkdir()
+    for name in ("a", "b"):
+        (tmp_path / f"pics/{name}.png").write_bytes(picture_bytes("PNG"))
+    return tmp_path
+
+
+def read(path, *mapping, **options):
+    records = Records(Input(path), ReadOptions(mapping=mapping, **options))
+    return list(records), records
+
+
+def write(folder, text, name="t.csv"):
+    path = folder / name
+    path.write_text(text if isinstance(text, str) else json.dumps(text))
+    return path
+
+
+@pytest.mark.parametrize(
+    ("header", "said"),
+    [
+        ("image,question,answer", "--map image=image --map question=question --map answer=answer"),
+        ("file_name,query,gt", "--map image=file_name --map question=query --map answer=gt"),
+        ("img,problem,solution", "--map image=img --map question=problem --map answer=solution"),
+        ("image_path,instruction,label", "--map image=image_path --map question=instruction --map answer=label"),
+    ],
+)
+def test_known_names_are_taken_and_said(folder, header, said):
+    path = write(folder, f"{header}\npics/a.png,What?,red\n")
+    assert guess(path) == ("table", f"read with {said}")
+    ((record,), _) = read(path)
+    assert (record.question, record.answer, len(record.images), record.task) == ("What?", "red", 1, "vqa")
+    assert [part.type for part in record.messages[0].content] == ["image", "text"]
+    assert record.id == "000000000"
+
+
+def test_a_fields_own_name_goes_before_others(folder):
+    path = write(folder, "question,prompt,answer\nWhat?,Say: What?,red\n")
+    ((record,), _) = read(path)
+    assert (record.question, record.extra) == ("What?", {"prompt": "Say: What?"})
+
+
+def test_several_columns_for_one_field_are_not_chosen_from(folder):
+    path = write(folder, "prompt,text,answer\nx,y,red\n")
+    with pytest.raises(Error, match=r"question may be 'prompt' or 'text'\. Say which: --map question=COLUMN"):
+        guess(path)
+    ((record,), _) = read(path, "question=text")
+    assert (record.question, record.extra) == ("y", {"prompt": "x"})
+
+
+def test_a_reply_to_learn_and_a_prediction_look_alike(folder):
+    path = write(folder, '{"instruction": "Say hi", "output": "hi"}\n', "t.jsonl")
+    with pytest.raises(Error, match="may be a model's prediction or a reply to learn"):
+        guess(path)
+    ((told,), _) = read(path, "question=instruction", "prediction=output")
+    ((taught,), _) = read(path, "question=instruction", "reply=output")
+    assert told.prediction == "hi"
+    assert [turn.role for turn in taught.messages] == ["user", "assistant"]
+    assert taught.prediction is None
+
+
+@pytest.mark.parametrize("cell", ["A", "a", " A ", "red"])
+def test_an_answer_is_a_letter_or_the_text_of_one_option(folder, cell):
+    path = write(folder, [{"question": "Which?", "choices": ["red", "None"], "answer": cell}], "t.json")
+    ((record,), _) = read(path)
+    assert (record.options, record.answer, record.task) == (("red", "None"), "A", "multiple_choice")
+
+
+@pytest.mark.parametrize(
+    ("options", "cell"), [(["red", "blue"], "C"), (["red", "blue"], 1), (["B", "A"], "A"), (["red", "red"], "red")]
+)
+def test_an_answer_that_may_be_several_or_none_refuses_the_row(folder, options, cell):
+    path = write(folder, [{"question": "Which?", "choices": options, "answer": cell}], "t.json")
+    (none, records) = read(path)
+    assert none == []
+    assert records.rejects[0].code == "answer.not_an_option"
+
+
+def test_scoring_keeps_a_row_whose_answer_is_no_option(folder):
+    rows = [{"question": "Which?", "choices": ["red", "blue"], "answer": "green", "prediction": "A"}]
+    ((record,), _) = read(write(folder, rows, "t.json"), for_scoring=True)
+    assert record.answer == "green"
+
+
+def test_options_may_have_a_column_each_and_none_is_a_text(folder):
+    path = write(folder, "question,A,B,C,answer\nWhich?,red,None,,B\n")
+    ((record,), _) = read(path)
+    assert (record.options, record.answer) == (("red", "None"), "B")
+    path = write(folder, "q,first,second\nWhich?,red,blue\n")
+    ((record,), _) = read(path, "question=q", "A=first", "B=second")
+    assert (record.options, record.extra) == (("red", "blue"), {})
+
+
+@pytest.mark.parametrize("cell", ['["pics/a.png", "pics/b.png"]', "['pics/a.png', 'pics/b.png']"])
+def test_a_cell_may_list_pictures(folder, cell):
+    path = write(folder, [{"images": cell, "question": "<image 2> or <image 1>?", "answer": "x"}], "t.json")
+    ((record,), _) = read(path)
+    assert [image.name for image in record.images] == ["pics/b.png", "pics/a.png"]
+    assert [part.type for part in record.messages[0].content] == ["image", "text", "image", "text"]
+
+
+def test_parquet_holds_pictures_as_datasets_writes_them(folder):
+    image = {"bytes": picture_bytes("PNG"), "path": "a.png"}
+    path = folder / "t.parquet"
+    pq.write_table(
+        pa.Table.from_pylist([{"img": image, "problem": "What?", "solution": "red", "meta": {"k": 1}}]), path
+    )
+    ((record,), _) = read(path)
+    assert (record.answer, record.images[0].format, record.extra) == ("red", "PNG", {"meta": {"k": 1}})
+
+
+def test_a_missing_picture_refuses_a_question_and_not_a_prediction(folder):
+    rows = [{"image": "no.png", "question": "What?"}, {"image": "no.png", "question": "What?", "response": "red"}]
+    ((record,), records) = read(write(folder, rows, "t.json"))
+    assert (record.prediction, record.images) == ("red", ())
+    assert [reject.code for reject in records.rejects] == ["image.missing"]
+    assert len(records.warnings) == 1
+
+
+def test_an_object_of_responses_is_a_table(folder):
+    path = write(folder, {"v1": "red", "v2": "", "v3": None, "v4": 3}, "t.json")
+    records, read_so = read(path, format="table")
+    assert [(record.id, record.prediction) for record in records] == [("v1", "red"), ("v2", "")]
+    assert [(reject.id, reject.code) for reject in read_so.rejects] == [
+        ("v3", "question.missing"), ("v4", "prediction.type"),
+    ]  # fmt: skip
+    assert guess(write(folder, {"v1": "red", "v2": "no"}, "u.json"))[0] == "table"
+
+
+def test_an_object_of_rows_is_a_table(folder):
+    rows = {"7": {"question": "What?", "answer": "red"}, "8": {"question": "Which?", "answer": "blue"}}
+    path = write(folder, rows, "t.json")
+    assert guess(path) == ("table", "read with --map id=id --map question=question --map answer=answer")
+    records, _ = read(path)
+    assert [(record.id, record.answer) for record in records] == [("7", "red"), ("8", "blue")]
+
+
+def test_an_id_of_several_rows_is_their_group(folder):
+    path = write(folder, "question_id,question,response\ni1,a?,yes\ni1,b?,no\ni2,c?,yes\n")
+    records, _ = read(path)
+    assert [(record.id, record.group) for record in records] == [
+        ("000000000", "i1"), ("000000001", "i1"), ("000000002", "i2"),
+    ]  # fmt: skip
+
+
+def test_a_question_without_anything_beside_is_no_table(folder):
+    with pytest.raises(Error, match="beside the question no column"):
+        guess(write(folder, "question,note\nWhat?,x\n"))
+
+
+def test_a_mapping_is_for_plain_tables(folder):
+    path = write(folder, "image,question,answer\npics/a.png,What?,red\n")
+    with pytest.raises(UsageError, match=r"--map is for plain tables, and vmcq has names of its own"):
+        read(path, "answer=answer", format="vmcq")
+    with pytest.raises(UsageError, match=r"no such column\. Did you mean answer"):
+        read(path, "answer=anser")
+
+
+def test_a_column_that_a_mapping_uses_is_not_taken_twice(folder):
+    path = write(folder, "question,answer\nWhat?,red\n")
+    ((record,), _) = read(path, "prediction=answer")
+    assert (record.prediction, record.answer) == ("red", None)
