@@ -30,6 +30,7 @@ import math
 import re
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from difflib import get_close_matches
 from functools import lru_cache
 from itertools import chain
 from pathlib import Path
@@ -87,6 +88,10 @@ OTHERS = (
 
 TRAINING = (("instruction", "output"), ("query", "response"))
 """Columns in which trainers hold a question and the reply to learn; nobody can tell it from a prediction."""
+
+_UNKNOWN = "COLUMN"
+_ALIKE = 0.7
+"""How alike two names are at least for one to be offered for the other, from 0 to 1."""
 
 CAPTION_PROMPT = "Describe the image."
 _BASE64 = re.compile(r"\s*(?:iVBORw0KGg|/9j/|R0lGOD[dl]h|UklGR|SUkqA|TU0AK|Qk[0-3])[A-Za-z0-9+/_=\s-]{60,}", re.DOTALL)
@@ -328,25 +333,38 @@ def _choose_task(
 
 
 def _find_mismatch(sample: Sample) -> str | None:
-    if clash := sample.find_clash(OTHERS):
-        return clash
+    if clash := next((name for name in OTHERS if name in sample.columns), None):
+        return f"a column {clash!r} of dialogs, which are not read. Look at the formats that have it"
     if sample.suffix == ".json" and (keyed := _read_keyed_sample(sample)) is not None:
         return _find_mismatch(keyed)
     columns, several = _find_columns(sample.columns)
     if several:
         field, names = next(iter(several.items()))
-        return f"{field} may be {' or '.join(map(repr, names))}. Say which: --map {field}=COLUMN"
+        return f"several columns for {field}, {' and '.join(map(repr, names))}. Name one: --map {field}={names[0]}"
     asks, answers = (columns.get(field, ("",))[0] for field in ("question", "prediction"))
     if (asks, answers) in TRAINING and "answer" not in columns:
         return (
-            f"{answers!r} may be a model's prediction or a reply to learn. Say which: --map question={asks} and "
+            f"a column {answers!r}, a model's prediction or a reply to learn. Say which: --map question={asks} and "
             f"--map prediction={answers} or --map reply={answers}"
         )
     if "question" not in columns and not ("id" in columns and columns.keys() & {"prediction", "answer"}):
-        return "no column for the question. Name it: --map question=COLUMN, image and answer alike"
+        close = {field: _suggest_column(field, sample, columns) for field in ("question", "prediction")}
+        field = next((field for field, column in close.items() if column != _UNKNOWN), None)
+        if field is None:
+            return f"no column for the question or, with an id, the prediction. Name it: --map question={_UNKNOWN}"
+        return f"no column for the {field}. Name it: --map {field}={close[field]}"
     if "question" in columns and len(columns.keys() & {"image", "answer", "prediction", "options"}) == 0:
-        return "beside the question no column for an image, an answer or a prediction. Name one: --map image=COLUMN"
+        column = _suggest_column("image", sample, columns)
+        return f"nothing beside the question, no image, answer or prediction. Name one: --map image={column}"
     return None
+
+
+def _suggest_column(field: str, sample: Sample, columns: _Columns) -> str:
+    """Give the column that is spelled most like one of a field's names, `_UNKNOWN` where none is."""
+    taken = {name for named in columns.values() for name in named}
+    free = [name for name in sample.columns if name not in taken]
+    close = (match for word in SPELLINGS[field] for match in get_close_matches(word, free, 1, _ALIKE))
+    return next(close, _UNKNOWN)
 
 
 def _read_keyed_sample(sample: Sample) -> Sample | None:

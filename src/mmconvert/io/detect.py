@@ -2,7 +2,7 @@
 
 import importlib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from itertools import combinations, islice
 from pathlib import Path
 
@@ -16,6 +16,29 @@ from mmconvert.plugins.registry import load_all
 
 _HEAD_ROWS = 8
 _SHOWN_NAMES, _NAME_LENGTH = 12, 30
+
+
+class UnknownFormatError(Error):
+    """No format fits a file.
+
+    Attributes:
+        details: The message with the reason of every format.
+    """
+
+    def __init__(self, message: str, path: Path, refusals: Mapping[str, str], plain: Sequence[str]) -> None:
+        """Say what makes a plain table of the file, where it may be one, else why no format fits.
+
+        Args:
+            message: What was found.
+            path: The file.
+            refusals: Format -> why it does not fit.
+            plain: Formats among them that take `--map`.
+        """
+        reasons = "\n".join(f"  {name}: {reason}" for name, reason in refusals.items())
+        self.details = f"{message} Change the file, or decide with --format NAME:\n{reasons}"
+        nearest = next((refusals[name] for name in plain if name in refusals), None)
+        further = f"Why the others do not fit: mmconvert inspect {path}"
+        super().__init__(self.details if nearest is None else f"{message} As a plain table it has {nearest}. {further}")
 
 
 def sample(path: Path) -> Sample:
@@ -100,10 +123,8 @@ def guess(path: Path, mapping: tuple[tuple[str, str], ...] = ()) -> tuple[str, s
     kind = f"{head.suffix} files" if head.suffix else "folders"
     if not refusals:
         raise Error(f"{path}: no format reads {kind}. See: mmconvert list formats")
-    reasons = "\n".join(f"  {name}: {reason}" for name, reason in refusals.items())
     found = f" {_describe_head(head)}" if head.columns else ""
-    advice = f"Change the file, or decide with --format NAME:\n{reasons}"
-    raise Error(f"{path}: none of the formats of {kind} fits.{found} {advice}")
+    raise UnknownFormatError(f"{path}: none of the formats of {kind} fits.{found}", path, refusals, [*plain])
 
 
 def _fit_most_rows(head: Sample, plugins: Mapping[str, Format]) -> list[str]:

@@ -6,8 +6,9 @@ from typing import Any
 
 import msgspec
 
+from mmconvert.core.errors import Error
 from mmconvert.core.record import Record, join_prompt_text
-from mmconvert.io.detect import sample
+from mmconvert.io.detect import UnknownFormatError, sample
 from mmconvert.pipeline.inputs import Input, plan_inputs
 from mmconvert.pipeline.read import FileOptions, ReadOptions, Records
 
@@ -76,7 +77,10 @@ def inspect_files(name: str, options: FileOptions) -> list[Inspected]:
     # What was piped stands in a file that goes away with the process: no name for anybody.
     piped = name == _PIPED or Path(name).is_fifo()
     how = ReadOptions(format=options.format, image_roots=options.image_root, mapping=options.map)
-    return [_inspect(source, how, _PIPED if piped else str(source.path)) for source in plan_inputs([name])]
+    try:
+        return [_inspect(source, how, _PIPED if piped else str(source.path)) for source in plan_inputs([name])]
+    except UnknownFormatError as error:
+        raise Error(error.details) from None
 
 
 def _inspect(source: Input, how: ReadOptions, name: str) -> Inspected:

@@ -129,13 +129,15 @@ def test_a_bad_row_among_good_ones_is_refused_alone() -> None:
     assert json.loads(Path("out.rejects.jsonl").read_text())["code"] == "answer.not_an_option"
 
 
-def test_a_file_of_no_format_names_every_candidate_with_its_reason() -> None:
-    Path("odd.jsonl").write_text('{"hello": 1}\n')
+def test_a_file_of_no_format_says_what_would_make_it_fit_and_inspect_names_every_reason() -> None:
+    Path("odd.jsonl").write_text('{"promt": "What?", "answer": "red"}\n')
     ended = mmconvert("convert", "odd.jsonl", "-o", "out")
     assert ended.code == 1
     message = one_message(ended)
     assert message.startswith("odd.jsonl: none of the formats of .jsonl files fits.")
-    assert "\n  vmcq: no field 'question'" in message
+    assert message.endswith("Name it: --map question=promt. Why the others do not fit: mmconvert inspect odd.jsonl")
+    assert "\n  vmcq: no field 'question'" in one_message(mmconvert("inspect", "odd.jsonl"))
+    assert mmconvert("convert", "odd.jsonl", "-o", "out", "--map", "question=promt").code == 0
 
 
 def test_no_command_shows_the_commands_and_an_unknown_one_the_nearest() -> None:

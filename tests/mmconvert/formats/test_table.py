@@ -58,7 +58,9 @@ def test_a_fields_own_name_goes_before_others(folder):
 
 def test_several_columns_for_one_field_are_not_chosen_from(folder):
     path = write(folder, "prompt,text,answer\nx,y,red\n")
-    with pytest.raises(Error, match=r"question may be 'prompt' or 'text'\. Say which: --map question=COLUMN"):
+    with pytest.raises(
+        Error, match=r"several columns for question, 'prompt' and 'text'\. Name one: --map question=prompt"
+    ):
         guess(path)
     ((record,), _) = read(path, "question=text")
     assert (record.question, record.extra) == ("y", {"prompt": "x"})
@@ -66,7 +68,7 @@ def test_several_columns_for_one_field_are_not_chosen_from(folder):
 
 def test_a_reply_to_learn_and_a_prediction_look_alike(folder):
     path = write(folder, '{"instruction": "Say hi", "output": "hi"}\n', "t.jsonl")
-    with pytest.raises(Error, match="may be a model's prediction or a reply to learn"):
+    with pytest.raises(Error, match="a model's prediction or a reply to learn"):
         guess(path)
     ((told,), _) = read(path, "question=instruction", "prediction=output")
     ((taught,), _) = read(path, "question=instruction", "reply=output")
@@ -160,7 +162,7 @@ def test_an_id_of_several_rows_is_their_group(folder):
 
 
 def test_a_question_without_anything_beside_is_no_table(folder):
-    with pytest.raises(Error, match="beside the question no column"):
+    with pytest.raises(Error, match="nothing beside the question"):
         guess(write(folder, "question,note\nWhat?,x\n"))
 
 

@@ -9,7 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mmconvert.core.errors import Error
-from mmconvert.io.detect import guess, sample
+from mmconvert.io.detect import UnknownFormatError, guess, sample
 
 FILES = Path(__file__).resolve().parents[3] / "src/mmconvert/testing/demo/files"
 
@@ -49,9 +49,10 @@ def test_a_file_of_broken_rows_says_what_is_broken(tmp_path: Path) -> None:
 
 
 def test_every_candidate_is_named_with_its_reason(tmp_path: Path) -> None:
-    with pytest.raises(Error) as refused:
+    with pytest.raises(UnknownFormatError) as refused:
         guess(written(tmp_path / "a.jsonl", '{"hello": 1}\n'))
-    message = str(refused.value)
+    said, message = str(refused.value), refused.value.details
+    assert "As a plain table it has no column for the question or, with an id, the prediction. Name it: --map" in said
     assert "none of the formats of .jsonl files fits" in message
     assert "--format NAME" in message
     assert "  openai_messages: no field 'messages'" in message
@@ -93,7 +94,7 @@ def test_where_no_format_fits_the_columns_are_shown(tmp_path: Path) -> None:
     with pytest.raises(Error) as refused:
         guess(written(tmp_path / "a.tsv", f"{head}\n"))
     assert f"fits. Found: '{'x' * 30}...', 'c0', " in str(refused.value)
-    assert "'c10', .... Change the file, or decide with --format NAME:\n  lmudata:" in str(refused.value)
+    assert "'c10', .... As a plain table it has no column for the question" in str(refused.value)
 
 
 @pytest.mark.parametrize(
