@@ -349,10 +349,10 @@ def _find_mismatch(sample: Sample) -> str | None:
         )
     if "question" not in columns and not ("id" in columns and columns.keys() & {"prediction", "answer"}):
         close = {field: _suggest_column(field, sample, columns) for field in ("question", "prediction")}
-        field = next((field for field, column in close.items() if column != _UNKNOWN), None)
-        if field is None:
-            return f"no column for the question or, with an id, the prediction. Name it: --map question={_UNKNOWN}"
-        return f"no column for the {field}. Name it: --map {field}={close[field]}"
+        for field, column in close.items():
+            if column != _UNKNOWN:
+                return f"no column for the {field}. Name it: --map {field}={column}"
+        return f"no column for the question or, with an id, the prediction. Name it: --map question={_UNKNOWN}"
     if "question" in columns and len(columns.keys() & {"image", "answer", "prediction", "options"}) == 0:
         column = _suggest_column("image", sample, columns)
         return f"nothing beside the question, no image, answer or prediction. Name one: --map image={column}"
