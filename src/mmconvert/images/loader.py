@@ -25,7 +25,9 @@ from mmconvert.core.errors import RowError, quote_value, show
 from mmconvert.core.plugin_struct import PluginStruct
 from mmconvert.core.record import Image
 from mmconvert.images.verify import FORMATS, MAX_PIXELS, verify_decoded
+from mmconvert.storage.beneath import open_resolved
 from mmconvert.storage.object_store import StoreFolder, is_url
+from mmconvert.storage.source_files import note_picture
 
 SUFFIXES = {"PNG": "png", "JPEG": "jpg", "GIF": "gif", "WEBP": "webp", "BMP": "bmp", "TIFF": "tiff"}
 MIME_TYPES = {name: f"image/{name.lower()}" for name in FORMATS}
@@ -196,6 +198,9 @@ class Pictures(PluginStruct, frozen=True):
         return self.of_bytes(data, slot, name, detail)
 
     def _read_file(self, text: str) -> tuple[bytes, str]:
+        plain = self._find_plain(text)
+        if plain is not None:
+            return plain
         try:
             path, name = self.find(text)
         except RowError as error:
@@ -203,7 +208,20 @@ class Pictures(PluginStruct, frozen=True):
             if found is None:
                 raise
             return found
-        return _read(path, text, self.max_bytes), name
+        return _read(str(path), text, self.max_bytes), name
+
+    def _find_plain(self, text: str) -> tuple[bytes, str] | None:
+        """Read a file of the first root that is reached without a link; None for one that wants a closer look."""
+        if not self.roots or not text or text[0] in "/~" or "\0" in text or "\\" in text or _DRIVE.match(text):
+            return None
+        name = posixpath.normpath(text)
+        if name == ".." or name.startswith("../"):
+            return None
+        try:
+            handle = open_resolved(posixpath.join(self.roots[0], name))
+        except OSError:
+            return None
+        return _read_handle(handle, posixpath.join(self.roots[0], name), text, self.max_bytes), name
 
     def _read_stored(self, text: str) -> tuple[bytes, str] | None:
         name = posixpath.normpath(text)
@@ -255,20 +273,33 @@ def _build_outside_error(text: str) -> RowError:
     return RowError("image.path", "", f"the path leaves the image root {show(text)}.")
 
 
-def _read(path: Path, text: str, limit: int) -> bytes:
+def _read(place: str, text: str, limit: int) -> bytes:
     try:
-        # A link put in place after the check, a pipe or a device must not be followed or waited for.
-        handle = os.open(path, os.O_RDONLY | os.O_NOFOLLOW | os.O_NONBLOCK | os.O_CLOEXEC)
-        try:
-            if not stat.S_ISREG(os.fstat(handle).st_mode):
-                raise RowError("image.path", "", f"not a regular file {show(text)}. Name the picture's own file.")
-            with open(handle, "rb", closefd=False) as file:
-                return file.read(limit + 1)
-        finally:
-            os.close(handle)
+        handle = open_resolved(place)
     except OSError as error:
-        message = f"the file cannot be read ({error.strerror}) {show(text)}. Repair it, or its permissions."
-        raise RowError("image.missing", "", message) from None
+        raise _build_unreadable_error(error, text) from None
+    return _read_handle(handle, place, text, limit)
+
+
+def _read_handle(handle: int, place: str, text: str, limit: int) -> bytes:
+    """Read the beginning of an open file, and close it."""
+    try:
+        before = os.fstat(handle)
+        if not stat.S_ISREG(before.st_mode):
+            raise RowError("image.path", "", f"not a regular file {show(text)}. Name the picture's own file.")
+        with open(handle, "rb", closefd=False) as file:
+            data = file.read(limit + 1)
+        note_picture(place, before, os.fstat(handle))
+        return data
+    except OSError as error:
+        raise _build_unreadable_error(error, text) from None
+    finally:
+        os.close(handle)
+
+
+def _build_unreadable_error(error: OSError, text: str) -> RowError:
+    message = f"the file cannot be read ({error.strerror}) {show(text)}. Repair it, or its permissions."
+    return RowError("image.missing", "", message)
 
 
 Size = tuple[int, int]

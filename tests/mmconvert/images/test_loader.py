@@ -3,7 +3,11 @@
 import base64
 import contextlib
 import os
+import subprocess
+import sys
+import time
 import warnings
+from collections import Counter
 from pathlib import Path
 
 import pytest
@@ -11,8 +15,10 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import RowError
+from mmconvert.images import loader
 from mmconvert.images.loader import Pictures, decode_base64, decode_data_url, probe
 from mmconvert.images.verify import MAX_PIXELS, verify_decoded
+from support.datasets_on_disk import picture
 from support.records import KINDS, picture_bytes
 
 PNG = picture_bytes("PNG")
@@ -115,18 +121,55 @@ def test_paths_inside_the_root_are_read(path: str, name: str, root: Path) -> Non
     assert (image.bytes, image.name, image.slot) == (PNG, name, 2)
 
 
+@pytest.mark.parametrize("name", ["sub/a.png", "in.png"])
 def test_a_link_that_takes_a_files_place_after_the_check_is_not_followed(
-    root: Path, monkeypatch: pytest.MonkeyPatch
+    name: str, root: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    open_file = os.open
+    open_file = loader.open_resolved
 
-    def open_late(path: Path, flags: int, *more: int) -> int:
+    def open_late(place: str) -> int:
         (root / "sub/a.png").unlink()
         (root / "sub/a.png").symlink_to(root.parent / "outside.png")
-        return open_file(path, flags, *more)
+        return open_file(place)
 
-    monkeypatch.setattr(os, "open", open_late)
-    assert code_of(Pictures.within([root]).of_reference, "sub/a.png", 1) == "image.missing"
+    monkeypatch.setattr(loader, "open_resolved", open_late)
+    assert code_of(Pictures.within([root]).of_reference, name, 1) in ("image.path", "image.missing")
+
+
+def test_a_folder_that_is_swapped_for_a_link_gives_no_file_away(tmp_path: Path) -> None:
+    """Another process swaps the folder for a link all the time; of thousands of reads none gets out."""
+    own, secret = picture(1), picture(2)
+    for place, data in {"root/sub": own, "home": secret}.items():
+        (tmp_path / place).mkdir(parents=True)
+        (tmp_path / place / "a.png").write_bytes(data)
+    (tmp_path / "root/alias").symlink_to("sub")
+    pictures = Pictures.within([tmp_path / "root"])
+    read: Counter[bytes | None] = Counter()
+    with subprocess.Popen([sys.executable, "-c", _SWAPS, str(tmp_path)]) as swaps:
+        try:
+            end = time.monotonic() + 3
+            while time.monotonic() < end:
+                for name in ("sub/a.png", "alias/a.png"):
+                    try:
+                        read[pictures.of_reference(name, 1).bytes] += 1
+                    except RowError:
+                        read[None] += 1
+        finally:
+            swaps.kill()
+    assert read[own] > 0
+    assert read[None] > 0
+    assert read[secret] == 0
+
+
+_SWAPS = """
+import os, sys
+os.chdir(sys.argv[1])
+while True:
+    os.rename("root/sub", "root/aside")
+    os.symlink("../home", "root/sub")
+    os.unlink("root/sub")
+    os.rename("root/aside", "root/sub")
+"""
 
 
 def test_an_absolute_path_is_read_only_inside_a_root(root: Path) -> None:

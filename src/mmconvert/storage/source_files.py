@@ -1,0 +1,187 @@
+"""Files that are read stay as they are until what is made of them is published, or nothing is published.
+
+A run looks at size, time and inode of each file when it is listed or first opened, and once more behind the last
+read: what did not change between the two looks was of one state whenever it was read. Objects of a store have their
+ETag in that place; a dataset of the Hub is read at one commit, which never changes.
+
+A file that was listed must also be the one that is opened. So a link that takes the place of a folder in between
+gives nothing away.
+"""
+
+import os
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from contextvars import ContextVar
+from io import BufferedReader
+from pathlib import Path
+
+from mmconvert.core.errors import Error
+from mmconvert.storage.hub_fs import HubPath
+
+Stamp = int | str
+"""What differs for a file or an object that has changed."""
+Stamps = dict[str, dict[str, Stamp]]
+"""Kind of source -> name -> stamp: plain values, which cross processes and stand in JSON."""
+
+FILE = "file"
+"""The kind of what lies on a disk."""
+_GONE = -1
+"""Stamp of a file that is not there; no hash of Python's is this."""
+
+_looks: dict[str, Callable[[Iterable[str]], Iterator[tuple[str, Stamp]]]] = {}
+
+
+class ChangedError(Error):
+    """A source changed while it was read: of what was made of it, nothing may be published."""
+
+
+class Sources:
+    """The files that a run has read, and how each was when it was first looked at.
+
+    Attributes:
+        stamps: Those that were read.
+    """
+
+    def __init__(self, *, inodes: bool = True) -> None:
+        """Begin with none.
+
+        Args:
+            inodes: False where several machines read the files, each of which may number them in its own way.
+        """
+        self.inodes = inodes
+        self.stamps: Stamps = {}
+        self._listed: dict[str, Stamp] = {}
+
+    def add(self, name: str, stamp: Stamp, kind: str = FILE) -> None:
+        """Note a source that is read.
+
+        Raises:
+            ChangedError: It was another one when it was first looked at.
+        """
+        known = self.stamps.setdefault(kind, {}).setdefault(name, self._listed.get(name, stamp))
+        if known != stamp:
+            raise _build_error(name)
+
+    def expect(self, name: str, handle: int) -> None:
+        """Note an open file of which nothing is read yet; whoever opens it by its name must find the same one."""
+        self._listed.setdefault(name, self.stamp(os.fstat(handle)))
+
+    def select(self, names: Iterable[str]) -> Stamps:
+        """Give what is known of some files, for another process that reads them."""
+        known = self._listed | self.stamps.get(FILE, {})
+        return {FILE: {name: known[name] for name in names if name in known}}
+
+    def join(self, stamps: Mapping[str, Mapping[str, Stamp]]) -> None:
+        """Take over what another process has read.
+
+        Raises:
+            ChangedError: It has read another state of a source.
+        """
+        for kind, found in stamps.items():
+            for name, stamp in found.items():
+                self.add(name, stamp, kind)
+
+    def stamp(self, state: os.stat_result) -> Stamp:
+        """Give the stamp of a file."""
+        return hash((state.st_size, state.st_mtime_ns, state.st_ino if self.inodes else 0))
+
+    def find_changed(self) -> str | None:
+        """Look at everything once more; name what has changed, None where nothing has."""
+        for name, stamp in self.stamps.get(FILE, {}).items():
+            try:
+                now = self.stamp(os.stat(name))
+            except OSError:
+                now = _GONE
+            if now != stamp:
+                return name
+        for kind, known in self.stamps.items():
+            for name, now in _looks[kind](known) if kind != FILE else ():
+                if now != known[name]:
+                    return name
+        return None
+
+
+_current: ContextVar[Sources | None] = ContextVar("sources", default=None)
+
+
+def register_look(kind: str, look: Callable[[Iterable[str]], Iterator[tuple[str, Stamp]]]) -> None:
+    """Say how sources of another kind are looked at: names -> each with its stamp of now."""
+    _looks[kind] = look
+
+
+def get_sources() -> Sources | None:
+    """Give what notes the files that are read here; None where nobody publishes anything of them."""
+    return _current.get()
+
+
+@contextmanager
+def watch_sources() -> Iterator[Sources]:
+    """Note what is read while the context lasts, which a run inside a run does for the outer one; also a decorator."""
+    sources = _current.get()
+    if sources is not None:
+        yield sources
+        return
+    with watch_apart(Sources()) as sources:
+        yield sources
+
+
+@contextmanager
+def watch_apart(sources: Sources) -> Iterator[Sources]:
+    """Note here what is read while the context lasts, and nowhere else."""
+    before = _current.set(sources)
+    try:
+        yield sources
+    finally:
+        _current.reset(before)
+
+
+def open_source(path: Path, buffering: int = -1) -> BufferedReader:
+    """Open a file that a user has named or that lies in such a folder, for reading bytes.
+
+    Raises:
+        ChangedError: It is another one than the run has listed or opened before.
+    """
+    file: BufferedReader = path.open("rb", buffering)
+    sources = _current.get()
+    if sources is not None and not isinstance(path, HubPath):
+        try:
+            sources.add(str(path), sources.stamp(os.fstat(file.fileno())))
+        except Error:
+            file.close()
+            raise
+    return file
+
+
+def read_source(path: Path) -> bytes:
+    """Read a file as `open_source` opens it."""
+    with open_source(path) as file:
+        return file.read()
+
+
+def note_picture(place: str, before: os.stat_result, after: os.stat_result) -> None:
+    """Note a file that was read at once, by what its handle said before and behind it.
+
+    Raises:
+        ChangedError: It changed in between, or is another one than the run has read before.
+    """
+    if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
+        raise _build_error(place)
+    sources = _current.get()
+    if sources is not None:
+        sources.add(place, sources.stamp(before))
+
+
+def require_unchanged() -> None:
+    """Refuse to publish anything of sources that are no longer as they were.
+
+    Raises:
+        ChangedError: One has changed since it was first looked at.
+    """
+    sources = _current.get()
+    changed = sources.find_changed() if sources is not None else None
+    if changed is not None:
+        raise _build_error(changed)
+
+
+def _build_error(name: str) -> ChangedError:
+    return ChangedError(f"{name}: changed while it was read. Run again.")
