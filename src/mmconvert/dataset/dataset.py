@@ -360,10 +360,10 @@ def _open_plain(path: Path, files: dict[str, list[Path]]) -> Dataset:
     digest = hashlib.sha256()
     splits = {}
     for split, parts in files.items():
-        for file in parts:
-            digest.update((read_known_sha256(file) or hash_file(file)).encode())
         try:
             splits[split] = sum(open_checked_parquet(file).metadata.num_rows for file in parts)
         except (pa.ArrowException, OSError) as error:
             raise Error(f"{parts[0]}: is no readable parquet file ({take_first_line(error)}). Get it again.") from None
+        for file in parts:
+            digest.update((read_known_sha256(file) or hash_file(file)).encode())
     return Dataset(path, files, splits, digest.hexdigest())

@@ -18,6 +18,7 @@ from mmconvert.core.rows import Rejected, Row, Span, Where
 from mmconvert.io.jsonl import refuse_other_magic
 from mmconvert.plugins.format import Context, Format, Sample
 from mmconvert.storage.folders import require_inside
+from mmconvert.storage.source_files import open_source
 
 DATASET = "MME"
 FIELDS = ("image", "question", "answer", "response")
@@ -41,7 +42,7 @@ def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
 
 def _read_lines(path: Path) -> Iterator[Row | Rejected]:
     number = 0
-    with path.open("rb") as file:
+    with open_source(path) as file:
         refuse_other_magic(file.read(4), path, "tab-separated text")
         file.seek(0)
         for line, raw in enumerate(file, 1):
@@ -98,7 +99,7 @@ def _find_mismatch(sample: Sample) -> str | None:
     if not files:
         return f"no folder with {_SUFFIX} files in it"
     for file in files:
-        with file.open("rb") as lines:
+        with open_source(file) as lines:
             first = lines.readline(_HEAD).removeprefix(_BOM).split(b"\t")
         if len(first) != len(FIELDS) or first[2].strip().lower().decode(errors="replace") not in ANSWERS:
             return f"{file.name} has no lines of picture, question, yes or no, and response"

@@ -23,6 +23,7 @@ from mmconvert.io.columns import keep_extra_fields
 from mmconvert.kits.mmmu.subjects import parse_split
 from mmconvert.plugins.format import Context, Format, Framework, Sample
 from mmconvert.storage.folders import require_inside
+from mmconvert.storage.source_files import read_source
 
 OUTPUT = "output.json"
 MULTIPLE_CHOICE = "multiple-choice"
@@ -37,7 +38,7 @@ def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     for file in require_inside(path, _list_files(path)):
         name = f"{file.parent.name}/{file.name}"
         try:
-            values = parse_json(file.read_bytes().removeprefix(b"\xef\xbb\xbf").decode())
+            values = parse_json(read_source(file).removeprefix(b"\xef\xbb\xbf").decode())
         except UnicodeDecodeError as error:
             raise Error(f"{file}: is not UTF-8 at byte {error.start + 1}. Save it as UTF-8.") from None
         except RowError as error:

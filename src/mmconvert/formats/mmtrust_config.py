@@ -28,6 +28,8 @@ from mmconvert.io.columns import keep_extra_fields
 from mmconvert.kits.mmtrusteval.datasets import NAMES
 from mmconvert.kits.mmtrusteval.samples import sample_record
 from mmconvert.plugins.format import Context, Format, Sample
+from mmconvert.storage.folders import require_inside
+from mmconvert.storage.source_files import read_source
 
 ANNOTATIONS, IMAGES = "annotation_file", "image_dir"
 TEXT, IMAGE, TARGET = (
@@ -63,7 +65,7 @@ def _read_config(path: Path) -> Mapping[str, Any]:
     import yaml
 
     try:
-        values = load_yaml(path.read_bytes())
+        values = load_yaml(read_source(path))
     except (yaml.YAMLError, ValueError, RecursionError, OSError) as error:
         raise Error(f"{path}: cannot be read as YAML ({take_first_line(error)}). Correct it.") from None
     if not isinstance(values, dict) or not isinstance(values.get(ANNOTATIONS), str) or not values[ANNOTATIONS]:
@@ -77,7 +79,7 @@ def _find_annotations(path: Path, config: Mapping[str, Any]) -> Path:
         try:
             file = (folder / named).resolve()
             if file.is_relative_to(folder) and file.is_file():
-                return file
+                return require_inside(folder, [file])[0]
         except (OSError, ValueError):  # no name that a file can have
             break
     raise Error(

@@ -15,6 +15,7 @@ from typing import NoReturn
 from mmconvert.core.errors import Error, RowError, show
 from mmconvert.core.rows import Rejected, Row, Span, Where
 from mmconvert.io.jsonl import parse_object, refuse_other_magic
+from mmconvert.storage.source_files import open_source
 
 BLOCK = 1 << 20
 
@@ -115,7 +116,7 @@ def rows(path: Path, span: Span | None = None, *, single: bool = False) -> Itera
     Raises:
         Error: The file is empty, not one JSON array, or not whole.
     """
-    with path.open("rb") as file:
+    with open_source(path) as file:
         window = JsonWindow(file, path)
         first = window.begin("a JSON array")
         if single and first == b"{":

@@ -6,6 +6,7 @@ from pathlib import Path
 from mmconvert.core.rows import Rejected, Row, Where
 from mmconvert.io import json_array, json_object
 from mmconvert.io.jsonl import refuse_other_magic
+from mmconvert.storage.source_files import open_source
 
 
 def rows(path: Path) -> Iterator[Row | Rejected]:
@@ -32,7 +33,7 @@ def is_object(path: Path) -> bool:
     Raises:
         Error: The file is empty, or of another kind by its first bytes.
     """
-    with path.open("rb") as file:
+    with open_source(path) as file:
         start = file.read(1 << 10)
     refuse_other_magic(start, path, "JSON")
     return start.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")[:1] == b"{"

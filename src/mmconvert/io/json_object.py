@@ -14,6 +14,7 @@ from mmconvert.core.rows import Rejected, Row, Where
 from mmconvert.core.text.json import parse_json
 from mmconvert.io.json_array import JsonWindow, read_elements
 from mmconvert.io.jsonl import parse_object
+from mmconvert.storage.source_files import open_source
 
 _HEAD_ITEMS = 8
 
@@ -32,7 +33,7 @@ def rows(path: Path, way: Sequence[str], *, nan: bool = False) -> Iterator[Row |
     Raises:
         Error: The file is empty, not one JSON object, or not whole, or has no such list.
     """
-    with path.open("rb") as file:
+    with open_source(path) as file:
         window = _open_window(JsonWindow(file, path))
         yield from _read_rows(window, way, nan)
         _expect_end(window)
@@ -52,7 +53,7 @@ def read_members(path: Path, way: Sequence[str], *, nan: bool = False) -> dict[s
     Raises:
         Error: As for `rows`.
     """
-    with path.open("rb") as file:
+    with open_source(path) as file:
         window = _open_window(JsonWindow(file, path))
         found = _read_members(window, way, nan)
         _expect_end(window)
@@ -73,7 +74,7 @@ def read_keyed_rows(path: Path, key: str, text: str) -> Iterator[Row | Rejected]
     Raises:
         Error: The file is empty, not one JSON object, or not whole.
     """
-    with path.open("rb") as file:
+    with open_source(path) as file:
         window = _open_window(JsonWindow(file, path))
         for number, name in enumerate(_read_names(window)):
             where = Where(path.name, number, window.line)
@@ -103,7 +104,7 @@ def head(path: Path) -> dict[str, Any]:
     Raises:
         Error: The file is empty or damaged there.
     """
-    with path.open("rb") as file:
+    with open_source(path) as file:
         return _read_head(_open_window(JsonWindow(file, path)))[0]
 
 

@@ -13,6 +13,7 @@ from mmconvert.core.errors import Error, RowError, show
 from mmconvert.core.rows import Rejected, Row, Span, Where
 from mmconvert.core.text.json import parse_json
 from mmconvert.io import list_span_ends
+from mmconvert.storage.source_files import open_source
 
 _INDENTED = re.compile(rb"\n\s")
 _BUFFER = 1 << 20
@@ -60,7 +61,7 @@ def rows(path: Path, span: Span | None = None) -> Iterator[Row | Rejected]:
     """
     number = span.row if span is not None else 0
     name = path.name
-    with path.open("rb", buffering=_BUFFER) as file:
+    with open_source(path, _BUFFER) as file:
         refuse_other_magic(file.read(4), path, "JSON Lines")
         at = span.start if span is not None else 0
         end = math.inf if span is None else span.end
@@ -102,7 +103,7 @@ def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:
     """
     ends = list_span_ends(sizes)
     at = number = line = end = 0
-    with path.open("rb") as file:
+    with open_source(path) as file:
         refuse_other_magic(file.read(4), path, "JSON Lines")
         file.seek(0)
         while block := file.read(_BUFFER) + file.readline():

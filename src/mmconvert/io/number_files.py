@@ -1,24 +1,27 @@
 """Files in which frameworks leave the numbers that they computed: JSON objects, and small tables."""
 
 import csv
+import io
 import json
 from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
+from mmconvert.storage.source_files import open_source, read_source
+
 
 def load_object(path: Path) -> dict[str, Any]:
     """Read a JSON object, NaN allowed; an empty one where the file is not there or holds something else."""
-    found = json.loads(path.read_bytes()) if path.is_file() else {}
+    found = json.loads(read_source(path)) if path.is_file() else {}
     return found if isinstance(found, dict) else {}
 
 
 def load_table(path: Path) -> list[dict[str, Any]]:
     """Read the lines of a table, CSV or JSON with one object a line or one alone; cells that are numbers as such."""
     if path.suffix == ".json":
-        found = json.loads(path.read_bytes())
+        found = json.loads(read_source(path))
         return found if isinstance(found, list) else [found]
-    with path.open(encoding="utf-8-sig", newline="") as file:
+    with io.TextIOWrapper(open_source(path), encoding="utf-8-sig", newline="") as file:
         return [{name: _read_cell(text) for name, text in line.items() if name} for line in csv.DictReader(file)]
 
 

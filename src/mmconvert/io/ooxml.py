@@ -4,6 +4,7 @@ The size of a part is checked before it is inflated, a DOCTYPE ends the reading,
 archive becomes an `Error` that names the file.
 """
 
+import os
 import posixpath
 import zipfile
 import zlib
@@ -13,6 +14,7 @@ from typing import IO
 from xml.parsers import expat
 
 from mmconvert.core.errors import Error, show
+from mmconvert.storage.source_files import open_source
 
 MAX_PART_BYTES = 64 << 20
 
@@ -48,8 +50,16 @@ class Package:
             Error: The file is empty, another kind of file, or a damaged archive.
         """
         self.path = path
-        with path.open("rb") as file:
-            head = file.read(8)
+        # Of the Hub the whole file is fetched: a directory stands at the end of an archive.
+        self._file = open_source(Path(os.fspath(path)))
+        try:
+            self._zip = self._open_archive(path)
+        except BaseException:
+            self._file.close()
+            raise
+
+    def _open_archive(self, path: Path) -> zipfile.ZipFile:
+        head = self._file.read(8)
         if not head:
             raise Error(f"{path}: the file is empty. Get it again, or leave it out.")
         if head.startswith(_OLE):
@@ -57,7 +67,7 @@ class Package:
         if not head.startswith(_ZIP):
             raise Error(f"{path}: is no xlsx workbook {show(head)}. A table as text belongs into a .csv or .tsv file.")
         try:
-            self._zip = zipfile.ZipFile(path)
+            return zipfile.ZipFile(self._file)
         except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
             raise self.build_error(error) from None
 
@@ -68,6 +78,7 @@ class Package:
     def __exit__(self, *_: object) -> None:
         """Close the file."""
         self._zip.close()
+        self._file.close()
 
     def build_error(self, reason: object) -> Error:
         """Make the error for a fault inside the archive."""

@@ -12,6 +12,7 @@ from mmconvert.io import list_span_ends
 from mmconvert.io.jsonl import refuse_other_magic
 from mmconvert.io.tables import check_names
 from mmconvert.storage.hub_fs import HubPath
+from mmconvert.storage.source_files import name_open_file, open_source
 
 BATCH_ROWS = 64
 _SUSPICIOUS_ROWS = 1_000_000
@@ -24,7 +25,7 @@ def open_parquet(path: Path) -> pq.ParquetFile:
         Error: The file is empty, another kind of file, damaged, names a column twice, or claims millions of
             rows in so few bytes that they cannot differ (a bomb).
     """
-    with path.open("rb", buffering=0) as file:
+    with open_source(path, 0) as file:
         head = file.read(4)
     if head != b"PAR1":
         refuse_other_magic(head, path, "parquet")
@@ -49,7 +50,8 @@ def open_checked_parquet(path: Path) -> pq.ParquetFile:
         # All columns of a row group that lie side by side come in one request.
         return pq.ParquetFile(path.open("rb", buffering=0), page_checksum_verification=True, pre_buffer=True)
     # Without pre-buffering, which would hold every picture of the file until its end.
-    return pq.ParquetFile(path, page_checksum_verification=True, pre_buffer=False)
+    with open_source(path) as file:
+        return pq.ParquetFile(name_open_file(file, path), page_checksum_verification=True, pre_buffer=False)
 
 
 def rows(path: Path, span: Span | None = None, *, columns: Sequence[str] | None = None) -> Iterator[Row | Rejected]:

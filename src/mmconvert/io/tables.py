@@ -17,6 +17,7 @@ from mmconvert.core.errors import Error, RowError, quote_value, suggest_spelling
 from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span, Where
 from mmconvert.io import list_span_ends
 from mmconvert.io.jsonl import refuse_other_magic
+from mmconvert.storage.source_files import open_source
 
 BLOCK = 1 << 20
 """Bytes read at once: few calls, and rows are taken apart while they are still near the processor."""
@@ -222,7 +223,7 @@ def read_header(path: Path) -> list[str]:
         Error: The file is empty, not UTF-8 text, or names a column twice or not at all.
     """
     delimiter = DELIMITERS.get(path.suffix.lower(), b"\t")
-    with path.open("rb") as file:
+    with open_source(path) as file:
         refuse_other_magic(file.read(4), path, "a table")
         _skip_bom(file)
         cells, _, _ = next(read_records(Window(file), path.name, delimiter), ([], 0, 0))
@@ -320,7 +321,7 @@ def rows(
     """
     names = read_header(path)
     read = [(place, readers[name]) for place, name in enumerate(names) if name in readers] if readers else []
-    with path.open("rb") as file:
+    with open_source(path) as file:
         number = span.row if span is not None else 0
         for cells, line, offset in _read_body(file, path, span):
             if len(cells) == 1 and cells[0] == b"" and len(names) > 1:
@@ -377,7 +378,7 @@ def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:
         Error: As `rows`.
     """
     several = len(read_header(path)) > 1
-    with path.open("rb") as file:
+    with open_source(path) as file:
         _skip_bom(file)
         window = Window(file)
         places = find_records(window, path.name, DELIMITERS.get(path.suffix.lower(), b"\t"), 1)
@@ -403,7 +404,7 @@ def read_row(path: Path, offset: int) -> dict[str, Any]:
         RowError: The record has a wrong number of cells or is not UTF-8.
     """
     names = read_header(path)
-    with path.open("rb") as file:
+    with open_source(path) as file:
         file.seek(offset)
         cells, _, _ = next(read_records(Window(file), path.name, DELIMITERS.get(path.suffix.lower(), b"\t")))
     return _build_fields(names, cells, None, ())

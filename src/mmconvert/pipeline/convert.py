@@ -38,6 +38,7 @@ from mmconvert.plugins.registry import load
 from mmconvert.storage.atomic import open_published_file, require_folder
 from mmconvert.storage.locks import occupied
 from mmconvert.storage.object_store import find_local
+from mmconvert.storage.source_files import ChangedError, Sources, require_unchanged, watch_sources
 
 _SHOWN_REASONS = 3
 
@@ -165,6 +166,7 @@ def convert(
         UsageError: Wrong names, a place that is taken, or options that exclude each other.
         Error: A file was refused, every row was, or the first one was under `fail_on_bad`; nothing is
             published, the rejects file is written all the same. Or another process is writing the dataset.
+        ChangedError: A file changed while it was read; nothing is published.
     """
     started = time.perf_counter()
     begin_run()
@@ -172,23 +174,34 @@ def convert(
         message = f"unknown view {where.view!r}.{suggest_spelling(where.view, VIEWS)} Known: {', '.join(VIEWS)}."
         raise UsageError(message)
     rejects_file = choose_rejects_path(where.rejects, inputs, output)
-    job = _Job(inputs, [Records(source, how) for source in inputs], output, how, where, rejects_file, facts)
+    with watch_sources(inodes=not where.share) as sources:
+        job = _Job(
+            inputs, [Records(source, how) for source in inputs], output, how, where, rejects_file, facts, sources
+        )
+        summary = _run(job)
+    summary.seconds = round(time.perf_counter() - started, 3)
+    return summary
+
+
+def _run(job: "_Job") -> Summary:
     try:
         crew, common = job.open_crew()
         with crew as run:
-            summary = _convert_shared(job, run, common) if where.share else _convert_alone(job, run, common)
+            return _convert_shared(job, run, common) if job.where.share else _convert_alone(job, run, common)
+    except ChangedError:
+        raise
     except Error as error:
+        # A file that is cut while it is read looks damaged.
+        require_unchanged()
         rejects = [reject for result in job.results for reject in result.rejects]
         rejects += error.rejects if isinstance(error, parts.PartError) else []
         if rejects:
-            write_rejects(rejects, rejects_file, where.append)
+            write_rejects(rejects, job.rejects_file, job.where.append)
         raise
     except OSError as error:
         if error.errno is None:
             raise
-        raise Error(f"{error.filename or output}: {os.strerror(error.errno)}. Nothing was published.") from error
-    summary.seconds = round(time.perf_counter() - started, 3)
-    return summary
+        raise Error(f"{error.filename or job.output}: {os.strerror(error.errno)}. Nothing was published.") from error
 
 
 class _Job(msgspec.Struct):
@@ -201,6 +214,7 @@ class _Job(msgspec.Struct):
     where: WriteOptions
     rejects_file: Path
     told: Told | None
+    sources: Sources
     results: list[parts.PartResult] = msgspec.field(default_factory=list)
 
     @property
@@ -228,7 +242,17 @@ class _Job(msgspec.Struct):
         engine, where = _load_engine(self.where.engine), self.where
         workers = min(where.workers or engine.cores(), parts.count_most_parts(self.inputs, self.files, self.how))
         common = parts.FilePart(0, self.inputs[0], None, self.output, self.how, where.fail_on_bad, view=where.view)
-        return engine.crew(workers), replace(common, two_threads=workers == 1)
+        return engine.crew(workers), replace(common, two_threads=workers == 1, inodes=self.sources.inodes)
+
+    def require_unchanged(self) -> None:
+        """Refuse to publish what was made of files that changed meanwhile.
+
+        Raises:
+            ChangedError: One has changed since it was planned.
+        """
+        for result in self.results:
+            self.sources.join(result.stamps)
+        require_unchanged()
 
 
 def _convert_alone(job: _Job, run: Run, common: parts.FilePart) -> Summary:
@@ -237,7 +261,7 @@ def _convert_alone(job: _Job, run: Run, common: parts.FilePart) -> Summary:
         inputs = _add_id_words(job.inputs) if kept else job.inputs
         # All folders first: a split that is taken is refused before anything is converted.
         folders = [writer.make_folder(source.split, job.where.config) for source in inputs]
-        planned = parts.split_inputs(inputs, job.files, folders, common)
+        planned = parts.split_inputs(inputs, job.files, folders, common, job.sources)
         with follow_progress(inputs, job.told) as tally:
             for found in run(parts.convert_part, (replace(part, tally=tally) for part in planned)):
                 job.results += found
@@ -255,16 +279,21 @@ def _convert_shared(job: _Job, run: Run, common: parts.FilePart) -> Summary:
         job.open_writer()  # refuses a place that is taken
         share = join(job.output, _describe_plan(job))
     with share:
-        planned = list(parts.split_inputs(job.inputs, job.files, [share.data] * len(job.inputs), common, shared=True))
+        folders = [share.data] * len(job.inputs)
+        planned = list(parts.split_inputs(job.inputs, job.files, folders, common, job.sources, shared=True))
         with follow_progress(job.inputs, job.told) as tally:
             share.convert_parts([replace(part, tally=tally) for part in planned], run)
         with occupied(job.output, sharing=True) as held:
             if share.stands:
-                with job.open_writer() as writer:
-                    config = job.where.config
-                    job.results += share.read_results(planned, lambda p: writer.make_folder(p.source.split, config))
-                    summary = _finish(job, writer)
-                    held.check()
+                try:
+                    with job.open_writer() as writer:
+                        config = job.where.config
+                        job.results += share.read_results(planned, lambda p: writer.make_folder(p.source.split, config))
+                        summary = _finish(job, writer)
+                        held.check()
+                except ChangedError:
+                    share.remove()  # or the next run would find the parts of the former state again
+                    raise
                 share.remove()
                 return summary
     if (standing := _find_finished(job)) is None:
@@ -274,8 +303,10 @@ def _convert_shared(job: _Job, run: Run, common: parts.FilePart) -> Summary:
 
 def _finish(job: _Job, writer: DatasetWriter, kept: Iterable[str] = ()) -> Summary:
     """Hand all parts to the writer, and write the rejects file."""
+    job.require_unchanged()
     _refuse_long(job.results)
-    parts.reconvert_duplicates(job.results, kept)
+    if parts.reconvert_duplicates(job.results, kept):
+        job.require_unchanged()
     for result in job.results:
         writer.add(result.shards, result.part.source.split, job.where.config)
     rejects = [reject for result in job.results for reject in result.rejects]
@@ -318,6 +349,7 @@ def _describe_plan(job: _Job) -> dict[str, Any]:
     where = job.where
     return {
         "files": [[str(s.path.resolve()), s.split, s.subset] for source in job.inputs for s in source.list_files()],
+        "stamps": job.sources.select(str(s.path) for source in job.inputs for s in source.list_files()),
         **job.about,
         "limits": [job.how.max_image_bytes, job.how.max_rows],
         "image roots": list(map(str, job.how.image_roots)),

@@ -24,6 +24,7 @@ from mmconvert.pipeline.inputs import plan_inputs
 from mmconvert.pipeline.read import ImageRoot, ReadOptions
 from mmconvert.storage.http import open_url
 from mmconvert.storage.object_store import is_url
+from mmconvert.storage.source_files import watch_sources
 from mmconvert.storage.temporary import build_temporary_prefix
 from mmconvert.storage.url_safety import parse_allowed_host
 
@@ -157,20 +158,22 @@ def convert_files(
     Raises:
         UsageError: Options exclude each other, or as `mmconvert.pipeline.convert.convert`.
         Error: As there.
+        ChangedError: As there.
     """
     download = _download(inputs, options)
     with _open_output_folder(output, options) as (folder, options):
-        planned = plan_inputs(
-            inputs,
-            split=options.split,
-            subsets=options.subset,
-            download=download,
-            # Whoever reads a split alone knows when to stop.
-            whole_splits=options.limit is not None,
-        )
-        with show_progress("convert", quiet=quiet) as advance:
-            facts = None if quiet else lambda rows, size, share: advance(Done(rows, size, share=share))
-            summary = convert(planned, folder, options.reading(), options.writing(), facts)
+        with watch_sources(inodes=not options.share):
+            planned = plan_inputs(
+                inputs,
+                split=options.split,
+                subsets=options.subset,
+                download=download,
+                # Whoever reads a split alone knows when to stop.
+                whole_splits=options.limit is not None,
+            )
+            with show_progress("convert", quiet=quiet) as advance:
+                facts = None if quiet else lambda rows, size, share: advance(Done(rows, size, share=share))
+                summary = convert(planned, folder, options.reading(), options.writing(), facts)
         if is_url(output):
             send(folder, output)
             summary.output = output

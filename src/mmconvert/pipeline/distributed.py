@@ -184,7 +184,9 @@ class Share:
             link_or_copy(self.data / shard.file, part.folder / shard.file)
         rejects = [Rejected(**{**reject, "where": Where(**reject["where"])}) for reject in facts["rejects"]]
         counts = {name: facts[name] for name in _COUNTS}
-        return PartResult(part, shards, facts["ids"], facts["kin"], rejects, Counter(facts["warnings"]), **counts)
+        found = PartResult(part, shards, facts["ids"], facts["kin"], rejects, Counter(facts["warnings"]), **counts)
+        found.stamps = facts["stamps"]
+        return found
 
     def remove(self) -> None:
         """Remove the work, now that the dataset stands; only while it is occupied."""
@@ -197,6 +199,7 @@ def convert_shared(task: SharedPart) -> None:
 
     Raises:
         PartError: As `convert_part`.
+        ChangedError: As `convert_part`.
     """
     own = task.folder / task.token
     own.mkdir(exist_ok=True)
@@ -205,6 +208,7 @@ def convert_shared(task: SharedPart) -> None:
         (own / shard.file).replace(task.folder / "data" / shard.file)
     sync_folder(task.folder / "data")
     facts = {name: getattr(result, name) for name in ("ids", "kin", "warnings", *_COUNTS)}
+    facts["stamps"] = result.stamps
     facts["shards"] = [asdict(shard) for shard in result.shards]
     facts["rejects"] = [_encode_rejected(reject) for reject in result.rejects]
     new = own / _build_result_name(task.part)

@@ -23,6 +23,7 @@ from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root
 from mmconvert.storage.folders import require_inside
 from mmconvert.storage.hub_fs import HubPath, find_on_hub, read_known_sha256
 from mmconvert.storage.object_store import fetch, is_url
+from mmconvert.storage.source_files import open_source
 from mmconvert.storage.temporary import build_temporary_prefix
 
 DEFAULT_SPLIT = "test"
@@ -281,7 +282,7 @@ def describe_input(source: Input) -> dict[str, Any]:
         return {"name": str(source.path), "split": source.split, "bytes": size, **known}
     digest = hashlib.sha256(str(size).encode())
     try:
-        with source.path.open("rb") as file:
+        with open_source(source.path) as file:
             digest.update(file.read(_HEAD))
             file.seek(max(0, size - _HEAD))
             digest.update(file.read(_HEAD))

@@ -25,6 +25,7 @@ from mmconvert.dataset.views import EVAL, VIEWS, remove_response
 from mmconvert.pipeline.inputs import Input
 from mmconvert.pipeline.part_writer import PartWriter, Tally, WritingHere, WritingThread
 from mmconvert.pipeline.read import OURS, ReadOptions, Records
+from mmconvert.storage.source_files import ChangedError, Sources, Stamps, watch_apart
 
 PART_BYTES = 256 << 20
 """Most bytes of a file in one part; about the size of the shard it gives."""
@@ -60,6 +61,8 @@ class FilePart(msgspec.Struct, frozen=True):
         view: How rows are laid out, a name of `VIEWS`.
         tally: File in which the part tells how far it is; None for nobody to tell.
         two_threads: One reads and one writes, because no other part keeps the second core busy.
+        stamps: How its files were when the run looked at them first.
+        inodes: False where several machines convert parts of the dataset, see `Sources`.
     """
 
     index: int
@@ -75,11 +78,16 @@ class FilePart(msgspec.Struct, frozen=True):
     piece: int = 0
     tally: Path | None = None
     two_threads: bool = False
+    stamps: Stamps = {}
+    inodes: bool = True
 
 
 @dataclass(slots=True)
 class PartResult:
-    """What a part gave; `ids` are those of its records, in order, `kin` what else `_read_kin` gives for them."""
+    """What a part gave; `ids` are those of its records, in order, `kin` what else `_read_kin` gives for them.
+
+    `stamps` tells of all sources that were read for it, and for parts of its task before it.
+    """
 
     part: FilePart
     shards: list[Shard] = field(default_factory=list)
@@ -91,6 +99,7 @@ class PartResult:
     images: int = 0
     predicted: int = 0
     bytes: int = 0
+    stamps: Stamps = field(default_factory=dict)
 
 
 def split_inputs(
@@ -98,6 +107,7 @@ def split_inputs(
     files: Sequence[Records],
     folders: Sequence[Path],
     common: FilePart,
+    sources: Sources,
     *,
     shared: bool = False,
 ) -> Iterator[FilePart]:
@@ -108,13 +118,15 @@ def split_inputs(
         files: Each as its format reads it.
         folders: For each the existing folder of its shards.
         common: What all parts have in common.
+        sources: How the files were when the run looked at them first.
         shared: Other processes take parts as well, so that each is a task.
     """
     index = 0
     for source, records, folder in zip(inputs, files, folders, strict=True):
         # The format is told once, and not by every part anew.
         how = replace(common.how, format=records.format)
-        whole = replace(common, index=index, source=source, folder=folder, how=how)
+        stamps = sources.select(str(file) for file in (source.path, *source.more))
+        whole = replace(common, index=index, source=source, folder=folder, how=how, stamps=stamps)
         for part in split_file(whole, records, read_on=common.two_threads and not shared):
             yield part
             index = part.index + 1
@@ -198,7 +210,16 @@ def convert_part(part: FilePart) -> list[PartResult]:
 
     Raises:
         PartError: The file was refused, or a row was under `fail_on_bad`.
+        ChangedError: A file is no longer as the run has found it.
     """
+    with watch_apart(Sources(inodes=part.inodes)) as sources:
+        sources.join(part.stamps)
+        results = _convert(part)
+    results[-1].stamps = sources.stamps
+    return results
+
+
+def _convert(part: FilePart) -> list[PartResult]:
     records = Records(part.source, part.how, part.span)
     results: list[PartResult] = []
     closed: list[Future[list[Shard]]] = []
@@ -209,7 +230,7 @@ def convert_part(part: FilePart) -> list[PartResult]:
             for piece, found in _split_pieces(part, records):
                 results.append(PartResult(piece))
                 closed.append(_copy(results[-1], found, records, writing, tally))
-    except UsageError:
+    except (UsageError, ChangedError):
         raise
     except Error as error:
         rejects = [reject for result in results[:-1] for reject in result.rejects]
@@ -288,7 +309,7 @@ def _add_prefix(record: Record, prefix: str) -> Record:
     return replace(record, id=f"{prefix}{record.id}", sample=f"{prefix}{record.sample}", group=group)
 
 
-def reconvert_duplicates(results: list[PartResult], kept: Iterable[str] = ()) -> None:
+def reconvert_duplicates(results: list[PartResult], kept: Iterable[str] = ()) -> bool:
     """Convert again the parts that repeat an id of an earlier part, of whatever split.
 
     Parts are converted apart and do not see each other's ids; repeats between them are rare. A repeat in
@@ -298,7 +319,11 @@ def reconvert_duplicates(results: list[PartResult], kept: Iterable[str] = ()) ->
     Args:
         results: Those of all parts in order; replaced in place where a part is converted again.
         kept: Ids that stand in the dataset already.
+
+    Returns:
+        Whether any part was converted again.
     """
+    again = False
     owners: dict[str, Input | None] = dict.fromkeys(kept)
     for number, result in enumerate(results):
         part = result.part
@@ -307,6 +332,7 @@ def reconvert_duplicates(results: list[PartResult], kept: Iterable[str] = ()) ->
             repeated = owners.keys() & results[number].ids
             if not repeated:
                 break
+            again = True
             foreign = {key for key in repeated if not part.foreign and owners[key] != part.source}
             kin = {results[number].kin.get(key, key) for key in foreign}
             part = replace(part, taken=part.taken | (repeated - foreign), foreign=part.foreign | kin)
@@ -315,6 +341,7 @@ def reconvert_duplicates(results: list[PartResult], kept: Iterable[str] = ()) ->
             [results[number]] = convert_part(part)
         if number + 1 < len(results):
             owners.update(dict.fromkeys(results[number].ids, part.source))
+    return again
 
 
 @contextlib.contextmanager

@@ -14,6 +14,7 @@ from contextlib import contextmanager
 from contextvars import ContextVar
 from io import BufferedReader
 from pathlib import Path
+from typing import cast
 
 from mmconvert.core.errors import Error
 from mmconvert.storage.hub_fs import HubPath
@@ -25,6 +26,7 @@ Stamps = dict[str, dict[str, Stamp]]
 
 FILE = "file"
 """The kind of what lies on a disk."""
+_NAMES_HANDLES = os.path.isdir("/dev/fd")
 _GONE = -1
 """Stamp of a file that is not there; no hash of Python's is this."""
 
@@ -115,13 +117,17 @@ def get_sources() -> Sources | None:
 
 
 @contextmanager
-def watch_sources() -> Iterator[Sources]:
-    """Note what is read while the context lasts, which a run inside a run does for the outer one; also a decorator."""
+def watch_sources(*, inodes: bool = True) -> Iterator[Sources]:
+    """Note what is read while the context lasts, which a run inside a run does for the outer one; also a decorator.
+
+    Args:
+        inodes: As for `Sources`, where there is no outer run.
+    """
     sources = _current.get()
     if sources is not None:
         yield sources
         return
-    with watch_apart(Sources()) as sources:
+    with watch_apart(Sources(inodes=inodes)) as sources:
         yield sources
 
 
@@ -141,7 +147,7 @@ def open_source(path: Path, buffering: int = -1) -> BufferedReader:
     Raises:
         ChangedError: It is another one than the run has listed or opened before.
     """
-    file: BufferedReader = path.open("rb", buffering)
+    file = cast(BufferedReader, path.open("rb", buffering))
     sources = _current.get()
     if sources is not None and not isinstance(path, HubPath):
         try:
@@ -156,6 +162,16 @@ def read_source(path: Path) -> bytes:
     """Read a file as `open_source` opens it."""
     with open_source(path) as file:
         return file.read()
+
+
+def name_open_file(file: BufferedReader, path: Path) -> str | Path:
+    """Give a name by which a library opens a file that is open, whatever stands at its path meanwhile.
+
+    Args:
+        file: The open file.
+        path: Its path, for systems that have no such name.
+    """
+    return f"/dev/fd/{file.fileno()}" if _NAMES_HANDLES else path
 
 
 def note_picture(place: str, before: os.stat_result, after: os.stat_result) -> None:

@@ -14,6 +14,7 @@ from mmconvert.core.text.options import build_plain_prompt
 from mmconvert.core.text.turns import append_suffix
 from mmconvert.images.canvas import require_user_turn
 from mmconvert.plugins.transform import Setting, Transform
+from mmconvert.storage.source_files import read_source
 
 YES_NO = ("yes", "no")
 """Source: FudanDISC/ReForm-Eval@df1cfa7 build/TDIUC/tdiuc_dataset.py:make_choices."""
@@ -103,7 +104,7 @@ def read_choices(path: Path) -> tuple[str, ...]:
         Error: The file holds no such list.
     """
     try:
-        text = path.read_text(encoding="utf-8")
+        text = read_source(path).decode()
     except (OSError, UnicodeDecodeError) as error:
         raise Error(f"{path}: cannot be read as text: {error}.") from None
     value = _parse_list(text, path)

@@ -8,6 +8,7 @@ evalscope/utils/io_utils.py.
 """
 
 import csv
+import io
 import json
 from collections.abc import Callable, Iterable, Iterator
 from pathlib import Path
@@ -18,6 +19,7 @@ import pyarrow.parquet as pq
 
 from mmconvert.core.errors import Error, UsageError, show
 from mmconvert.kits.evalscope.release import LATEST, Release
+from mmconvert.storage.source_files import open_source
 
 Row = dict[Any, Any]
 
@@ -133,7 +135,7 @@ def _limit_rows(rows: list[Row], limit: int | float | None, release: Release) ->
 
 
 def _read_json_lines(path: Path, release: Release) -> Iterator[Row]:
-    with path.open(encoding="utf-8") as file:
+    with io.TextIOWrapper(open_source(path), encoding="utf-8") as file:
         lines = list(file)
     if lines and lines[0].startswith("\ufeff"):
         # Up to 1.10 a strict reader is tried first; only it knows the mark, and it knows no blank lines.
@@ -153,7 +155,7 @@ def _read_json_lines(path: Path, release: Release) -> Iterator[Row]:
 
 def _read_table(path: Path, release: Release) -> Iterator[Row]:
     # Opened as text without newline="": the kit turns CRLF and CR inside cells into LF.
-    with path.open(encoding="utf-8-sig" if release == LATEST else "utf-8") as file:
+    with io.TextIOWrapper(open_source(path), encoding="utf-8-sig" if release == LATEST else "utf-8") as file:
         reader = csv.DictReader(file, delimiter=DELIMITERS[path.suffix])
         try:
             for row in reader:

@@ -22,6 +22,7 @@ from mmconvert.core.errors import Error, RowError, UsageError, show
 from mmconvert.core.run_cache import cache_for_run
 from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.python_source import parse_python
+from mmconvert.storage.source_files import read_source
 
 OWN = "reform_eval_pools.json"
 _BUILT_IN = "built in, not ReForm-Eval's"
@@ -92,7 +93,7 @@ def read_pools(place: Path | None) -> dict[str, Pool]:
         what = "Give pools=CHECKOUT or pools=FILE, or leave it out for the project's own wording."
         raise UsageError(f"{place}: no such file or folder. {what}")
     try:
-        return _build_pools(parse_json(place.read_bytes().removeprefix(b"\xef\xbb\xbf").decode()), place.name)
+        return _build_pools(parse_json(read_source(place).removeprefix(b"\xef\xbb\xbf").decode()), place.name)
     except UnicodeDecodeError as error:
         raise Error(f"{place}: is not UTF-8 at byte {error.start + 1}. Save it as UTF-8.") from None
     except RowError as error:
