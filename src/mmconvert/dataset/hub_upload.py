@@ -4,6 +4,7 @@ Everything is checked before the first request: every byte against the manifest,
 decoded. Uploaded bytes are content-addressed, so a push that was cut off sends only what is missing.
 """
 
+import hashlib
 import json
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -15,7 +16,6 @@ import msgspec
 
 from mmconvert._version import __version__
 from mmconvert.core.errors import Error, RowError, UsageError, show
-from mmconvert.core.hashing import hash_file
 from mmconvert.core.multiprocess import count_usable_cores
 from mmconvert.core.progress import Advance, Done
 from mmconvert.dataset.card import Origin, build_shard_glob, merge, set_repo_name
@@ -27,6 +27,7 @@ from mmconvert.images.loader import probe
 from mmconvert.images.verify import verify_decoded
 from mmconvert.storage.folders import require_inside
 from mmconvert.storage.hub_errors import RETRY_SECONDS, explain_errors, retry
+from mmconvert.storage.source_files import ChangedError, open_source, watch_sources
 
 if TYPE_CHECKING:  # the Hub's client takes time to load, and most datasets stay on a disk
     from huggingface_hub import CommitInfo, HfApi
@@ -140,6 +141,7 @@ def prepare(folder: str | Path, advance: Advance = lambda done: None) -> Upload:
     return Upload(folder, configs, remove_paths(manifest))
 
 
+@watch_sources()
 def push(
     dataset: str | Path | Upload,
     repo_id: str,
@@ -207,7 +209,11 @@ def put_file(file: Path, repo_id: str, path: str, revision: str | None = None) -
 
 def _check_bytes(folder: Path, shard: Shard) -> None:
     path = folder / shard.file
-    if not path.is_file() or path.stat().st_size != shard.bytes or hash_file(path) != shard.sha256:
+    digest = None
+    if path.is_file() and path.stat().st_size == shard.bytes:
+        with open_source(path) as file:
+            digest = hashlib.file_digest(file, "sha256").hexdigest()
+    if digest != shard.sha256:
         raise Error(f"{path}: is missing or differs from the manifest. Run mmconvert verify {folder}.")
 
 
@@ -299,9 +305,14 @@ def _commit(api: "HfApi", place: _Place, upload: Upload, origin: Origin | None) 
     stale = _list_stale_shards(upload, remote)
     left = {path: size for path, size in there.items() if path not in stale}
     refuse_beyond(repo_id, check_limits({**left, **upload.files}, len(upload.files)))
+    additions = [CommitOperationAdd(shard.file, upload.folder / shard.file) for shard in shards]
+    # The client has read the files once more, and the Hub takes nothing but bytes of that digest.
+    for shard, addition in zip(shards, additions, strict=True):
+        if addition.upload_info.sha256.hex() != shard.sha256:
+            raise ChangedError(f"{upload.folder / shard.file}: changed while it was read. Run again.")
     operations: list[CommitOperationAdd | CommitOperationDelete] = [
         *(CommitOperationDelete(path) for path in stale),
-        *(CommitOperationAdd(shard.file, upload.folder / shard.file) for shard in shards),
+        *additions,
         CommitOperationAdd(CARD, set_repo_name(card, repo_id, origin).encode()),
         CommitOperationAdd(MANIFEST, _encode_manifest(manifest)),
         *(CommitOperationAdd(name, data) for name, data in upload.more.items()),

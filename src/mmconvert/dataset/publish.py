@@ -18,6 +18,7 @@ from mmconvert.dataset.manifest import MANIFEST
 from mmconvert.storage.folders import require_inside
 from mmconvert.storage.hub_fs import find_on_hub, parse_dataset_repo, parse_file_in_repo
 from mmconvert.storage.object_store import is_url, open_store, read_file_name
+from mmconvert.storage.source_files import watch_sources
 from mmconvert.storage.temporary import build_temporary_prefix
 
 _LONG = 64 << 20
@@ -156,6 +157,7 @@ class Pushed(TypedDict):
     warnings: list[str]
 
 
+@watch_sources()
 def publish(folder: Path, repo_id: str, options: UploadOptions, *, quiet: bool) -> Pushed:
     """Push a converted dataset to the Hub, or with `dry_run` only check it and say what would be sent.
 

@@ -88,7 +88,9 @@ def write(records: Iterable[Record], target: Target, format: str) -> list[Loss]:
     require_honoured(target, plugin, format)
     require_folder(target.path)
     with occupied(target.path), open_published_file(target.path) as temporary:
-        return list(plugin.write(records, replace(target, path=temporary, name=target.path.resolve().name)))
+        losses = list(plugin.write(records, replace(target, path=temporary, name=target.path.resolve().name)))
+        require_unchanged()
+    return losses
 
 
 class Summary(msgspec.Struct):

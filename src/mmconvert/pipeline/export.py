@@ -25,6 +25,7 @@ from mmconvert.plugins.format import ImagePlacement, Loss, Target
 from mmconvert.plugins.registry import load
 from mmconvert.storage.atomic import require_apart
 from mmconvert.storage.object_store import is_url
+from mmconvert.storage.source_files import watch_sources
 from mmconvert.storage.temporary import build_temporary_prefix
 
 
@@ -72,6 +73,7 @@ class Exported(msgspec.Struct, frozen=True):
         return asdict(self) | {"losses": [asdict(loss) for loss in self.losses]}
 
 
+@watch_sources()
 def export_dataset(dataset: Path, output: str, options: ExportOptions, *, quiet: bool) -> Exported:
     """Write a dataset back in another format; the file appears whole or not at all.
 

@@ -7,10 +7,12 @@ are those of the store's own client (environment, configuration files).
 
 import atexit
 import functools
+import hashlib
 import re
 import shutil
 import tempfile
-from collections.abc import Iterator
+from collections import Counter
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
@@ -18,8 +20,12 @@ from urllib.parse import unquote, urlsplit
 
 from mmconvert.core.errors import Error, UsageError, take_first_line
 from mmconvert.storage.hub_fs import find_on_hub
+from mmconvert.storage.source_files import Sources, get_sources, register_look
 from mmconvert.storage.temporary import build_temporary_prefix
 
+_OBJECT = "object"
+_FEW = 20
+_TIMES = ("generation", "LastModified", "last_modified", "updated", "mtime", "created")
 _URL = re.compile(r"(?!https?:|file:)[a-z][a-z0-9+.-]+://.", re.IGNORECASE)
 
 
@@ -44,6 +50,7 @@ def fetch(url: str) -> Path:
     Raises:
         UsageError: Nothing stands there, or the package for such URLs is missing.
         Error: The store cannot be reached, or refuses.
+        ChangedError: What stands there changed while it was copied.
     """
     with open_store(url) as (store, place):
         if not store.exists(place):
@@ -51,11 +58,72 @@ def fetch(url: str) -> Path:
         folder = Path(tempfile.mkdtemp(prefix=build_temporary_prefix()))
         atexit.register(shutil.rmtree, folder, ignore_errors=True)
         target = folder / place.rstrip("/").rpartition("/")[2]
+        before = _stamp_whole(store, place)
         if store.isdir(place):
             store.get(place.rstrip("/") + "/", f"{target}/", recursive=True)
         else:
             store.get_file(place, str(target))
+        # What comes in pieces, or object by object, may be of two states.
+        sources = get_sources() or Sources()
+        sources.add("", before, f"{_OBJECT} {url}")
+        sources.add("", _stamp_whole(store, place), f"{_OBJECT} {url}")
     return target
+
+
+def _stamp_whole(store: Any, place: str) -> str:
+    """Give the stamp of an object, or of all objects of a folder."""
+    store.invalidate_cache()
+    found = store.find(place, detail=True) or {place: store.info(place)}
+    listed = sorted(f"{name}\n{_stamp_object(facts)}" for name, facts in found.items())
+    return hashlib.sha256("\n".join(listed).encode(errors="surrogateescape")).hexdigest()
+
+
+def _stamp_object(facts: Mapping[str, Any]) -> str:
+    """Give what differs for an object that was written again: its ETag, or size and time where a store has none."""
+    etag = next((facts[name] for name in ("ETag", "etag") if facts.get(name)), None)
+    times = (facts[name] for name in _TIMES if facts.get(name) is not None)
+    return str(etag) if etag else " ".join(map(str, (facts.get("size"), *times)))
+
+
+def _look_again(url: str, names: Iterable[str]) -> Iterator[tuple[str, str]]:
+    """Give the stamps of now: of what lies below a folder, or "" for all that the URL names."""
+    with open_store(url) as (store, place):
+        store.invalidate_cache()
+        stamps = _Stamps(store, place.rstrip("/"))
+        for name in names:
+            yield name, (stamps.read(name) if name else _stamp_whole(store, place))
+
+
+class _Stamps:
+    """Stamps of objects: of a few they are asked one by one, of more their folder is listed."""
+
+    def __init__(self, store: Any, root: str) -> None:
+        self._store, self._root = store, root
+        self._asked: Counter[str] = Counter()
+        self._listed: dict[str, Mapping[str, str]] = {}
+
+    def read(self, name: str) -> str:
+        """Give the stamp of an object below the root; "" where there is none."""
+        file = f"{self._root}/{name}"
+        folder = file.rpartition("/")[0]
+        self._asked[folder] += 1
+        if self._asked[folder] > _FEW and folder not in self._listed:
+            self._listed[folder] = self._list(folder)
+        if (stamp := self._listed.get(folder, {}).get(file)) is not None:
+            return stamp
+        try:
+            return _stamp_object(self._store.info(file))
+        except (FileNotFoundError, IsADirectoryError, PermissionError):
+            return ""
+
+    def _list(self, folder: str) -> Mapping[str, str]:
+        try:
+            return {facts["name"]: _stamp_object(facts) for facts in self._store.ls(folder, detail=True)}
+        except (OSError, NotImplementedError):  # not every one who may read may list
+            return {}
+
+
+register_look(_OBJECT, _look_again)
 
 
 def find_local(name: str | Path) -> Path:
@@ -95,6 +163,7 @@ class StoreFolder:
     def __init__(self, url: str) -> None:
         """Name it; nobody is asked yet."""
         self.url = url.rstrip("/")
+        self._stamps: _Stamps | None = None
         # The rows of a dialog show the same pictures one after the other.
         self.read = functools.lru_cache(4)(self._read)
 
@@ -115,6 +184,7 @@ class StoreFolder:
         # The folder is opened, not the file: a name is no URL, whatever stands in it.
         with open_store(self.url) as (store, place):
             file = f"{place.rstrip('/')}/{name}"
+            self._note(store, place.rstrip("/"), name)
             try:
                 return bytes(store.cat_file(file, start=0, end=limit))
             except (FileNotFoundError, IsADirectoryError, PermissionError):
@@ -124,6 +194,16 @@ class StoreFolder:
                 if store.size(file) != 0:
                     raise
                 return b""
+
+    def _note(self, store: Any, root: str, name: str) -> None:
+        sources = get_sources()
+        if sources is None:
+            return
+        if self._stamps is None:
+            store.invalidate_cache()
+            self._stamps = _Stamps(store, root)
+        if stamp := self._stamps.read(name):
+            sources.add(name, stamp, f"{_OBJECT} {self.url}")
 
 
 @contextmanager

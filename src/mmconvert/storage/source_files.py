@@ -22,7 +22,7 @@ from mmconvert.storage.hub_fs import HubPath
 Stamp = int | str
 """What differs for a file or an object that has changed."""
 Stamps = dict[str, dict[str, Stamp]]
-"""Kind of source -> name -> stamp: plain values, which cross processes and stand in JSON."""
+"""Kind of source, and the place that its names are below -> name -> stamp: values that JSON holds, too."""
 
 FILE = "file"
 """The kind of what lies on a disk."""
@@ -30,7 +30,10 @@ _NAMES_HANDLES = os.path.isdir("/dev/fd")
 _GONE = -1
 """Stamp of a file that is not there; no hash of Python's is this."""
 
-_looks: dict[str, Callable[[Iterable[str]], Iterator[tuple[str, Stamp]]]] = {}
+Look = Callable[[str, Iterable[str]], Iterable[tuple[str, Stamp]]]
+"""(place, names below it) -> each name with its stamp of now."""
+
+_looks: dict[str, Look] = {}
 
 
 class ChangedError(Error):
@@ -62,7 +65,7 @@ class Sources:
         """
         known = self.stamps.setdefault(kind, {}).setdefault(name, self._listed.get(name, stamp))
         if known != stamp:
-            raise _build_error(name)
+            raise _build_error(name, kind)
 
     def expect(self, name: str, handle: int) -> None:
         """Note an open file of which nothing is read yet; whoever opens it by its name must find the same one."""
@@ -87,27 +90,31 @@ class Sources:
         """Give the stamp of a file."""
         return hash((state.st_size, state.st_mtime_ns, state.st_ino if self.inodes else 0))
 
-    def find_changed(self) -> str | None:
-        """Look at everything once more; name what has changed, None where nothing has."""
+    def require_unchanged(self) -> None:
+        """Look at everything once more.
+
+        Raises:
+            ChangedError: A source is no longer as it was.
+        """
         for name, stamp in self.stamps.get(FILE, {}).items():
             try:
                 now = self.stamp(os.stat(name))
             except OSError:
                 now = _GONE
             if now != stamp:
-                return name
+                raise _build_error(name)
         for kind, known in self.stamps.items():
-            for name, now in _looks[kind](known) if kind != FILE else ():
+            look, _, place = kind.partition(" ")
+            for name, now in _looks[look](place, known) if kind != FILE else ():
                 if now != known[name]:
-                    return name
-        return None
+                    raise _build_error(name, kind)
 
 
 _current: ContextVar[Sources | None] = ContextVar("sources", default=None)
 
 
-def register_look(kind: str, look: Callable[[Iterable[str]], Iterator[tuple[str, Stamp]]]) -> None:
-    """Say how sources of another kind are looked at: names -> each with its stamp of now."""
+def register_look(kind: str, look: Look) -> None:
+    """Say how sources of another kind are looked at."""
     _looks[kind] = look
 
 
@@ -122,13 +129,22 @@ def watch_sources(*, inodes: bool = True) -> Iterator[Sources]:
 
     Args:
         inodes: As for `Sources`, where there is no outer run.
+
+    Raises:
+        ChangedError: Something else went wrong, and a source has changed: one that is cut looks damaged.
     """
     sources = _current.get()
     if sources is not None:
         yield sources
         return
     with watch_apart(Sources(inodes=inodes)) as sources:
-        yield sources
+        try:
+            yield sources
+        except ChangedError:
+            raise
+        except Error:
+            sources.require_unchanged()
+            raise
 
 
 @contextmanager
@@ -194,10 +210,10 @@ def require_unchanged() -> None:
         ChangedError: One has changed since it was first looked at.
     """
     sources = _current.get()
-    changed = sources.find_changed() if sources is not None else None
-    if changed is not None:
-        raise _build_error(changed)
+    if sources is not None:
+        sources.require_unchanged()
 
 
-def _build_error(name: str) -> ChangedError:
-    return ChangedError(f"{name}: changed while it was read. Run again.")
+def _build_error(name: str, kind: str = FILE) -> ChangedError:
+    place = kind.partition(" ")[2]
+    return ChangedError(f"{'/'.join(filter(None, (place, name)))}: changed while it was read. Run again.")

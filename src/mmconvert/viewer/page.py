@@ -20,6 +20,7 @@ from msgspec.structs import asdict, replace
 from mmconvert._version import __version__
 from mmconvert.core.text.printable import escape_control
 from mmconvert.storage.atomic import open_published_file
+from mmconvert.storage.source_files import require_unchanged
 from mmconvert.viewer.encoding import build_details, build_row, encode_script_json
 from mmconvert.viewer.items import Column, Filter, Mark, PageItem
 
@@ -95,6 +96,7 @@ def write_page(
         for text in code:
             file.write(f"<script>{text}</script>\n")
         file.write(foot)
+        require_unchanged()
     return count
 
 

@@ -21,6 +21,7 @@ from mmconvert.pipeline.check import find_problems, list_remarks
 from mmconvert.pipeline.inputs import Input, plan_inputs
 from mmconvert.pipeline.read import ImageRoot, ReadOptions, Records
 from mmconvert.storage.atomic import require_folder
+from mmconvert.storage.source_files import watch_sources
 from mmconvert.viewer.items import Choice, Column, PageItem, Shown, Text
 from mmconvert.viewer.page import write_page
 from mmconvert.viewer.records import COLUMNS, FILTERS, REFUSED, build_item
@@ -97,6 +98,7 @@ class Previewed:
         return {one.name: getattr(self, one.name) for one in fields(self)}
 
 
+@watch_sources()
 def preview_files(inputs: Sequence[str], output: Path, options: PreviewOptions, *, quiet: bool) -> Previewed:
     """Write the page of files that the user named; it appears whole or not at all.
 

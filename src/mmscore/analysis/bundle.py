@@ -26,6 +26,7 @@ from mmconvert.storage.atomic import (
     write_synced,
 )
 from mmconvert.storage.object_store import is_url
+from mmconvert.storage.source_files import Sources, open_source, require_unchanged, watch_apart, watch_sources
 from mmscore.core.predictions.join import ANSWER_COLUMNS
 from mmscore.core.predictions.load import list_read_files, open_rows
 from mmscore.core.predictions.locate import STDIN
@@ -138,6 +139,7 @@ def bundle_files(predictions: Sequence[str], output: Path, options: BundleOption
     return Bundle(output, bundle(request, output), tuple(_list_left_out(request)))
 
 
+@watch_sources()
 def bundle(request: Request, output: Path) -> dict[str, Any]:
     """Put everything behind a report into one folder, which appears whole or not at all.
 
@@ -179,6 +181,7 @@ def bundle(request: Request, output: Path) -> dict[str, Any]:
     try:
         report = _fill(new, request, named, before)
         sync_tree(new)
+        require_unchanged()
         new.rename(output.resolve())
     finally:
         shutil.rmtree(new, ignore_errors=True)
@@ -251,14 +254,15 @@ def _fill(new: Path, request: Request, recipes: tuple[str, ...], before: Mapping
         if is_inline(request.recipe_options):
             (new / RECIPE_OPTIONS).write_text(request.recipe_options, encoding="utf-8")
         else:
-            shutil.copyfile(request.recipe_options, new / RECIPE_OPTIONS)
+            _copy_file(Path(request.recipe_options), new / RECIPE_OPTIONS)
     answers, options = request.answers and ANSWERS, request.recipe_options and RECIPE_OPTIONS
     request = replace(request, recipes=recipes, answers=answers, recipe_options=options)
     # Some formats read a name off the folder that a file stands in: it comes along where it makes a difference.
     for depth in (1, 2):
         paths = [_copy(Path(path), new, depth, request.format) for path in request.predictions]
         inside = replace(request, predictions=tuple(paths))
-        report = run(inside, new)
+        with watch_apart(Sources()):
+            report = run(inside, new)
         if list_numbers(report) == list_numbers(before):
             break
         shutil.rmtree(new / PREDICTIONS)
@@ -295,8 +299,14 @@ def _copy(source: Path, new: Path, depth: int, format: str | None) -> str:
     for file in list_read_files(source, format) if source.is_dir() else [source]:
         copy = target / file.relative_to(source)
         copy.parent.mkdir(parents=True, exist_ok=True)
-        shutil.copyfile(file, copy)
+        _copy_file(file, copy)
     return place.as_posix()
+
+
+def _copy_file(source: Path, target: Path) -> None:
+    """Copy the file that was scored, not a link that has taken its place since."""
+    with open_source(source) as file, target.open("wb") as copy:
+        shutil.copyfileobj(file, copy)
 
 
 def _list_left_out(request: Request) -> Iterator[str]:

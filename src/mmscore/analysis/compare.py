@@ -12,6 +12,7 @@ from msgspec.structs import asdict, replace
 
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.storage.atomic import require_apart
+from mmconvert.storage.source_files import watch_sources
 from mmscore.analysis.align import Pairing, find_unlike_questions, format_ids, pair_rows
 from mmscore.core.estimates import FEW, describe_few_clusters, describe_few_in_groups
 from mmscore.core.predictions.locate import STDIN
@@ -207,6 +208,7 @@ class CompareOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Write the comparison as JSON."""
 
 
+@watch_sources()
 def compare_files(a: str, b: str, options: CompareOptions) -> Comparison:
     """Compare two predictions files row by row, and write the comparison where the options name a file.
 

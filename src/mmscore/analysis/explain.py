@@ -11,6 +11,7 @@ from msgspec.structs import asdict
 
 from mmconvert.core.errors import Error, UsageError, suggest_spelling
 from mmconvert.storage.atomic import require_apart
+from mmconvert.storage.source_files import require_unchanged, watch_sources
 from mmscore.analysis.align import pair_rows
 from mmscore.analysis.rule_contributions import Gap, RuleShare, Side, count_rules, split_gap
 from mmscore.core.predictions.join import REFERENCES
@@ -146,6 +147,7 @@ class ExplainOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Write the explanation as JSON."""
 
 
+@watch_sources()
 def explain_file(predictions: str, options: ExplainOptions) -> Explanation:
     """Say which rule read each row, and with two recipes why their numbers differ.
 
@@ -174,6 +176,7 @@ def explain_file(predictions: str, options: ExplainOptions) -> Explanation:
     own = [note for choice in choices for note in describe_own_results(rows, choice.recipe.results)]
     notes = tuple(dict.fromkeys((*rows.notes, *own)))
     explanation = Explanation(predictions, readers, gap, len(sides[0]), listed, refusals, notes)
+    require_unchanged()
     if options.output:
         publish(options.output, json_text(explanation.to_json()).encode() + b"\n")
     return explanation

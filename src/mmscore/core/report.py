@@ -15,6 +15,7 @@ from mmconvert.core.errors import UsageError
 from mmconvert.core.text.csv_injection import write_safe_csv
 from mmconvert.dataset.publish import open_output
 from mmconvert.storage.atomic import sync_folder, write_synced
+from mmconvert.storage.source_files import require_unchanged
 from mmscore.core.recipe import Metrics, Row
 from mmscore.core.table import Scored
 
@@ -201,6 +202,7 @@ def publish(path: str | Path, data: bytes) -> None:
         temporary = target.with_name(f".{target.name}.{os.getpid()}.new")
         try:
             write_synced(temporary, data)
+            require_unchanged()
             temporary.replace(target)
             sync_folder(target.resolve().parent)
         except OSError as error:

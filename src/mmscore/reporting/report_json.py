@@ -9,6 +9,7 @@ from typing import Any, TypeVar
 
 from mmconvert.core.errors import Error, show, take_first_line
 from mmconvert.io import json_head, json_object
+from mmconvert.storage.source_files import read_source
 from mmscore.core.estimates import Estimate
 from mmscore.core.report import SCHEMA_VERSION, Counts, Entry
 
@@ -39,7 +40,7 @@ def read_report(path: str | Path) -> tuple[Entry, ...]:
         Error: The file is damaged, has no entry, or is of a later version.
     """
     try:
-        report = json.loads(Path(path).read_bytes(), parse_constant=_reject_constant)
+        report = json.loads(read_source(Path(path)), parse_constant=_reject_constant)
         version = report["schema_version"]
         entries = _list(report["entries"]) if version == SCHEMA_VERSION else []
         found = tuple(map(_read_entry, entries))

@@ -11,6 +11,7 @@ from mmconvert.core.record import Record
 from mmconvert.pipeline.convert import Records, read, write
 from mmconvert.plugins.format import Loss, Target
 from mmconvert.storage.atomic import require_apart, require_folder
+from mmconvert.storage.source_files import watch_sources
 from mmscore.core.predictions.locate import locate_predictions
 
 NEEDED = ("id", "question", "options", "prediction")
@@ -67,6 +68,7 @@ class SubmitOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Column set of the format: for mmbench submission or server."""
 
 
+@watch_sources()
 def submit(predictions: Path, output: Path, options: SubmitOptions) -> Submission:
     """Write a submission; the file appears whole or not at all.
 

@@ -13,6 +13,7 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.option_fields import build_options
+from mmconvert.storage.source_files import require_unchanged, watch_sources
 from mmscore.core.estimates import FEW, describe_few_clusters, describe_few_in_groups
 from mmscore.core.judge import AUTO
 from mmscore.core.parsed import UNPARSED
@@ -105,6 +106,7 @@ class JudgeEstimate(msgspec.Struct, frozen=True):
     estimate: JudgeCost
 
 
+@watch_sources()
 def score(
     predictions: str | Path | Sequence[str | Path],
     recipe: str | Recipe | Sequence[str | Recipe] = (),
@@ -312,6 +314,7 @@ def _score_one(
     numbers = _compute_numbers(rows, settled, choice, options) if raw.scores else _Numbers()
     datasets = gather_facts(rows, options.dataset).datasets
     statuses = Counter(settled.column("status"))
+    require_unchanged()
     kept = pc.is_in(raw.rows["status"], value_set=pa.array([SCORED, EXCLUDED]))
     unparsed = pc.sum(pc.and_(kept, pc.equal(raw.rows["how"], UNPARSED.how))).as_py() or 0
     entry = Entry(

@@ -9,6 +9,7 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError
 from mmconvert.storage.atomic import require_apart
+from mmconvert.storage.source_files import watch_sources
 from mmscore.analysis.rank import Ranking, compute_ranking, require_one_recipe, score_entry, score_file
 from mmscore.core.predictions.load import list_model_folders
 from mmscore.core.ranking import RankCell, RankColumn
@@ -74,6 +75,7 @@ def _format_version(entry: Entry) -> str:
     return f"{entry.recipe}@{entry.version}"
 
 
+@watch_sources()
 def rank_files(predictions: Sequence[str], options: RankOptions) -> Ranking:
     """Rank models, and write the ranking where the options name files.
 

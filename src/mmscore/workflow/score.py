@@ -9,6 +9,7 @@ import msgspec
 
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.storage.atomic import require_apart
+from mmconvert.storage.source_files import watch_sources
 from mmscore.core.predictions.locate import locate_predictions
 from mmscore.core.recipe import Recipe
 from mmscore.core.report import Entry, Report, json_text, publish
@@ -46,6 +47,7 @@ class ReportOptions(ScoreOptions, frozen=True, kw_only=True):
         return {name: file for name, file in named.items() if file}
 
 
+@watch_sources()
 def score_to_files(
     paths: Sequence[str | Path],
     recipes: Sequence[str | Recipe],
