@@ -27,7 +27,7 @@ from mmconvert.images.loader import probe
 from mmconvert.images.verify import verify_decoded
 from mmconvert.storage.folders import require_inside
 from mmconvert.storage.hub_errors import RETRY_SECONDS, explain_errors, retry
-from mmconvert.storage.source_files import ChangedError, open_source, watch_sources
+from mmconvert.storage.source_files import ChangedError, open_source, read_source, watch_sources
 
 if TYPE_CHECKING:  # the Hub's client takes time to load, and most datasets stay on a disk
     from huggingface_hub import CommitInfo, HfApi
@@ -295,7 +295,7 @@ def _commit(api: "HfApi", place: _Place, upload: Upload, origin: Origin | None) 
     tree = api.list_repo_tree(repo_id, repo_type="dataset", revision=head, recursive=True)
     there = {entry.path: entry.size for entry in tree if isinstance(entry, RepoFile)}
     remote = set(there)
-    card = (upload.folder / CARD).read_text(encoding="utf-8")
+    card = read_source(upload.folder / CARD).decode()
     manifest = upload.manifest
     if CARD in remote:
         card = upload.join(card, _download(api, repo_id, CARD, head).decode(errors="replace"))
