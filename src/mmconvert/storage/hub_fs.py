@@ -82,6 +82,17 @@ def find_on_hub(name: str | Path) -> Path | None:
     return place
 
 
+def is_at_commit(url: str) -> bool:
+    """Tell whether what a URL names can never change, because it names a commit of the Hub.
+
+    Example:
+        >>> is_at_commit(f"hf://datasets/user/set@{'0' * 40}/data"), is_at_commit("hf://datasets/user/set@main")
+        (True, False)
+    """
+    found = _AT.fullmatch(url)
+    return found is not None and re.fullmatch(r"[0-9a-f]{40}", found["commit"]) is not None
+
+
 def parse_dataset_repo(url: str) -> tuple[str, str | None] | None:
     """Take apart where a whole dataset is to be published on the Hub.
 

@@ -19,12 +19,13 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from mmconvert.core.errors import Error, UsageError, take_first_line
-from mmconvert.storage.hub_fs import find_on_hub
+from mmconvert.storage.hub_fs import find_on_hub, is_at_commit
 from mmconvert.storage.source_files import Sources, get_sources, register_look
 from mmconvert.storage.temporary import build_temporary_prefix
 
 _OBJECT = "object"
 _FEW = 20
+_ETAGS = ("ETag", "etag", "blob_id")
 _TIMES = ("generation", "LastModified", "last_modified", "updated", "mtime", "created")
 _URL = re.compile(r"(?!https?:|file:)[a-z][a-z0-9+.-]+://.", re.IGNORECASE)
 
@@ -80,7 +81,7 @@ def _stamp_whole(store: Any, place: str) -> str:
 
 def _stamp_object(facts: Mapping[str, Any]) -> str:
     """Give what differs for an object that was written again: its ETag, or size and time where a store has none."""
-    etag = next((facts[name] for name in ("ETag", "etag") if facts.get(name)), None)
+    etag = next((facts[name] for name in _ETAGS if facts.get(name)), None)
     times = (facts[name] for name in _TIMES if facts.get(name) is not None)
     return str(etag) if etag else " ".join(map(str, (facts.get("size"), *times)))
 
@@ -197,7 +198,7 @@ class StoreFolder:
 
     def _note(self, store: Any, root: str, name: str) -> None:
         sources = get_sources()
-        if sources is None:
+        if sources is None or is_at_commit(self.url):
             return
         if self._stamps is None:
             store.invalidate_cache()

@@ -4,6 +4,8 @@ import functools
 import json
 import random
 import re
+import time
+from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
 from pathlib import Path
 
@@ -12,6 +14,7 @@ import pytest
 
 from mmconvert.core.record import Image, Part, Record, Source, Turn
 from mmconvert.dataset.dataset import DatasetWriter, open_dataset
+from support.changes import write_change
 from support.datasets_on_disk import picture, record, write_dataset
 from support.hub_client import hub_client
 from support.hub_repo import Blob, Repo
@@ -223,6 +226,35 @@ def test_a_revision_and_a_path_may_be_named(hub_server, program, small, tmp_path
     assert ids("hf://datasets/user/small@v1/data/train-00000-of-00001.parquet") == ["0", "1", "2"]
     manifest = json.loads((tmp_path / "out/.mmconvert/manifest.json").read_text())
     assert manifest["input"][0]["name"].startswith(f"hf://datasets/user/small@{repo.refs['v1']}/data/train")
+
+
+def test_a_push_while_a_dataset_is_read_changes_nothing_of_it(hub_server, program, large, tmp_path):
+    begun, pushed = tmp_path / "begun", tmp_path / "pushed"
+    wait = (
+        f"import time; open({str(begun)!r}, 'w'); [time.sleep(0.01) for _ in iter(lambda: os.path.exists(path), True)]"
+    )
+    change = write_change(tmp_path, pushed, wait, row="0")
+    repo, before = hub_server.dataset("user/large"), hub_server.dataset("user/large").oid("main")
+
+    def push() -> None:
+        while not begun.exists():
+            time.sleep(0.01)
+        other = write_dataset(tmp_path / "other", {"test": map(record, range(100, 160))})
+        repo.commit("main", {path: Blob(data, True) for path, data in files_of(other).items()}, "newer")
+        pushed.touch()
+
+    with ThreadPoolExecutor(1) as threads:
+        done = threads.submit(push)
+        try:
+            code, _, err = program("mmconvert", "convert", "user/large", "-o", tmp_path / "out", "--transform", change)
+        finally:
+            begun.touch()
+            done.result()
+            repo.refs["main"] = before
+    assert code == 0, err
+    assert [row.id for row in open_dataset(tmp_path / "out").records()] == [str(number) for number in range(60)]
+    manifest = json.loads((tmp_path / "out/.mmconvert/manifest.json").read_text())
+    assert f"@{before}/" in manifest["input"][0]["name"]
 
 
 @pytest.mark.parametrize(

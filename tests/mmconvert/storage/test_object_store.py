@@ -19,6 +19,7 @@ from mmconvert.dataset.verify import verify
 from mmconvert.storage.object_store import fetch
 from mmscore.cli import program as scoring
 from mmscore.scoring.evaluate import score
+from support.changes import write_change
 from support.datasets_on_disk import picture, record, write_dataset
 from support.hub_client import hub_client
 from support.hub_repo import Blob, Repo
@@ -230,6 +231,54 @@ def test_an_image_root_may_be_in_the_store(bucket, convert, tmp_path):
     assert (code, err) == (0, "")
     assert [record.images[0].bytes for record in open_dataset(tmp_path / "d").records()] == [picture(0)]
     assert convert("talks.jsonl", "-o", "e", "--image-root", "none")[0] == 2
+
+
+CHANGED = "changed while it was read. Run again."
+
+
+def put_later(folder: Path, place: str, data: bytes, row: str | None = None) -> str:
+    """Write the transform that puts an object when it meets a row."""
+    return write_change(folder, Path(place), f"import s3fs; s3fs.S3FileSystem().pipe(path, {data!r})", row)
+
+
+def test_an_object_that_changes_before_the_dataset_is_published_is_refused(bucket, convert, tmp_path):
+    bucket.pipe("bucket/in/talks.jsonl", lines(3).encode())
+    change = put_later(tmp_path, "bucket/in/talks.jsonl", lines(4).encode())
+    code, _, err = convert(f"{BUCKET}/in/talks.jsonl", "-o", "d", "--transform", change)
+    assert (code, f"{BUCKET}/in/talks.jsonl: {CHANGED}" in err) == (1, True), err
+    assert not (tmp_path / "d").exists()
+    change = put_later(tmp_path, "bucket/in/talks.jsonl", lines(4).encode())
+    assert convert(f"{BUCKET}/in/talks.jsonl", "-o", "d", "--transform", change)[0] == 0
+
+
+@pytest.mark.parametrize(("name", "changed"), [("in", "a.jsonl"), ("in", "b.jsonl"), ("in/a.jsonl", "a.jsonl")])
+def test_what_changes_in_a_store_while_it_is_copied_is_refused(bucket, name, changed, monkeypatch):
+    import s3fs
+
+    bucket.pipe({f"bucket/in/{one}.jsonl": lines(3).encode() for one in "ab"})
+    get = s3fs.S3FileSystem._get_file
+
+    async def change(self, source, target, *arguments, **options):
+        await get(self, source, target, *arguments, **options)
+        await self._pipe_file(f"bucket/in/{changed}", lines(4).encode())
+
+    monkeypatch.setattr(s3fs.S3FileSystem, "_get_file", change)
+    s3fs.S3FileSystem.clear_instance_cache()
+    with pytest.raises(Error, match=f"s3://bucket/{name}: {CHANGED}"):
+        fetch(f"{BUCKET}/{name}")
+
+
+@pytest.mark.parametrize("number", [0, 29])
+def test_a_picture_of_a_store_that_was_read_and_changes_then_is_refused(bucket, number, convert, tmp_path):
+    bucket.pipe({f"bucket/in/pictures/{n}.png": picture(n) for n in range(30)})
+    bucket.pipe("bucket/in/talks.jsonl", shown(*(f"pictures/{n}.png" for n in range(30))))
+    place = f"bucket/in/pictures/{number}.png"
+    change = put_later(tmp_path, place, picture(99), row="000000029")
+    code, _, err = convert(f"{BUCKET}/in/talks.jsonl", "-o", "d", "--transform", change)
+    assert (code, f"s3://{place}: {CHANGED}" in err) == (1, True), err
+    assert not (tmp_path / "d").exists()
+    change = put_later(tmp_path, "bucket/in/pictures/unread.png", picture(99), row="000000029")
+    assert convert(f"{BUCKET}/in/talks.jsonl", "-o", "d", "--transform", change)[0] == 0
 
 
 def test_pictures_beside_a_file_of_the_hub_are_fetched_too(hub, tmp_path):
