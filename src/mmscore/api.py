@@ -10,6 +10,7 @@ from mmconvert.core.signature_checks import check_python_call
 from mmconvert.core.text.yaml import read_mapping_file
 from mmconvert.plugins.listing import ListedPlugin
 from mmconvert.plugins.listing import list_plugins as find_plugins
+from mmconvert.storage.source_files import watch_sources
 from mmscore.analysis.bundle import Bundle, BundleOptions, Verification, bundle_files
 from mmscore.analysis.bundle import verify as verify_bundle
 from mmscore.analysis.compare import CompareOptions, Comparison, compare_files
@@ -286,6 +287,7 @@ def judge(
 
 
 @check_python_call(options=ScoreOptions)
+@watch_sources()
 def push(
     predictions: str | Path | Sequence[str | Path],
     repo_id: str,

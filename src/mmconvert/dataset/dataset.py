@@ -34,6 +34,7 @@ from mmconvert.storage.atomic import build_temporary_path, clear_leftovers, link
 from mmconvert.storage.folders import require_inside
 from mmconvert.storage.hub_fs import read_known_sha256
 from mmconvert.storage.object_store import find_local
+from mmconvert.storage.source_files import require_unchanged
 
 BATCH_ROWS = 256
 
@@ -175,6 +176,7 @@ class DatasetWriter:
         self._made.setdefault(config, {}).setdefault(split, []).extend(inside)
 
     def _publish(self) -> None:
+        require_unchanged()
         for (config, split), writer in self._open.items():
             self.add(writer.close(), split, config)
         configs: dict[str, dict[str, list[Shard]]] = {name: dict(splits) for name, splits in self._kept.items()}

@@ -40,7 +40,8 @@ def _expect(sources: Sources, file: Path, place: Path) -> None:
         return
     try:
         handle = open_resolved(str(place))
-    except OSError:  # whoever reads it says so
+    except OSError:  # it is not there, or a link is there by now
+        sources.expect(str(file), None)
         return
     try:
         sources.expect(str(file), handle)

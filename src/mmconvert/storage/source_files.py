@@ -67,9 +67,14 @@ class Sources:
         if known != stamp:
             raise _build_error(name, kind)
 
-    def expect(self, name: str, handle: int) -> None:
-        """Note an open file of which nothing is read yet; whoever opens it by its name must find the same one."""
-        self._listed.setdefault(name, self.stamp(os.fstat(handle)))
+    def expect(self, name: str, handle: int | None) -> None:
+        """Note an open file of which nothing is read yet; whoever opens it by its name must find the same one.
+
+        Args:
+            name: Its path, as it will be opened.
+            handle: The open file; None for one that nobody may find there.
+        """
+        self._listed.setdefault(name, _GONE if handle is None else self.stamp(os.fstat(handle)))
 
     def select(self, names: Iterable[str]) -> Stamps:
         """Give what is known of some files, for another process that reads them."""

@@ -11,6 +11,7 @@ from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
 from mmconvert.console.options import add_struct_options
 from mmconvert.console.summary import close, format_command
 from mmconvert.core.errors import UsageError
+from mmconvert.storage.source_files import watch_sources
 from mmscore.cli.shared import (
     describe_fields,
     judge_options,
@@ -60,6 +61,7 @@ def _judge_and_dry_run(command: Any) -> Any:
 @click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
 @click.option("--quiet", is_flag=True, help="No progress and no remarks.")
 @OPTIONS_FILE
+@watch_sources()
 def score(
     predictions: tuple[str, ...],
     recipes: tuple[str, ...],

@@ -31,6 +31,7 @@ from mmconvert.dataset.shards import Shard, ShardWriter, number_shards
 from mmconvert.dataset.statistics import build_split_info
 from mmconvert.pipeline.inputs import DEFAULT_SPLIT
 from mmconvert.storage.atomic import write_synced
+from mmconvert.storage.source_files import require_unchanged, watch_sources
 from mmconvert.storage.temporary import build_temporary_prefix
 from mmscore.core.predictions.join import read_unmatched
 from mmscore.core.predictions.load import FORMAT, RUN_METADATA, Rows, find_column_type
@@ -281,11 +282,13 @@ def push_results(results: Sequence[Result], options: HubOptions, *, quiet: bool)
     return push_files(list(files.values()), options, quiet=quiet)
 
 
+@watch_sources()
 def push_files(files: Scored, options: HubOptions, *, quiet: bool) -> PushedPredictions:
     """Push predictions files, whose entries may be none; see `push_results`."""
     repo_id = str(options.push)
     with tempfile.TemporaryDirectory(prefix=build_temporary_prefix()) as folder:
         upload = prepare_predictions(files, repo_id, Path(folder))
+        require_unchanged()
         index = read_front_matter((Path(folder) / "README.md").read_text(encoding="utf-8"))[INDEX]
         if options.model_card is not None:
             if len(index) != 1:

@@ -21,6 +21,7 @@ from mmconvert.core.text.turns import find_last_user_turn, join_texts, list_last
 from mmconvert.dataset.dataset import DatasetWriter
 from mmconvert.kits.mmtrusteval.datasets import NAMES
 from mmconvert.pipeline.convert import Records, read
+from mmconvert.storage.source_files import watch_sources
 from mmscore.compat.mmtrusteval.classes import BaseDataset, ImageTxtSample, Sample, TxtSample, collate_fn, made_of
 from mmscore.compat.mmtrusteval.evaluators import KitEvaluator, SequentialEvaluator, registered_chat, supported_metrics
 from mmscore.compat.mmtrusteval.registry import registry
@@ -111,6 +112,7 @@ def sample_of(record: Record, folder: Path) -> Sample:
     return ImageTxtSample(write_image(images[0], folder), text, target, extra)
 
 
+@watch_sources()
 def stored(task: Task, place: Path, source: str | None = None, image_roots: Sequence[Path] = ()) -> Stored:
     """Take all samples of a task, and store them.
 

@@ -24,6 +24,7 @@ from mmconvert.dataset.dataset import DatasetWriter
 from mmconvert.images.loader import Pictures
 from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root
 from mmconvert.pipeline.convert import Records, read
+from mmconvert.storage.source_files import watch_sources
 from mmconvert.storage.temporary import build_temporary_prefix
 from mmscore.compat.vlmevalkit.datasets import Benchmark, ImageBaseDataset, NoRuleError, build_dataset
 from mmscore.compat.vlmevalkit.recipes import as_recipe, kit_entry, rows_of, users_code, write_answered_rows
@@ -201,6 +202,7 @@ def benchmark_of(name: str, allow_remote: bool) -> ImageBaseDataset:
     return built
 
 
+@watch_sources()
 def convert(dataset: Any, output: str | Path, *, image_roots: Sequence[str | Path] = ()) -> list[str]:
     """Write a benchmark as a dataset of ours: its rows as its `build_prompt` words them.
 
