@@ -27,7 +27,7 @@ from mmconvert.core.record import Image
 from mmconvert.images.verify import FORMATS, MAX_PIXELS, verify_decoded
 from mmconvert.storage.beneath import open_resolved
 from mmconvert.storage.object_store import StoreFolder, is_url
-from mmconvert.storage.source_files import note_picture
+from mmconvert.storage.source_files import note_read_file
 
 SUFFIXES = {"PNG": "png", "JPEG": "jpg", "GIF": "gif", "WEBP": "webp", "BMP": "bmp", "TIFF": "tiff"}
 MIME_TYPES = {name: f"image/{name.lower()}" for name in FORMATS}
@@ -289,7 +289,7 @@ def _read_handle(handle: int, place: str, text: str, limit: int) -> bytes:
             raise RowError("image.path", "", f"not a regular file {show(text)}. Name the picture's own file.")
         with open(handle, "rb", closefd=False) as file:
             data = file.read(limit + 1)
-        note_picture(place, before, os.fstat(handle))
+        note_read_file(place, before, os.fstat(handle))
         return data
     except OSError as error:
         raise _build_unreadable_error(error, text) from None

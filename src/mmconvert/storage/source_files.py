@@ -195,7 +195,7 @@ def name_open_file(file: BufferedReader, path: Path) -> str | Path:
     return f"/dev/fd/{file.fileno()}" if _NAMES_HANDLES else path
 
 
-def note_picture(place: str, before: os.stat_result, after: os.stat_result) -> None:
+def note_read_file(place: str, before: os.stat_result, after: os.stat_result) -> None:
     """Note a file that was read at once, by what its handle said before and behind it.
 
     Raises:
