@@ -38,7 +38,14 @@ from mmconvert.plugins.registry import load
 from mmconvert.storage.atomic import open_published_file, require_folder
 from mmconvert.storage.locks import occupied
 from mmconvert.storage.object_store import find_local
-from mmconvert.storage.source_files import ChangedError, Sources, require_unchanged, watch_sources
+from mmconvert.storage.source_files import (
+    FILE,
+    ChangedError,
+    Sources,
+    read_content_stamp,
+    require_unchanged,
+    watch_sources,
+)
 
 _SHOWN_REASONS = 3
 
@@ -176,7 +183,7 @@ def convert(
         message = f"unknown view {where.view!r}.{suggest_spelling(where.view, VIEWS)} Known: {', '.join(VIEWS)}."
         raise UsageError(message)
     rejects_file = choose_rejects_path(where.rejects, inputs, output)
-    with watch_sources(inodes=not where.share) as sources:
+    with watch_sources() as sources:
         job = _Job(
             inputs, [Records(source, how) for source in inputs], output, how, where, rejects_file, facts, sources
         )
@@ -244,7 +251,7 @@ class _Job(msgspec.Struct):
         engine, where = _load_engine(self.where.engine), self.where
         workers = min(where.workers or engine.cores(), parts.count_most_parts(self.inputs, self.files, self.how))
         common = parts.FilePart(0, self.inputs[0], None, self.output, self.how, where.fail_on_bad, view=where.view)
-        return engine.crew(workers), replace(common, two_threads=workers == 1, inodes=self.sources.inodes)
+        return engine.crew(workers), replace(common, two_threads=workers == 1)
 
     def require_unchanged(self) -> None:
         """Refuse to publish what was made of files that changed meanwhile.
@@ -349,9 +356,10 @@ def _find_finished(job: _Job) -> Summary | None:
 def _describe_plan(job: _Job) -> dict[str, Any]:
     """Name all that the bytes of a dataset depend on."""
     where = job.where
+    stamps = job.sources.select(str(s.path) for source in job.inputs for s in source.list_files())[FILE]
     return {
         "files": [[str(s.path.resolve()), s.split, s.subset] for source in job.inputs for s in source.list_files()],
-        "stamps": job.sources.select(str(s.path) for source in job.inputs for s in source.list_files()),
+        "stamps": list(map(read_content_stamp, stamps.values())),
         **job.about,
         "limits": [job.how.max_image_bytes, job.how.max_rows],
         "image roots": list(map(str, job.how.image_roots)),

@@ -162,7 +162,7 @@ def convert_files(
     """
     download = _download(inputs, options)
     with _open_output_folder(output, options) as (folder, options):
-        with watch_sources(inodes=not options.share):
+        with watch_sources():
             planned = plan_inputs(
                 inputs,
                 split=options.split,

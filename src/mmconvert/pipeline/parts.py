@@ -62,7 +62,6 @@ class FilePart(msgspec.Struct, frozen=True):
         tally: File in which the part tells how far it is; None for nobody to tell.
         two_threads: One reads and one writes, because no other part keeps the second core busy.
         stamps: How its files were when the run looked at them first.
-        inodes: False where several machines convert parts of the dataset, see `Sources`.
     """
 
     index: int
@@ -79,7 +78,6 @@ class FilePart(msgspec.Struct, frozen=True):
     tally: Path | None = None
     two_threads: bool = False
     stamps: Stamps = {}
-    inodes: bool = True
 
 
 @dataclass(slots=True)
@@ -212,7 +210,7 @@ def convert_part(part: FilePart) -> list[PartResult]:
         PartError: The file was refused, or a row was under `fail_on_bad`.
         ChangedError: A file is no longer as the run has found it.
     """
-    with watch_apart(Sources(inodes=part.inodes)) as sources:
+    with watch_apart(Sources()) as sources:
         sources.join(part.stamps)
         results = _convert(part)
     results[-1].stamps = sources.stamps

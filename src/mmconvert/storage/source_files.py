@@ -2,7 +2,9 @@
 
 A run looks at size, time and inode of each file when it is listed or first opened, and once more behind the last
 read: what did not change between the two looks was of one state whenever it was read. Objects of a store have their
-ETag in that place; a dataset of the Hub is read at one commit, which never changes.
+ETag in that place; a dataset of the Hub is read at one commit, which never changes. File systems that number their
+files anew from time to time, and machines that number them differently, are known by the time of the inode's own
+last change, which a file that takes another one's place does not share.
 
 A file that was listed must also be the one that is opened. So a link that takes the place of a folder in between
 gives nothing away.
@@ -28,7 +30,9 @@ FILE = "file"
 """The kind of what lies on a disk."""
 _NAMES_HANDLES = os.path.isdir("/dev/fd")
 _GONE = -1
-"""Stamp of a file that is not there; no hash of Python's is this."""
+"""Stamp of a file that is not there."""
+_BITS = 64
+_MASK = (1 << _BITS) - 1
 
 Look = Callable[[str, Iterable[str]], Iterable[tuple[str, Stamp]]]
 """(place, names below it) -> each name with its stamp of now."""
@@ -47,13 +51,8 @@ class Sources:
         stamps: Those that were read.
     """
 
-    def __init__(self, *, inodes: bool = True) -> None:
-        """Begin with none.
-
-        Args:
-            inodes: False where several machines read the files, each of which may number them in its own way.
-        """
-        self.inodes = inodes
+    def __init__(self) -> None:
+        """Begin with none."""
         self.stamps: Stamps = {}
         self._listed: dict[str, Stamp] = {}
 
@@ -64,7 +63,7 @@ class Sources:
             ChangedError: It was another one when it was first looked at.
         """
         known = self.stamps.setdefault(kind, {}).setdefault(name, self._listed.get(name, stamp))
-        if known != stamp:
+        if known != stamp and not _is_same(known, stamp):
             raise _build_error(name, kind)
 
     def expect(self, name: str, handle: int | None) -> None:
@@ -74,12 +73,13 @@ class Sources:
             name: Its path, as it will be opened.
             handle: The open file; None for one that nobody may find there.
         """
-        self._listed.setdefault(name, _GONE if handle is None else self.stamp(os.fstat(handle)))
+        self._listed.setdefault(name, _GONE if handle is None else stamp_file(os.fstat(handle)))
 
     def select(self, names: Iterable[str]) -> Stamps:
         """Give what is known of some files, for another process that reads them."""
-        known = self._listed | self.stamps.get(FILE, {})
-        return {FILE: {name: known[name] for name in names if name in known}}
+        read = self.stamps.get(FILE, {})
+        known = ((name, read.get(name, self._listed.get(name))) for name in names)
+        return {FILE: {name: stamp for name, stamp in known if stamp is not None}}
 
     def join(self, stamps: Mapping[str, Mapping[str, Stamp]]) -> None:
         """Take over what another process has read.
@@ -91,10 +91,6 @@ class Sources:
             for name, stamp in found.items():
                 self.add(name, stamp, kind)
 
-    def stamp(self, state: os.stat_result) -> Stamp:
-        """Give the stamp of a file."""
-        return hash((state.st_size, state.st_mtime_ns, state.st_ino if self.inodes else 0))
-
     def require_unchanged(self) -> None:
         """Look at everything once more.
 
@@ -103,16 +99,36 @@ class Sources:
         """
         for name, stamp in self.stamps.get(FILE, {}).items():
             try:
-                now = self.stamp(os.stat(name))
+                found = stamp_file(os.stat(name))
             except OSError:
-                now = _GONE
-            if now != stamp:
+                found = _GONE
+            if found != stamp and not _is_same(found, stamp):
                 raise _build_error(name)
         for kind, known in self.stamps.items():
             look, _, place = kind.partition(" ")
             for name, now in _looks[look](place, known) if kind != FILE else ():
                 if now != known[name]:
                     raise _build_error(name, kind)
+
+
+def stamp_file(state: os.stat_result) -> int:
+    """Give the stamp of a file: its content's size and time, its inode, and the inode's own time, in one number."""
+    content = hash((state.st_size, state.st_mtime_ns)) & _MASK
+    return (content << _BITS | state.st_ino & _MASK) << _BITS | state.st_ctime_ns & _MASK
+
+
+def read_content_stamp(stamp: Stamp) -> Stamp:
+    """Give the part of a stamp that is the same on every machine."""
+    return stamp >> 2 * _BITS if isinstance(stamp, int) else stamp
+
+
+def _is_same(one: Stamp, other: Stamp) -> bool:
+    """Tell whether two stamps that differ are of one file: it may have another number or other rights by now."""
+    if isinstance(one, str) or isinstance(other, str):
+        return one == other
+    if read_content_stamp(one) != read_content_stamp(other):
+        return False
+    return (one >> _BITS) & _MASK == (other >> _BITS) & _MASK or one & _MASK == other & _MASK
 
 
 _current: ContextVar[Sources | None] = ContextVar("sources", default=None)
@@ -129,11 +145,8 @@ def get_sources() -> Sources | None:
 
 
 @contextmanager
-def watch_sources(*, inodes: bool = True) -> Iterator[Sources]:
+def watch_sources() -> Iterator[Sources]:
     """Note what is read while the context lasts, which a run inside a run does for the outer one; also a decorator.
-
-    Args:
-        inodes: As for `Sources`, where there is no outer run.
 
     Raises:
         ChangedError: Something else went wrong, and a source has changed: one that is cut looks damaged.
@@ -142,7 +155,7 @@ def watch_sources(*, inodes: bool = True) -> Iterator[Sources]:
     if sources is not None:
         yield sources
         return
-    with watch_apart(Sources(inodes=inodes)) as sources:
+    with watch_apart(Sources()) as sources:
         try:
             yield sources
         except ChangedError:
@@ -172,7 +185,7 @@ def open_source(path: Path, buffering: int = -1) -> BufferedReader:
     sources = _current.get()
     if sources is not None and not isinstance(path, HubPath):
         try:
-            sources.add(str(path), sources.stamp(os.fstat(file.fileno())))
+            sources.add(str(path), stamp_file(os.fstat(file.fileno())))
         except Error:
             file.close()
             raise
@@ -205,7 +218,7 @@ def note_read_file(place: str, before: os.stat_result, after: os.stat_result) ->
         raise _build_error(place)
     sources = _current.get()
     if sources is not None:
-        sources.add(place, sources.stamp(before))
+        sources.add(place, stamp_file(before))
 
 
 def require_unchanged() -> None:
