@@ -192,6 +192,16 @@ def open_source(path: Path, buffering: int = -1) -> BufferedReader:
     return file
 
 
+def note_source(path: Path) -> None:
+    """Note a file before the first of several readers opens it, be it in another thread.
+
+    Raises:
+        ChangedError: As `open_source`.
+    """
+    if _current.get() is not None and not isinstance(path, HubPath):
+        open_source(path).close()
+
+
 def read_source(path: Path) -> bytes:
     """Read a file as `open_source` opens it."""
     with open_source(path) as file:

@@ -15,6 +15,7 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from itertools import chain
 from pathlib import Path
 from typing import Any, TypeVar
 
@@ -27,6 +28,7 @@ from mmconvert.core.errors import Error
 from mmconvert.core.progress import Advance
 from mmconvert.core.record import IMAGE_COLUMNS, SCHEMA, Part, Record, Turn, from_arrow
 from mmconvert.dataset.dataset import Dataset
+from mmconvert.storage.source_files import note_source, require_unchanged, watch_sources
 from mmscore.infer.backend import GENERATE, LIKELIHOOD, Backend, Batching, Generation, Streaming, Wary, identify_file
 from mmscore.infer.conversations import COLUMNS, ROW, RunConversations
 from mmscore.infer.first_image import keep_first_image
@@ -349,6 +351,7 @@ def plan_job(rows: Dataset, output: Path, backend: Backend, options: PredictOpti
     )
 
 
+@watch_sources()
 def predict(job: Job, store: AnswerStore, advance: Advance) -> Summary:
     """Answer every row of a dataset and write the predictions file.
 
@@ -363,8 +366,11 @@ def predict(job: Job, store: AnswerStore, advance: Advance) -> Summary:
     Raises:
         Error: The dataset or the store cannot be read, or the output cannot be written. Whatever
             raises, the answers so far are in the store.
+        ChangedError: The dataset changed meanwhile.
     """
     start = time.monotonic()
+    for file in chain.from_iterable(job.dataset.files.values()):
+        note_source(file)
     ledger = Ledger(store, _list_settings(job), advance, total=job.num_rows, columns=_list_used_columns(job))
     if store.shared:
         try:
@@ -430,6 +436,7 @@ def _write(rows: Answered, writer: PredictionWriter) -> None:
     try:
         for batch, answers in rows:
             writer.write(batch, answers)
+        require_unchanged()
     except KeyboardInterrupt as stop:
         # It may have come here, and the rows do not know of it: they give what they have, and raise it.
         writer.write(*rows.throw(stop))

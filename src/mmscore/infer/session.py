@@ -13,6 +13,7 @@ from mmconvert.dataset.dataset import Dataset, open_dataset
 from mmconvert.dataset.publish import send_file
 from mmconvert.storage.atomic import require_apart
 from mmconvert.storage.object_store import exists, find_local, is_url, read_file_name
+from mmconvert.storage.source_files import watch_sources
 from mmscore.infer import runner
 from mmscore.infer.adapter import adapt
 from mmscore.infer.backend import Backend
@@ -69,6 +70,7 @@ def build_local_path(url: str) -> Path:
     return Path(f"{read_file_name(url)}.work", read_file_name(url))
 
 
+@watch_sources()
 def predict_here(
     dataset: Path,
     output: Path,
