@@ -5,6 +5,7 @@ import subprocess
 import sys
 import time
 from email.utils import formatdate
+from types import SimpleNamespace
 
 import pytest
 from msgspec.structs import replace
@@ -418,3 +419,44 @@ def test_the_checks_before_a_push_tell_how_much_is_done(tmp_path):
     hub_upload.prepare(folder, told.append)
     assert [done.rows for done in told] == [0, 40]
     assert [done.share for done in told] == [pytest.approx(0.2), pytest.approx(1.0)]
+
+
+class _Api:
+    """A Hub without a network, which keeps what is committed."""
+
+    endpoint = "https://hub"
+
+    def __init__(self) -> None:
+        self.committed: list[str] = []
+
+    def create_repo(self, *_: object, **__: object) -> None:
+        pass
+
+    def dataset_info(self, *_: object, **__: object) -> SimpleNamespace:
+        return SimpleNamespace(sha="0" * 40, private=False)
+
+    def list_repo_tree(self, *_: object, **__: object) -> list[object]:
+        return []
+
+    def create_commit(self, repo: str, operations: object, **_: object) -> SimpleNamespace:
+        self.committed.append(repo)
+        return SimpleNamespace(pr_url=None)
+
+
+@pytest.mark.parametrize("changes", [True, False])
+def test_a_shard_that_changes_behind_its_check_is_not_published(changes, tmp_path, monkeypatch):
+    folder = write_dataset(tmp_path / "set", {"train": map(record, range(5))})
+    [shard] = folder.rglob("*.parquet")
+    secret = tmp_path / "secret"
+    secret.write_bytes(b"SECRET".ljust(shard.stat().st_size))
+    api = _Api()
+    monkeypatch.setattr(hub_upload, "_open_api", lambda token: api)
+    upload = hub_upload.prepare(folder)
+    if changes:
+        shard.unlink()
+        shard.symlink_to(secret)
+        with pytest.raises(Error, match=r"\.parquet: changed while it was read\. Run again\."):
+            hub_upload.push(upload, "user/set")
+    else:
+        hub_upload.push(upload, "user/set")
+    assert api.committed == ([] if changes else ["user/set"])

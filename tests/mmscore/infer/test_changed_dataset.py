@@ -8,16 +8,14 @@ import pytest
 from mmscore.infer import runner
 from support.changes import ACTIONS
 from support.datasets_on_disk import record, write_dataset
-from support.predictions import choices, write_predictions
 from support.terminal import mmscore
 
 pytestmark = pytest.mark.slow
 
 
 def predict(dataset: Path, *more: object) -> tuple[int, str]:
-    said = mmscore(
-        "predict", dataset, "-o", dataset.parent / "p.parquet", "--backend", "echo", "--model", "text=A", *more
-    )
+    words = ("-o", dataset.parent / "p.parquet", "--backend", "echo", "--model", "text=A", *more)
+    said = mmscore("predict", dataset, *words)
     return said.code, said.err
 
 
@@ -45,8 +43,6 @@ def test_no_predictions_are_published_of_two_states(
 
 
 def test_a_run_may_go_on_over_its_own_file(tmp_path: Path) -> None:
-    questions = write_predictions(tmp_path / "q.parquet", choices((None, "A"), (None, "B")))
-    assert questions.exists()
     dataset = write_dataset(tmp_path / "set", {"test": map(record, range(3))})
     for more in ((), ("--resume",), ("--restart",)):
         assert predict(dataset, *more)[0] == 0
