@@ -34,7 +34,7 @@ from mmconvert.storage.atomic import build_temporary_path, clear_leftovers, link
 from mmconvert.storage.folders import require_inside
 from mmconvert.storage.hub_fs import read_known_sha256
 from mmconvert.storage.object_store import find_local
-from mmconvert.storage.source_files import require_unchanged
+from mmconvert.storage.source_files import Sources, require_unchanged, watch_apart
 
 BATCH_ROWS = 256
 
@@ -168,7 +168,8 @@ class DatasetWriter:
         """Read the ids of the rows that stand in a config and are kept; none unless something is appended to it."""
         if config not in self._kept:
             return set()
-        return {key for batch in open_dataset(self.path, config).batches(["id"]) for key in batch["id"].to_pylist()}
+        with watch_apart(Sources()):
+            return {key for batch in open_dataset(self.path, config).batches(["id"]) for key in batch["id"].to_pylist()}
 
     def add(self, shards: Sequence[Shard], split: str, config: str = manifest.DEFAULT_CONFIG) -> None:
         """Append finished shards, made in `folder`, to a split; their order is the order of the rows."""
@@ -185,7 +186,11 @@ class DatasetWriter:
             filled = {split: shards for split, shards in splits.items() if shards}
             for split, shards in (filled or ({} if config in configs else splits)).items():
                 configs.setdefault(config, {})[split] = number_shards(self._new, split, shards)
-        infos = {name: [build_split_info(self._new, *s) for s in splits.items()] for name, splits in configs.items()}
+        # What was written is no source.
+        with watch_apart(Sources()):
+            infos = {
+                name: [build_split_info(self._new, *s) for s in splits.items()] for name, splits in configs.items()
+            }
         text = write_card(
             infos,
             schema=VIEWS[self._view].schema,

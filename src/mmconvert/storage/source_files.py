@@ -20,6 +20,7 @@ from typing import cast
 
 from mmconvert.core.errors import Error
 from mmconvert.storage.hub_fs import HubPath
+from mmconvert.storage.temporary import is_temporary
 
 Stamp = int | str
 """What differs for a file or an object that has changed."""
@@ -182,10 +183,9 @@ def open_source(path: Path, buffering: int = -1) -> BufferedReader:
         ChangedError: It is another one than the run has listed or opened before.
     """
     file = cast(BufferedReader, path.open("rb", buffering))
-    sources = _current.get()
-    if sources is not None and not isinstance(path, HubPath):
+    if not isinstance(path, HubPath):
         try:
-            sources.add(str(path), stamp_file(os.fstat(file.fileno())))
+            _note(str(path), file.fileno())
         except Error:
             file.close()
             raise
@@ -226,9 +226,14 @@ def note_read_file(place: str, before: os.stat_result, after: os.stat_result) ->
     """
     if (before.st_size, before.st_mtime_ns) != (after.st_size, after.st_mtime_ns):
         raise _build_error(place)
+    _note(place, before)
+
+
+def _note(name: str, handle: int | os.stat_result) -> None:
     sources = _current.get()
-    if sources is not None:
-        sources.add(place, stamp_file(before))
+    # Copies of streams and of objects, and tables that a framework's rule wants as files, come and go.
+    if sources is not None and not is_temporary(name):
+        sources.add(name, stamp_file(os.fstat(handle) if isinstance(handle, int) else handle))
 
 
 def require_unchanged() -> None:

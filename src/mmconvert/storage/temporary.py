@@ -29,6 +29,18 @@ def build_temporary_prefix() -> str:
     return f"mmconvert-{machine}-{os.getpid()}-{find_beginning(os.getpid()) or ''}-"
 
 
+def is_temporary(place: str) -> bool:
+    """Tell whether a path leads into such a folder: what lies there, a process of ours has made for itself.
+
+    Example:
+        >>> with tempfile.TemporaryDirectory(prefix=build_temporary_prefix()) as folder:
+        ...     is_temporary(f"{folder}/a/b.tsv"), is_temporary(tempfile.gettempdir()), is_temporary("b.tsv")
+        (True, False, False)
+    """
+    above = f"{tempfile.gettempdir()}{os.sep}"
+    return place.startswith(above) and _NAME.fullmatch(place[len(above) :].partition(os.sep)[0]) is not None
+
+
 def _clear(folder: Path, machine: str) -> None:
     with os.scandir(folder) as entries:
         found = [(entry, name) for entry in entries if (name := _NAME.fullmatch(entry.name))]

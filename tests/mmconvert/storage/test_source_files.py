@@ -1,6 +1,7 @@
 """What tells a file that has changed from one that only looks different."""
 
 import os
+import tempfile
 from collections.abc import Callable
 from pathlib import Path
 from types import SimpleNamespace
@@ -9,6 +10,7 @@ from typing import Any
 import pytest
 
 from mmconvert.core.errors import Error
+from mmconvert.dataset.dataset import DatasetWriter
 from mmconvert.storage.source_files import (
     ChangedError,
     Sources,
@@ -20,6 +22,8 @@ from mmconvert.storage.source_files import (
     watch_apart,
     watch_sources,
 )
+from mmconvert.storage.temporary import build_temporary_prefix
+from support.datasets_on_disk import record, write_dataset
 
 STATE = {"st_size": 10, "st_mtime_ns": 5, "st_ino": 3, "st_ctime_ns": 8}
 
@@ -101,3 +105,20 @@ def test_what_looks_damaged_because_it_changed_is_called_changed(
         read(fails=False)
     with pytest.raises(ChangedError):
         read(fails=True)
+
+
+def test_what_a_process_made_for_itself_is_no_source() -> None:
+    with watch_sources() as sources:
+        with tempfile.TemporaryDirectory(prefix=build_temporary_prefix()) as folder:
+            Path(folder, "a").write_bytes(b"1")
+            read_source(Path(folder, "a"))
+        require_unchanged()
+    assert sources.stamps == {}
+
+
+def test_a_dataset_that_cannot_be_put_in_its_place_is_not_called_changed(tmp_path: Path) -> None:
+    """What a run has written goes away with its error, and is none of its sources."""
+    with pytest.raises(Error, match="was written by another run"), watch_sources():  # noqa: SIM117
+        with DatasetWriter(tmp_path / "set") as writer:
+            writer.write(map(record, range(3)))
+            write_dataset(tmp_path / "set", {"test": map(record, range(2))})
