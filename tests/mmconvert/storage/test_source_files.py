@@ -23,7 +23,7 @@ from mmconvert.storage.source_files import (
     watch_sources,
 )
 from mmconvert.storage.temporary import build_temporary_prefix
-from support.datasets_on_disk import record, write_dataset
+from support.datasets_on_disk import record
 
 STATE = {"st_size": 10, "st_mtime_ns": 5, "st_ino": 3, "st_ctime_ns": 8}
 
@@ -118,7 +118,13 @@ def test_what_a_process_made_for_itself_is_no_source() -> None:
 
 def test_a_dataset_that_cannot_be_put_in_its_place_is_not_called_changed(tmp_path: Path) -> None:
     """What a run has written goes away with its error, and is none of its sources."""
-    with pytest.raises(Error, match="was written by another run"), watch_sources():  # noqa: SIM117
+
+    @watch_sources()
+    def publish() -> None:
         with DatasetWriter(tmp_path / "set") as writer:
             writer.write(map(record, range(3)))
-            write_dataset(tmp_path / "set", {"test": map(record, range(2))})
+            (tmp_path / "set").mkdir()
+            (tmp_path / "set/mine").touch()
+
+    with pytest.raises(Error, match="was written by another run"):
+        publish()
