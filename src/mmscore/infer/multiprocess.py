@@ -22,6 +22,7 @@ from mmconvert.core.multiprocess import count_usable_cores, hide_main_module
 from mmconvert.core.progress import print_message, show_progress
 from mmconvert.core.record import Record
 from mmconvert.dataset.dataset import open_dataset
+from mmconvert.storage.source_files import watch_sources
 from mmscore.infer.ledger import Summary
 from mmscore.infer.open import open_backend
 from mmscore.infer.options import PredictOptions
@@ -108,6 +109,7 @@ def predict_in_processes(
     return found.summary
 
 
+@watch_sources()
 def _predict_share(
     dataset: Path,
     output: Path,

@@ -28,7 +28,7 @@ from mmconvert.core.errors import Error
 from mmconvert.core.progress import Advance
 from mmconvert.core.record import IMAGE_COLUMNS, SCHEMA, Part, Record, Turn, from_arrow
 from mmconvert.dataset.dataset import Dataset
-from mmconvert.storage.source_files import note_source, require_unchanged, watch_sources
+from mmconvert.storage.source_files import note_source, require_unchanged
 from mmscore.infer.backend import GENERATE, LIKELIHOOD, Backend, Batching, Generation, Streaming, Wary, identify_file
 from mmscore.infer.conversations import COLUMNS, ROW, RunConversations
 from mmscore.infer.first_image import keep_first_image
@@ -334,6 +334,9 @@ def plan_job(rows: Dataset, output: Path, backend: Backend, options: PredictOpti
     Raises:
         UsageError: The protocol is unknown.
     """
+    # Threads read it later on.
+    for file in chain.from_iterable(rows.files.values()):
+        note_source(file)
     return Job(
         rows,
         output,
@@ -351,7 +354,6 @@ def plan_job(rows: Dataset, output: Path, backend: Backend, options: PredictOpti
     )
 
 
-@watch_sources()
 def predict(job: Job, store: AnswerStore, advance: Advance) -> Summary:
     """Answer every row of a dataset and write the predictions file.
 
@@ -369,8 +371,6 @@ def predict(job: Job, store: AnswerStore, advance: Advance) -> Summary:
         ChangedError: The dataset changed meanwhile.
     """
     start = time.monotonic()
-    for file in chain.from_iterable(job.dataset.files.values()):
-        note_source(file)
     ledger = Ledger(store, _list_settings(job), advance, total=job.num_rows, columns=_list_used_columns(job))
     if store.shared:
         try:

@@ -113,6 +113,7 @@ def predict_here(
                 return _run_job(replace(job, plugin=identity), held, options, quiet=quiet)
 
 
+@watch_sources()
 def predict_with(
     rows: Dataset,
     output: Path,
