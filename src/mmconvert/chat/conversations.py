@@ -156,13 +156,7 @@ def load_image(value: Any, slot: int, context: Context) -> Image:
     Raises:
         RowError: `image.type`, or the codes of `Pictures.of_reference`.
     """
-    if isinstance(value, dict):
-        value = next((value[key] for key in ("bytes", "path", "url") if value.get(key) is not None), None)
-    if isinstance(value, bytes):
-        return context.pictures.of_bytes(value, slot)
-    if not isinstance(value, str):
-        raise RowError("image.type", "", f"expected a path, a data URL or bytes {show(value)}.")
-    return context.pictures.of_reference(value, slot)
+    return context.pictures.of_value(value, slot)
 
 
 def load_shown_images(value: Any, field: str, turns: Sequence[Turn], context: Context) -> tuple[Image, ...]:

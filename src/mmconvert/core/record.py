@@ -18,9 +18,11 @@ from typing import Any, Literal
 import msgspec
 import orjson
 import pyarrow as pa
+from msgspec.structs import replace
 
 from mmconvert.core.arrow import build_binary, build_column, build_lists, build_structs
 from mmconvert.core.errors import RowError, show
+from mmconvert.core.json_values import convert_to_json
 from mmconvert.core.plugin_struct import PluginStruct
 
 SCHEMA_VERSION = 1
@@ -384,7 +386,7 @@ _INT64 = range(-(1 << 63), 1 << 63)
 
 
 def check_record(record: Record) -> Record:
-    """Give a record back if it can be stored.
+    """Give a record back if it can be stored, values of `extra` that JSON does not know as texts.
 
     Raises:
         RowError: `id.missing`: the id is blank; `<field>.type`: a value of another type than the column's, a number
@@ -417,9 +419,7 @@ def check_record(record: Record) -> Record:
         _check_image(image)
     for image in record.attachments:
         _check_image(image)
-    if record.extra:
-        _check_extra(record.extra)
-    return record
+    return _write_extra_as_json(record) if record.extra else record
 
 
 def _are_all_texts(values: list[Any]) -> bool:
@@ -482,13 +482,19 @@ def _check_image(image: Image) -> None:
             _check_text("image", value)
 
 
-def _check_extra(extra: Any) -> None:
-    try:
-        encode_json(extra).encode()
-    except (TypeError, ValueError, RecursionError):
-        name = next((name for name, value in extra.items() if not _is_json({name: value})), "")
-        message = f"the value cannot be written as JSON {show(extra.get(name))}."
-        raise RowError("extra.type", str(name), message) from None
+def _write_extra_as_json(record: Record) -> Record:
+    """Give a record whose `extra` JSON can say: what JSON does not know becomes text; most records are as they were."""
+    if _is_json(record.extra):
+        return record
+    extra = {}
+    for name, value in record.extra.items():
+        try:
+            extra[str(name)] = convert_to_json(value)
+            encode_json(extra[str(name)]).encode()
+        except (TypeError, ValueError, RecursionError):
+            message = f"the value cannot be written as JSON {show(value)}."
+            raise RowError("extra.type", str(name), message) from None
+    return replace(record, extra=extra)
 
 
 def _is_json(value: Any) -> bool:

@@ -18,7 +18,7 @@ from typing import Any
 from mmconvert.core.errors import RowError, show
 from mmconvert.core.record import LETTERS, Record, encode_json
 from mmconvert.core.rows import Row
-from mmconvert.io.columns import keep_extra_fields
+from mmconvert.io.columns import keep_extra_fields, restore_integer
 from mmconvert.io.number_files import keep_numbers, load_object
 from mmconvert.kits.evalscope import outputs
 from mmconvert.plugins.format import Context, Format, Framework, StatedNumbers
@@ -69,6 +69,7 @@ def _read_review(review: Any) -> tuple[str | None, int | None]:
     response, group = score.get("prediction"), review.get("group_id")
     if response is not None and not isinstance(response, str):
         raise RowError("prediction.type", "sample_score.score.prediction", f"expected a text {show(response)}.")
+    group = restore_integer(group)
     return response, group if isinstance(group, int) and not isinstance(group, bool) else None
 
 

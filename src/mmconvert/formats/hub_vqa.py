@@ -18,6 +18,7 @@ import msgspec
 
 from mmconvert.chat.conversations import as_list, list_elements, load_image
 from mmconvert.core.errors import RowError, in_field, show
+from mmconvert.core.json_values import convert_to_json
 from mmconvert.core.record import LETTERS, Image, Part, Record, Turn, encode_json
 from mmconvert.core.rows import Row
 from mmconvert.core.text.options import build_plain_prompt, gather_lettered_options, read_answer_letter
@@ -169,7 +170,7 @@ def _read_references(label: Any, name: str) -> tuple[str, ...]:
 
 def _read_label(value: Any, name: str) -> str | None:
     try:
-        return None if value is None else encode_json(value)
+        return None if value is None else encode_json(convert_to_json(value))
     except (TypeError, ValueError):
         message = f"the reference holds what JSON cannot say {show(value)}. Write it as text."
         raise RowError("answer.type", name, message) from None

@@ -21,7 +21,7 @@ from mmconvert.core.record import Part, Record, Turn
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.options import read_option_texts
 from mmconvert.io import jsonl
-from mmconvert.io.columns import keep_extra_fields
+from mmconvert.io.columns import keep_extra_fields, restore_integer
 from mmconvert.plugins.format import Context, Format, Sample
 
 REQUIRED = ("question_id", "prompt", "text", "answer_id", "model_id")
@@ -83,6 +83,7 @@ def _read_id(value: Any) -> str:
 
 
 def _read_round(value: Any) -> int | None:
+    value = restore_integer(value)
     if value is not None and (isinstance(value, bool) or not isinstance(value, int) or not 0 <= value < 1 << 31):
         raise RowError("variant.type", _ROUND, f"expected a whole number {show(value)}.")
     return value

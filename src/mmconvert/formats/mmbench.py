@@ -56,7 +56,12 @@ def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
             f"{path} {', '.join(missing)}: the first sheet has no such column.{suggest_spelling(missing[0], found)} "
             f"Found: {', '.join(list(found)[:12])}. Sheets: {names}; only the first is read, its header first."
         )
-    return xlsx.rows(path, span, needed=lambda name: bool(NEEDED & {*_list_respelled_names([name])}))
+    return xlsx.rows(
+        path,
+        span,
+        needed=lambda name: bool(NEEDED & {*_list_respelled_names([name])}),
+        ids=lambda name: "index" in _list_respelled_names([name]),
+    )
 
 
 def _list_respelled_names(names: Iterable[str]) -> dict[str, Any]:

@@ -12,6 +12,7 @@ Lost: turns and pictures of a table of ours; the question alone makes the prompt
 import contextlib
 import math
 from collections.abc import Iterable, Iterator
+from decimal import Decimal
 from pathlib import Path
 from typing import Any
 
@@ -26,7 +27,7 @@ from mmconvert.core.text.literals import looks_like_list, parse_list
 from mmconvert.core.text.options import gather_lettered_options, list_letter_columns, read_option_texts
 from mmconvert.dataset.write_parquet import write_parquet
 from mmconvert.io import jsonl, parquet, tables
-from mmconvert.io.columns import keep_extra_fields
+from mmconvert.io.columns import keep_json_fields
 from mmconvert.io.parquet import open_parquet
 from mmconvert.io.write_delimited import write_rows
 from mmconvert.kits.vlmevalkit.lmu_table import is_result
@@ -54,15 +55,14 @@ def _require_columns(path: Path) -> None:
     for name in REQUIRED:
         kind = schema.field(name).type
         kind = kind.value_type if pa.types.is_dictionary(kind) else kind
-        if pa.types.is_nested(kind) or pa.types.is_binary(kind):
+        binary = pa.types.is_binary(kind) or pa.types.is_large_binary(kind) or pa.types.is_fixed_size_binary(kind)
+        if pa.types.is_nested(kind) or pa.types.is_temporal(kind) or binary:
             raise Error(f"{path} {name}: expected texts or numbers, the column holds {kind}. Write them so.")
 
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
-    key = _read_text(fields.pop("id", None), "id")
-    if key is None or not key.strip():
-        raise RowError("id.missing", "id", "the row has no id.")
+    key = _read_id(fields.pop("id", None))
     prediction = _read_text(fields.pop("prediction", None), "prediction")
     if prediction is None:
         raise RowError("prediction.missing", "prediction", 'the row has no prediction ("" would be one).')
@@ -89,11 +89,22 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         label=label,
         dataset=context.dataset or texts.pop("dataset"),
         subset=context.subset or texts.pop("subset"),
-        extra=keep_extra_fields(extra),
+        extra=keep_json_fields(extra, context),
         prediction=prediction,
         **{name: value for name, value in texts.items() if name not in ("dataset", "subset")},  # type: ignore[arg-type]
         **numbers,  # type: ignore[arg-type]
     )
+
+
+def _read_id(value: Any) -> str:
+    key = _read_text(value, "id")
+    if key is None or not key.strip():
+        raise RowError("id.missing", "id", "the row has no id.")
+    whole = isinstance(value, Decimal) and value.as_tuple().exponent == 0
+    if not isinstance(value, str | int) and not whole:
+        # 12.0 would not be the 12 of the other table, and large ones are no longer what they were.
+        raise RowError("id.type", "id", f"expected a text or an integer {show(value)}.")
+    return key
 
 
 def _take_letter_columns(fields: dict[str, Any]) -> tuple[str | None, ...]:
@@ -126,7 +137,7 @@ def _read_extra(value: Any) -> dict[str, Any]:
 def _read_text(value: Any, field: str) -> str | None:
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
-    if isinstance(value, bool) or not isinstance(value, str | int | float):
+    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
         raise RowError(f"{field}.type", field, f"expected a text or a number {show(value)}.")
     return str(value)
 
@@ -136,7 +147,10 @@ def _read_integer(value: Any, field: str) -> int | None:
     if text is None:
         return None
     try:
-        return int(float(text))
+        number = float(text)
+        if not number.is_integer():
+            raise ValueError
+        return int(number)
     except (ValueError, OverflowError):
         raise RowError(f"{field}.type", field, f"expected a whole number {show(value)}.") from None
 

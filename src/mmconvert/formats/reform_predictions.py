@@ -27,7 +27,7 @@ from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.options import is_option, read_option_texts
 from mmconvert.io import json_array
-from mmconvert.io.columns import add_extra, keep_extra_fields
+from mmconvert.io.columns import add_extra, keep_extra_fields, restore_integer
 from mmconvert.io.write_delimited import write_json_array
 from mmconvert.kits.reform_eval.conversations import HISTORY, read_earlier_rounds
 from mmconvert.plugins.format import Context, Format, Framework, Loss, Target
@@ -118,7 +118,7 @@ def _sample_text(value: Any) -> str:
 def _read_method(prediction: Any) -> str | None:
     if isinstance(prediction, str):
         return "generation"
-    return "likelihood" if isinstance(prediction, int) and not isinstance(prediction, bool) else None
+    return "likelihood" if isinstance(restore_integer(prediction), int) and not isinstance(prediction, bool) else None
 
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
@@ -135,7 +135,11 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     prediction, method = _read_prediction(fields.pop("prediction", None), len(options) if is_choice else None, lenient)
     question = _read_text(fields, "question")
     turns = _build_turns(fields, question)
-    round_ = fields.pop("round_id") if _is_count(fields.get("round_id")) else None
+    round_ = restore_integer(fields.get("round_id"))
+    if _is_count(round_):
+        del fields["round_id"]
+    else:
+        round_ = None
     ending = f"_{round_}"
     extra: dict[str, Any] = {"infer_method": method, **({"model": name["model"]} if name else {})}
     if isinstance(key, int):
@@ -179,17 +183,19 @@ def _read_reference(
     if not isinstance(value, list) and not (lenient and value is None):
         raise RowError("options.missing", "answer_options", f"expected a list of options {show(value)}.")
     with in_field("answer_options"):
-        options = read_option_texts(value or [], least=0 if lenient else 2)
+        options = read_option_texts(value or [], least=0, most=None) if lenient else read_option_texts(value)
     letter = _read_index(answer, len(options), "answer", lenient)
     return "multiple_choice", options, letter, (letter,), encode_json(answer)
 
 
 def _read_index(value: Any, count: int, field: str, lenient: bool) -> str:
     """Read the index of an option, a number or a number as text; give its letter, or a number that has none as text."""
-    text = value.strip() if isinstance(value, str) else value
+    text = value.strip() if isinstance(value, str) else restore_integer(value)
     if isinstance(text, str) and _INDEX.fullmatch(text):
         text = int(text)
-    if isinstance(text, bool) or not isinstance(text, int):
+    if lenient and isinstance(value, bool | float):
+        text = int(value)  # as the framework does
+    elif isinstance(text, bool) or not isinstance(text, int):
         raise RowError(f"{field}.type", field, f"expected the index of an option {show(value)}.")
     if not lenient and not 0 <= text < count:
         raise RowError(f"{field}.range", field, f"there are {count} options, counted from 0 {show(value)}.")

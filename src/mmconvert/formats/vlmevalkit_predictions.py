@@ -19,7 +19,7 @@ from msgspec.structs import replace
 
 from mmconvert.chat.file_names import read_model_name, require_text
 from mmconvert.chat.losses import list_losses
-from mmconvert.core.errors import RowError
+from mmconvert.core.errors import RowError, show
 from mmconvert.core.record import LETTERS, Record, encode_json
 from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span
 from mmconvert.io import json_array, jsonl, tables, xlsx
@@ -40,6 +40,7 @@ TEXTS = {*lmu_table.WORDS, *LETTERS, "prediction"}
 SCORES = ("_acc.csv", "_acc.json", "_score.csv", "_score.json")
 """Endings of the files of scores, behind the stem of the result file and, of some, the judge's name."""
 
+_FIRST_ROUNDED = 1 << 53
 _SUBMISSION = {"A", "question", "l2_category"}
 _FIRST = ("index", "question", "hint", *LETTERS, "answer", "category", "l2-category", "split")
 
@@ -55,7 +56,11 @@ def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
 def _read_raw_rows(path: Path) -> Iterator[Row | Rejected]:
     suffix = path.suffix.lower()
     if suffix == WORKBOOK:
-        return xlsx.rows(path, needed=lambda name: name in _list_text_columns((name,)))
+        return xlsx.rows(
+            path,
+            needed=lambda name: name in _list_text_columns((name,)),
+            ids=lambda name: "index" in _list_respelled_names([name]),
+        )
     if suffix in DELIMITERS:
         return tables.rows(path)
     return jsonl.rows(path) if suffix == ".jsonl" else json_array.rows(path)
@@ -73,6 +78,7 @@ def _list_text_columns(names: tuple[str, ...]) -> frozenset[str]:
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
     texts = _list_text_columns(tuple(row.fields))
+    _require_exact_index(row.fields)
     fields = {name: _format_value(value) if name in texts else value for name, value in row.fields.items()}
     if fields.get("prediction") is None:
         if row.where.file.lower().endswith(JSON):
@@ -85,6 +91,14 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     record = lmu_table.build_record(replace(row, fields=fields), context, how)
     extra = {"model": model, **record.extra} if model else record.extra
     yield from lmu_table.split_rounds(replace(record, extra=extra), illustrated=False)
+
+
+def _require_exact_index(fields: Mapping[str, Any]) -> None:
+    """Refuse a number of JSON that is no whole one, or so large that whoever wrote a point behind it has rounded it."""
+    for name, value in fields.items():
+        inexact = isinstance(value, float) and not (value.is_integer() and abs(value) < _FIRST_ROUNDED)
+        if inexact and "index" in _list_respelled_names([name]):
+            raise RowError("id.type", name, f"expected a text or a whole number {show(value)}.")
 
 
 def _format_value(value: Any) -> str | None:

@@ -1,7 +1,8 @@
 """Visual multiple choice as JSONL or TSV: `question`, `options`, `answer`, `image_1` .. `image_100`.
 
-`<image k>` in question and options names the picture in `image_k` (path, data URL or address); options
-are a list, or such a list as JSON or Python literal in a text. The answer is one letter. Source:
+`<image k>` in question and options names the picture in `image_k`, or the k-th of the list `images`: a path, data URL
+or address, or an object with `bytes` or `path`. Options are a list, or such a list as JSON or Python literal in a text.
+The answer is one letter. Source:
 EvalScope's General-VMCQ format (its custom multimodal dataset document and benchmarks/general_vmcq).
 
 Kept: columns without a place, and the options as written, in `extra`; unshown pictures as attachments.
@@ -51,6 +52,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     label = fields.pop("answer", None)
     answer = _read_answer(label, options, context)
     images = columns.take_numbered_images(fields, context)
+    columns.take_listed_images(fields, images, context)
     prompt = build_plain_prompt(question, None, options)
     parts, shown = interleave(prompt, images, "question")
     hidden = columns.list_unshown_images(images, shown, context)
@@ -141,7 +143,7 @@ def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[st
     shown = {image.slot: image for image in (*record.images, *record.attachments)}
     fields.update({f"image_{slot}": store_image(image, target) for slot, image in sorted(shown.items())})
     images = {name for name in extra if parse_image_slot(name) is not None}
-    return columns.add_extra(fields, extra, {"id", *_REQUIRED, "answer", *images}, record, losses)
+    return columns.add_extra(fields, extra, {"id", *_REQUIRED, "answer", columns.LISTED, *images}, record, losses)
 
 
 def _build_question(record: Record) -> str:

@@ -17,6 +17,7 @@ import stat
 import struct
 from collections.abc import Callable, Sequence
 from pathlib import Path
+from typing import Any
 
 import pybase64
 from msgspec.structs import replace
@@ -32,6 +33,9 @@ from mmconvert.storage.source_files import note_read_file
 SUFFIXES = {"PNG": "png", "JPEG": "jpg", "GIF": "gif", "WEBP": "webp", "BMP": "bmp", "TIFF": "tiff"}
 MIME_TYPES = {name: f"image/{name.lower()}" for name in FORMATS}
 MAX_IMAGE_BYTES = 20 << 20
+
+_OBJECT = ("bytes", "path", "url")
+"""What an object that stands for a picture may say, the first that is there counts."""
 
 _DATA_URL = re.compile(r"data:([^,;]*)((?:;[^,;]*)*),", re.IGNORECASE)
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.\-]{1,20}):(?=//)")
@@ -197,6 +201,25 @@ class Pictures(PluginStruct, frozen=True):
         data, name = self._read_file(text)
         return self.of_bytes(data, slot, name, detail)
 
+    def of_value(self, value: Any, slot: int, detail: str | None = None) -> Image:
+        """Load a picture that may be a reference, bytes, or an object with `bytes` (base64 in JSON), `path` or `url`.
+
+        Raises:
+            RowError: `image.type`: it is none of these; the codes of `of_reference`.
+        """
+        if isinstance(value, dict):
+            data = value.get("bytes")
+            if isinstance(data, str) and not is_data_url(data):
+                return self.of_bytes(decode_base64(data), slot, detail=detail)
+            found = next((value[key] for key in _OBJECT if value.get(key) is not None), None)
+            value = value if found is None else found
+        if isinstance(value, bytes):
+            return self.of_bytes(value, slot, detail=detail)
+        if not isinstance(value, str):
+            message = f"expected a path, a data URL, or an object with bytes or path {show(value)}."
+            raise RowError("image.type", "", message)
+        return self.of_reference(value, slot, detail)
+
     def _read_file(self, text: str) -> tuple[bytes, str]:
         plain = self._find_plain(text)
         if plain is not None:
@@ -331,6 +354,11 @@ def probe(data: bytes) -> tuple[str, int, int]:
                 raise RowError("image.too_large", "", message)
             return name, width, height
     raise RowError("image.format", "", f"no PNG, JPEG, GIF, WebP, BMP or TIFF {show(data[:16])}.")
+
+
+def is_picture(data: bytes) -> bool:
+    """Tell by its beginning whether a file is a picture of an allowed format, whole or not."""
+    return any(matches(data) for matches, _ in _WALKERS.values())
 
 
 def _build_cut_error(name: str) -> RowError:

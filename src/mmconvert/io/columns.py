@@ -7,13 +7,18 @@ from typing import Any
 from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError, in_field, show
-from mmconvert.core.record import NUMBER_DIGITS, Image, Record, encode_json
+from mmconvert.core.record import NUMBER_DIGITS, Image, Record
 from mmconvert.core.rows import Row
 from mmconvert.core.text.json import parse_json
+from mmconvert.core.text.literals import looks_like_list, parse_list
 from mmconvert.core.text.options import is_option
 from mmconvert.core.text.placeholders import parse_image_slot
 from mmconvert.core.text.prompt_parts import OPTION_NAMES
+from mmconvert.images.loader import is_picture
 from mmconvert.plugins.format import Context, Loss
+
+LISTED = "images"
+"""The column that holds all pictures of a row."""
 
 HEADERS = "headers"
 """Key in `extra` for columns that the source spelled unlike the format's own word."""
@@ -33,6 +38,16 @@ def take_id(fields: dict[str, Any], row: Row, context: Context) -> str:
     if isinstance(value, bool) or not isinstance(value, int):
         raise RowError("id.type", "id", f"expected a text or an integer {show(value)}.")
     return str(value)
+
+
+def restore_integer(value: Any) -> Any:
+    """Give the whole number that JSON writes with a point, where the place of something is meant; else the value.
+
+    Example:
+        >>> restore_integer(1.0), restore_integer(1.5), restore_integer("1.0")
+        (1, 1.5, '1.0')
+    """
+    return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
 def number_records(records: Iterable[Record]) -> Iterator[Record]:
@@ -101,18 +116,45 @@ def take_numbered_images(fields: dict[str, Any], context: Context) -> dict[int, 
         Pictures by number; empty cells have none.
 
     Raises:
-        RowError: `image.type`, or the codes of `Pictures.of_reference`.
+        RowError: The codes of `Pictures.of_value`.
     """
     images = {}
     for name, slot in _number_image_columns(tuple(fields)).items():
         value = fields.pop(name)
-        if value is None or value == "":
-            continue
-        if not isinstance(value, str):
-            raise RowError("image.type", name, f"expected a path or a data URL {show(value)}.")
-        with in_field(name):
-            images[slot] = context.pictures.of_reference(value, slot)
+        if not _is_blank(value):
+            with in_field(name):
+                images[slot] = context.pictures.of_value(value, slot)
     return images
+
+
+def take_listed_images(fields: dict[str, Any], images: dict[int, Image], context: Context) -> None:
+    """Take the column `images` out of a row, a list of pictures or one, and load them beside those of `image_k`.
+
+    Args:
+        fields: The row.
+        images: Pictures by number, to which the first of the list is added as 1, the second as 2, ...
+        context: Where pictures lie.
+
+    Raises:
+        RowError: `image.twice`: a picture of that number is there; the codes of `Pictures.of_value`.
+    """
+    value = fields.pop(LISTED, None)
+    if isinstance(value, str) and looks_like_list(value):
+        with in_field(LISTED):
+            value = parse_list(value)
+    for slot, item in enumerate(value if isinstance(value, list) else [value], 1):
+        if _is_blank(item):
+            continue
+        field = f"{LISTED}[{slot - 1}]" if isinstance(value, list) else LISTED
+        if slot in images:
+            raise RowError("image.twice", field, f"image_{slot} gives this picture as well. Leave one of them out.")
+        with in_field(field):
+            images[slot] = context.pictures.of_value(item, slot)
+
+
+def _is_blank(value: Any) -> bool:
+    """Tell a cell without a picture; `datasets` writes an object of nulls for one."""
+    return value is None or value == "" or (isinstance(value, dict) and not any(value.values()))
 
 
 @lru_cache(maxsize=8)
@@ -136,16 +178,24 @@ def keep_extra_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def keep_json_fields(fields: Mapping[str, Any], context: Context) -> dict[str, Any]:
-    """Keep the fields that have no column and that JSON can say; parquet holds bytes and pictures besides."""
+    """Keep the fields that have no column; further pictures, which parquet may hold, are left out with a remark."""
     kept = {}
     for name, value in keep_extra_fields(fields).items():
-        try:
-            encode_json(value)
-        except (TypeError, ValueError):
-            context.warn(f"the column {name!r} holds values that JSON cannot say and is left out")
+        if _holds_picture(value):
+            context.warn(f"the column {name!r} holds further pictures and is left out")
         else:
             kept[name] = value
     return kept
+
+
+def _holds_picture(value: Any) -> bool:
+    if isinstance(value, bytes):
+        return is_picture(value)
+    if isinstance(value, dict):
+        return any(map(_holds_picture, value.values()))
+    # Values of a list in parquet are of one type: numbers, of which there may be many, are not looked at.
+    first = next((item for item in value if item is not None), None) if isinstance(value, list) else None
+    return isinstance(first, bytes | dict | list) and any(map(_holds_picture, value))
 
 
 def respell(fields: Mapping[str, Any], words: Iterable[str]) -> tuple[dict[str, Any], dict[str, str]]:

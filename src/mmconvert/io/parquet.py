@@ -2,11 +2,13 @@
 
 from collections.abc import Iterator, Sequence
 from pathlib import Path
+from typing import Any
 
 import pyarrow as pa
 import pyarrow.parquet as pq
+from msgspec.structs import replace
 
-from mmconvert.core.errors import Error, take_first_line
+from mmconvert.core.errors import Error, RowError, take_first_line
 from mmconvert.core.rows import Rejected, Row, Span, Where
 from mmconvert.io import list_span_ends
 from mmconvert.io.jsonl import refuse_other_magic
@@ -117,19 +119,78 @@ def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:
 def _read_batch_rows(batch: pa.RecordBatch, path: Path, first: int) -> Iterator[Row | Rejected]:
     try:
         values = batch.to_pylist()
-    except (ValueError, OverflowError, pa.ArrowException) as error:
-        if batch.num_rows == 1:
-            yield _reject_row(error, Where(path.name, first))
-            return
-        for index in range(batch.num_rows):
-            yield from _read_batch_rows(batch.slice(index, 1), path, first + index)
+    except (ValueError, OverflowError, pa.ArrowException):
+        yield from _read_columns(batch, path, first)
         return
     for index, fields in enumerate(values):
         yield Row(fields, Where(path.name, first + index))
 
 
-def _reject_row(error: Exception, where: Where) -> Rejected:
-    if isinstance(error, UnicodeDecodeError):
-        return Rejected(where, "text.encoding", "a text is not UTF-8. Write the file again.")
-    # Python's dates end at the year 9999 and know no nanoseconds.
-    return Rejected(where, "value.range", f"a value has no Python form ({take_first_line(error)}). Write it as text.")
+def _read_columns(batch: pa.RecordBatch, path: Path, first: int) -> Iterator[Row | Rejected]:
+    """Read a batch with a value that has no Python form, column by column."""
+    columns = [_list_values(column) for column in batch.columns]
+    for index, values in enumerate(zip(*columns, strict=True)):
+        where = Where(path.name, first + index)
+        row = dict(zip(batch.schema.names, values, strict=True))
+        errors = {name: value for name, value in row.items() if isinstance(value, RowError)}
+        refused = [Rejected.of(RowError(error.code, name, error.message), where) for name, error in errors.items()]
+        fields = {**row, **dict.fromkeys(errors)}
+        if refused:
+            yield replace(refused[0], row=Row(fields, where), others=tuple(refused[1:]))
+        else:
+            yield Row(fields, where)
+
+
+def _list_values(column: pa.Array) -> list[Any]:
+    """Give the values of a column, a `RowError` where one cannot be read.
+
+    Python's dates end at the year 9999, know no nanoseconds without pandas and no time zone that is not installed:
+    such values are given as the text that Arrow makes of them.
+    """
+    values: list[Any] = []
+    try:
+        values = column.to_pylist()
+    except (ValueError, OverflowError, pa.ArrowException):
+        pass
+    else:
+        return values
+    texts = _cast_times(column)
+    for index in range(len(column)):
+        try:
+            try:
+                values.append(column[index].as_py())
+            except (ValueError, OverflowError, pa.ArrowException):
+                values.append(texts[index].as_py())
+        except UnicodeDecodeError:
+            values.append(RowError("text.encoding", "", "a text is not UTF-8. Write the file again."))
+        except (ValueError, OverflowError, pa.ArrowException) as error:
+            message = f"a value has no Python form ({take_first_line(error)}). Write it as text."
+            values.append(RowError("value.range", "", message))
+    return values
+
+
+def _cast_times(column: pa.Array) -> pa.Array:
+    try:
+        return column.cast(_replace_times(column.type))
+    except (pa.ArrowException, ValueError):
+        return column
+
+
+def _replace_times(kind: pa.DataType) -> pa.DataType:
+    """Give a type in which times are texts, and durations, of which Arrow makes none, counts of their unit."""
+    if pa.types.is_duration(kind):
+        return pa.int64()
+    if pa.types.is_timestamp(kind) and kind.tz is not None:
+        # A zone that nobody knows: the point in time, in UTC.
+        return pa.timestamp(kind.unit)
+    if pa.types.is_temporal(kind):
+        return pa.string()
+    if pa.types.is_struct(kind):
+        return pa.struct([field.with_type(_replace_times(field.type)) for field in kind])
+    if pa.types.is_map(kind):
+        return pa.map_(_replace_times(kind.key_type), _replace_times(kind.item_type))
+    if pa.types.is_list(kind) or pa.types.is_large_list(kind) or pa.types.is_fixed_size_list(kind):
+        return pa.list_(_replace_times(kind.value_type))
+    if pa.types.is_dictionary(kind):
+        return _replace_times(kind.value_type)
+    return kind

@@ -7,7 +7,7 @@ not what the file shows.
 
 import math
 import re
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Container, Iterator
 from datetime import datetime, timedelta
 from itertools import islice
 from pathlib import Path
@@ -23,6 +23,8 @@ MAX_COLUMNS = 2_000
 MAX_CHARACTERS = 1 << 30
 """Most characters of all cells: one shared text may stand in every cell."""
 
+_FIRST_ROUNDED = 1 << 53
+_DIGITS = len(f"-{_FIRST_ROUNDED}")
 _WHOLE = re.compile(r"[+-]?[0-9]+")
 _NUMBER = re.compile(r"[+-]?([0-9]+\.?[0-9]*|\.[0-9]+)([eE][+-]?[0-9]+)?")
 _REASONS = {
@@ -48,7 +50,11 @@ def list_sheets(path: Path) -> tuple[str, ...]:
 
 
 def rows(
-    path: Path, span: Span | None = None, *, needed: Callable[[str], bool] = lambda _: True
+    path: Path,
+    span: Span | None = None,
+    *,
+    needed: Callable[[str], bool] = lambda _: True,
+    ids: Callable[[str], bool] = lambda _: False,
 ) -> Iterator[Row | Rejected]:
     """Read the rows behind the header.
 
@@ -57,6 +63,7 @@ def rows(
         span: Not used; a workbook is not cut.
         needed: Tells the columns whose cells must be plain values. In other columns a formula, an error or
             a date is kept as its text. A cell in a column without a name is kept as `column K`.
+        ids: Tells the columns of ids: a number there must be whole, and one that a spreadsheet keeps as it was typed.
 
     Yields:
         A row for each row that is not blank, cells as text, None for blank ones; `Rejected` for a row with
@@ -68,6 +75,7 @@ def rows(
     book = open_workbook(path)
     lines = book.rows()
     names = _read_names(book, next(lines, (0, []))[1])
+    counted, numbered = ({name for name in names.values() if tells(name)} for tells in (needed, ids))
     others = ", ".join(map(repr, islice(book.sheets, 1, 6)))
     remarks = (f"only the first sheet {book.sheets[0]!r} is read, not {others}",) if others else ()
     characters = 0
@@ -78,7 +86,7 @@ def rows(
         if characters > MAX_CHARACTERS:
             raise Error(f"{path}:{line}: holds more than {MAX_CHARACTERS:,} characters. Save it as TSV.")
         where = Where(path.name, number, line)
-        fields, errors = _build_fields(names, cells, needed, book.epoch_1904)
+        fields, errors = _build_fields(names, cells, counted, numbered, book.epoch_1904)
         if errors:
             first, *more = (Rejected.of(error, where) for error in errors)
             yield replace(first, row=Row(fields, where), others=tuple(more))
@@ -105,7 +113,7 @@ def format_number(text: str) -> str:
     value = float(text)
     if not math.isfinite(value):
         raise ValueError(text)
-    return str(int(value)) if value.is_integer() and abs(value) < 1 << 53 else repr(value)
+    return str(int(value)) if value.is_integer() and abs(value) < _FIRST_ROUNDED else repr(value)
 
 
 def _read_names(book: Workbook, cells: list[XlsxCell]) -> dict[int, str]:
@@ -129,7 +137,7 @@ def _read_names(book: Workbook, cells: list[XlsxCell]) -> dict[int, str]:
 
 
 def _build_fields(
-    names: dict[int, str], cells: list[XlsxCell], needed: Callable[[str], bool], epoch_1904: bool
+    names: dict[int, str], cells: list[XlsxCell], counted: Container[str], numbered: Container[str], epoch_1904: bool
 ) -> tuple[dict[str, str | None], list[RowError]]:
     """Give the cells by name, and why some cannot be read."""
     fields: dict[str, str | None] = dict.fromkeys(names.values())
@@ -139,9 +147,13 @@ def _build_fields(
         try:
             if fields.get(name) is not None:
                 raise RowError("cell.twice", name, "the cell stands twice in the file. Save it again.")
-            if cell.kind in _REASONS and cell.column in names and needed(name):
-                raise RowError(f"cell.{cell.kind}", name, _REASONS[cell.kind].format(got=show(cell.text)))
-            fields[name] = cell.text if cell.kind == "text" else _format_cell(cell, name, epoch_1904)
+            if cell.kind == "text":
+                fields[name] = cell.text
+            else:
+                text = _format_cell(cell, name, cell.column in names and name in counted, epoch_1904)
+                if name in numbered:
+                    _require_exact(text, name)
+                fields[name] = text
         except RowError as error:
             errors.append(error)
     if errors:
@@ -149,15 +161,25 @@ def _build_fields(
     return fields, errors
 
 
-def _format_cell(cell: XlsxCell, name: str, epoch_1904: bool) -> str:
+def _format_cell(cell: XlsxCell, name: str, counts: bool, epoch_1904: bool) -> str:
+    if counts and cell.kind in _REASONS:
+        raise RowError(f"cell.{cell.kind}", name, _REASONS[cell.kind].format(got=show(cell.text)))
     try:
         if cell.kind == "number":
             return format_number(cell.text)
         if cell.kind == "date":
             return _format_date(cell.text, epoch_1904)
     except (ValueError, OverflowError):
-        raise RowError("cell.number", name, f"the cell is no number {show(cell.text)}. Save it again.") from None
+        if counts:
+            raise RowError("cell.number", name, f"the cell is no number {show(cell.text)}. Save it again.") from None
     return cell.text
+
+
+def _require_exact(text: str, name: str) -> None:
+    """Refuse the number of a row that is no whole one, or so large that a spreadsheet rounds it."""
+    if not _WHOLE.fullmatch(text) or len(text) > _DIGITS or abs(int(text)) >= _FIRST_ROUNDED:
+        message = f"a spreadsheet keeps whole numbers below 2^53 as they are, no others {show(text)}."
+        raise RowError("id.number", name, message)
 
 
 def _format_date(text: str, epoch_1904: bool) -> str:

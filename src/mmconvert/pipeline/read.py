@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from mmconvert.core.errors import Error, RowError, UsageError, show
 from mmconvert.core.option_fields import Place
 from mmconvert.core.record import Image, Record, check_record
-from mmconvert.core.rows import Rejected, Row, Span, Where
+from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span, Where
 from mmconvert.core.text.options import remove_option_names
 from mmconvert.dataset.views import remove_response
 from mmconvert.images.loader import MAX_IMAGE_BYTES, Pictures
@@ -297,6 +297,8 @@ class Records:
         for remark in row.remarks:
             context.warn(remark)
         try:
+            if not context.for_scoring:
+                _refuse_controls(row)
             records = [check_record(record) for record in self.plugin.records(row, context)]
             if not context.for_scoring and any(record.prediction is None for record in records):
                 _refuse_media(row.fields)
@@ -309,6 +311,27 @@ class Records:
             return _Made(row, records)
         except RowError as error:
             return _Made(row, (), Rejected.of(error, row.where, _read_row_id(row)))
+
+
+_TABLES = tuple(DELIMITERS)
+_CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f]")
+
+
+def _refuse_controls(row: Row) -> None:
+    r"""Refuse a row of a table with a control character: no editor shows it, and programs end a text there.
+
+    JSON spells such characters out (`\u0000`) and parquet has them in its own bytes; a table has them by accident.
+
+    Raises:
+        RowError: `text.control`.
+    """
+    if not row.where.file.lower().endswith(_TABLES):
+        return
+    for name, value in row.fields.items():
+        # Nearly all texts are printable, which is told much faster than what else they hold.
+        if isinstance(value, str) and not value.isprintable() and (found := _CONTROL.search(value)):
+            message = f"character {found.start() + 1:,} is the control character U+{ord(found[0]):04X}. Take it out."
+            raise RowError("text.control", name, message)
 
 
 _MEDIA = re.compile(r"(?:video|audio)s?(?:_(?:\d+|file|path|url)s?)?", re.IGNORECASE)

@@ -108,18 +108,21 @@ def test_a_bad_row_is_refused(row: dict, code: str, tmp_path: Path) -> None:
 def test_a_schema_of_all_parts_filled_with_nulls_is_read(tmp_path: Path) -> None:
     part = pa.struct([("type", pa.string()), ("text", pa.string()), ("image", IMAGE_TYPE)])
     turn = pa.struct([("role", pa.string()), ("content", pa.list_(part))])
-    schema = pa.schema([("image", IMAGE_TYPE), ("messages", pa.list_(turn)), ("thumbnail", pa.binary())])
+    schema = pa.schema(
+        [("image", IMAGE_TYPE), ("messages", pa.list_(turn)), ("thumbnail", pa.binary()), ("digest", pa.binary())]
+    )
     row = {
         "image": {"bytes": picture_bytes("PNG"), "path": "x.png"},
         "messages": said([PICTURE, words("Q")], [words("A")]),
-        "thumbnail": b"x",
+        "thumbnail": picture_bytes("JPEG"),
+        "digest": b"x",
     }
     pq.write_table(pa.Table.from_pylist([row], schema=schema), tmp_path / "t.parquet")
     assert guess(tmp_path / "t.parquet")[0] == "trl"
     records = read(tmp_path / "t.parquet")
     (record,) = records
     assert record.messages[0].content == (IMAGE, TEXT("Q"))
-    assert record.extra == {}
+    assert record.extra == {"digest": "eA=="}
     assert any("thumbnail" in warning for warning in records.warnings)
 
 

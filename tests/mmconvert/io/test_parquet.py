@@ -1,5 +1,6 @@
 """Parquet files that claim what they are not."""
 
+import datetime
 from pathlib import Path
 
 import pyarrow as pa
@@ -7,6 +8,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mmconvert.core.errors import Error
+from mmconvert.core.rows import Row
 from mmconvert.dataset.dataset import open_dataset
 from mmconvert.io import parquet
 
@@ -32,12 +34,39 @@ def test_a_file_is_read_a_row_group_at_a_time(read: str, tmp_path: Path) -> None
     assert most < path.stat().st_size / 2
 
 
-def test_a_value_that_python_cannot_hold_refuses_its_row_only(tmp_path: Path) -> None:
-    path = tmp_path / "dates.parquet"
-    days = pa.array([1, 2**31 - 1, 2], pa.int32()).view(pa.date32())
-    pq.write_table(pa.table({"id": ["a", "b", "c"], "day": days}), path)
+DAY = pa.array([1, 2**31 - 1], pa.int32()).view(pa.date32())
+OUT_OF_RANGE = "<value out of range: 2147483647>"
+STRANGE = {
+    "a date behind the year 9999": (DAY, [datetime.date(1970, 1, 2), OUT_OF_RANGE]),
+    "such a date in a list": (pa.array([[1], [2**31 - 1]], pa.list_(pa.int32())).view(pa.list_(pa.date32())), None),
+    "such a date among categories": (DAY.dictionary_encode(), [datetime.date(1970, 1, 2), OUT_OF_RANGE]),
+    "a zone that nobody knows": (
+        pa.array([0, 1_000_000], pa.timestamp("us", tz="Mars/Phobos")),
+        [datetime.datetime(1970, 1, 1), datetime.datetime(1970, 1, 1, 0, 0, 1)],
+    ),
+    "a duration of all time": (pa.array([0, 2**62], pa.duration("s")), [datetime.timedelta(0), 2**62]),
+}
+
+
+@pytest.mark.parametrize("name", STRANGE)
+def test_a_value_that_python_cannot_hold_is_what_arrow_makes_of_it(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "strange.parquet"
+    column, wanted = STRANGE[name]
+    pq.write_table(pa.table({"id": ["a", "b"], "column": column}), path)
+    found = list(parquet.rows(path))
+    assert [(type(row), row.where.row, row.fields["id"]) for row in found] == [(Row, 0, "a"), (Row, 1, "b")]
+    if wanted is not None:
+        assert [row.fields["column"] for row in found] == wanted
+
+
+def test_a_text_that_is_not_utf8_refuses_its_row_and_names_its_column(tmp_path: Path) -> None:
+    path = tmp_path / "bytes.parquet"
+    texts = pa.array([b"a", b"\xff", b"c"]).view(pa.string())
+    pq.write_table(pa.table({"id": ["a", "b", "c"], "text": texts}), path)
     first, second, third = parquet.rows(path)
-    assert (first.fields["id"], second.code, second.where.row, third.fields["id"]) == ("a", "value.range", 1, "c")
+    assert (first.fields, third.fields) == ({"id": "a", "text": "a"}, {"id": "c", "text": "c"})
+    assert (second.code, second.field, second.where.row) == ("text.encoding", "text", 1)
+    assert second.row.fields == {"id": "b", "text": None}
 
 
 def test_names_that_are_no_text_refuse_the_file(tmp_path: Path) -> None:

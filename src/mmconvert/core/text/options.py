@@ -15,15 +15,16 @@ INSTRUCTION = "Answer with the option's letter from the given choices directly."
 """Source: MMMU-Benchmark/MMMU@bb0b95a mmmu/configs/llava1.5.yaml, the line most VLMs were tuned on."""
 
 
-def read_option_texts(value: Any, least: int = 2) -> tuple[str, ...]:
+def read_option_texts(value: Any, least: int = 2, most: int | None = len(LETTERS)) -> tuple[str, ...]:
     """Read a list of options.
 
     Args:
         value: A list of texts and numbers, or such a list as JSON or Python literal in a text.
         least: How many there must be.
+        most: How many there may be, None for any number: whoever scores a framework's file needs no letter for each.
 
     Returns:
-        2 to 26 texts; numbers as JSON writes them.
+        The texts; numbers as JSON writes them.
 
     Raises:
         RowError: `options.type` or `options.count`, or the codes of `parse_list`.
@@ -41,8 +42,9 @@ def read_option_texts(value: Any, least: int = 2) -> tuple[str, ...]:
         if isinstance(option, bool) or not isinstance(option, str | int | float):
             raise RowError("options.type", f"[{place}]", f"an option must be a text or a number {show(option)}.")
         texts.append(str(option))
-    if not least <= len(texts) <= len(LETTERS):
-        raise RowError("options.count", "", f"expected {least} to {len(LETTERS)} options, found {len(texts)}.")
+    if not least <= len(texts) <= (len(texts) if most is None else most):
+        wanted = f"{least} or more" if most is None else f"{least} to {most}"
+        raise RowError("options.count", "", f"expected {wanted} options, found {len(texts)}.")
     return tuple(texts)
 
 

@@ -10,6 +10,7 @@ from typing import Any
 import msgspec
 
 from mmconvert.core.errors import RowError, show
+from mmconvert.io.columns import restore_integer
 
 # Interface literals. Source: FudanDISC/ReForm-Eval@df1cfa7 build/MOCHEG/mcv_dataset.py,
 # build/Winoground/caption_selection_dataset.py
@@ -74,6 +75,11 @@ def _need(fields: Mapping[str, Any], name: str, kind: type | tuple[type, ...], w
     if isinstance(value, bool) or not isinstance(value, kind):
         raise RowError(f"{name}.type", name, f"expected {what} {show(value)}.")
     return value
+
+
+def _need_place(fields: Mapping[str, Any], name: str, kind: type | tuple[type, ...], what: str) -> Any:
+    """Give a field that may count something; JSON's 1.0 is 1 there, but in no id."""
+    return _need({name: restore_integer(fields.get(name))}, name, kind, what)
 
 
 def _read_text(fields: Mapping[str, Any], name: str) -> str:
@@ -200,7 +206,7 @@ def _read_indexed(fields: Mapping[str, Any], questions: str, options: tuple[Any,
         _read_image(fields, image),
         prompts,
         shown,
-        _need(fields, "answer", int, "the index of an option"),
+        _need_place(fields, "answer", int, "the index of an option"),
         kept={"bbox": fields["bbox"]} if fields.get("bbox") is not None else {},
         used=tuple(used),
     )
@@ -226,7 +232,7 @@ def _match(fields: Mapping[str, Any]) -> FamilyItem:
 
 def _read_gt(fields: Mapping[str, Any], options: tuple[Any, ...], **more: Any) -> FamilyItem:
     used = ("img", "gt", *more.pop("used", ()))
-    answer = _need(fields, "gt", int, "the index of an option")
+    answer = _need_place(fields, "gt", int, "the index of an option")
     return FamilyItem(more.pop("key", None), _read_image(fields, "img"), (), options, answer, used=used, **more)
 
 
@@ -263,7 +269,7 @@ def _read_classification(fields: Mapping[str, Any]) -> FamilyItem:
         _read_image(fields, "image"),
         (_read_text(fields, "question"),),
         _read_options(fields, "options"),
-        _need(fields, "answer", int, "the index of an option"),
+        _need_place(fields, "answer", int, "the index of an option"),
         used=("id", "image", "question", "options", "answer"),
     )
 
@@ -298,7 +304,7 @@ def _read_caption(fields: Mapping[str, Any]) -> FamilyItem:
 
 
 def _read_counting(fields: Mapping[str, Any]) -> FamilyItem:
-    answer = _need(fields, "Answer", (str, int), "a number")
+    answer = _need_place(fields, "Answer", (str, int), "a number")
     return FamilyItem(
         None,
         _read_image(fields, "Image_ID"),
@@ -316,7 +322,7 @@ def _read_typed_question(fields: Mapping[str, Any]) -> FamilyItem:
         raise RowError(
             "answers.type", "answers", f"expected a list that begins with {{'answer': TEXT}} {show(answers)}."
         )
-    image = _need(fields, "image_id", (str, int), "base64 text or COCO's number")
+    image = _need_place(fields, "image_id", (str, int), "base64 text or COCO's number")
     return FamilyItem(
         _read_key(fields, "question_id"),
         COCO_NAME.format(image) if isinstance(image, int) or image.isdigit() else image,
@@ -333,7 +339,7 @@ def _read_round(fields: Mapping[str, Any]) -> FamilyItem:
         _read_image(fields, "image_base64"),
         (_read_text(fields, "question"),),
         _read_options(fields, "answer_options"),
-        _need(fields, "answer", int, "the index of an option"),
+        _need_place(fields, "answer", int, "the index of an option"),
         used=("image_id", "image_base64", "round_id", "question", "answer_options", "answer"),
     )
 

@@ -6,6 +6,7 @@ from typing import Any
 import msgspec
 
 from mmconvert.core.errors import RowError
+from mmconvert.io.columns import restore_integer
 
 _MARKS = (
     ("annos", "Caption"),
@@ -101,7 +102,7 @@ def find_family(fields: Mapping[str, Any], facts: Mapping[str, Any]) -> str:
             return "CLEVR"
         if isinstance(fields.get("question"), list):
             return "VSR"
-        return "VQA" if "image_id" in fields and not isinstance(fields.get("answer"), int) else "Core"
+        return "VQA" if "image_id" in fields and not isinstance(restore_integer(fields.get("answer")), int) else "Core"
     if {"id", "image", "question", "options", "answer"} <= fields.keys():
         return "Classification"
     if {"question_id", "image_id", "question", "answer"} <= fields.keys():
