@@ -8,6 +8,7 @@ import datetime
 import math
 from decimal import Decimal
 from typing import Any
+from uuid import UUID
 
 
 def convert_to_json(value: Any) -> Any:
@@ -17,8 +18,8 @@ def convert_to_json(value: Any) -> Any:
         value: A value of Python, lists and dicts of such among them.
 
     Returns:
-        Dates and times as ISO 8601 writes them, durations and decimals as Python does, bytes as base64; NaN and the
-        infinities as null; lists for tuples, texts as keys. Everything else as it is.
+        Dates and times as ISO 8601 writes them, durations, decimals and UUIDs as Python does, bytes as base64; NaN
+        and the infinities as null; lists for tuples, texts as keys. Everything else as it is.
 
     Raises:
         TypeError: There is no such form.
@@ -42,6 +43,6 @@ def convert_to_json(value: Any) -> Any:
         return value.isoformat()
     if isinstance(value, bytes | bytearray | memoryview):
         return base64.b64encode(value).decode()
-    if isinstance(value, Decimal | datetime.timedelta):
+    if isinstance(value, Decimal | datetime.timedelta | UUID):
         return str(value)
     raise TypeError(f"no form in JSON for {type(value).__name__}")

@@ -21,7 +21,7 @@ from mmconvert.core.errors import RowError, in_field, show
 from mmconvert.core.json_values import convert_to_json
 from mmconvert.core.record import LETTERS, Image, Part, Record, Turn, encode_json
 from mmconvert.core.rows import Row
-from mmconvert.core.text.options import build_plain_prompt, gather_lettered_options, read_answer_letter
+from mmconvert.core.text.options import build_plain_prompt, gather_lettered_options, read_answer_letter, require_several
 from mmconvert.io import parquet
 from mmconvert.io.columns import keep_json_fields, respell
 from mmconvert.plugins.format import Context, Format, Sample
@@ -90,6 +90,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     images = _load_images(fields, context)
     key = _build_key(fields, layout, row, context)
     options = gather_lettered_options(_read_option(fields.pop(letter, None), letter) for letter in LETTERS)
+    require_several(options, "A")
     name = "answers" if "answers" in fields else "answer"
     label = fields.pop(name, None)
     answers = _read_references(label, name)

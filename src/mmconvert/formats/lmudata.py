@@ -89,6 +89,8 @@ def _find_unreadable_field(record: Record) -> tuple[str, str] | None:
         return "images", "the format wants a picture"
     if not (record.question or "").strip() and not (record.question is None and record.task == "caption"):
         return "question", "the format wants a question"
+    if len(options) - options.count(None) == 1:
+        return "options", "the format wants two or more, or none"
     if any(options) and label not in (None, "") and not is_option(str(label).strip().upper(), options):
         return "answer", "the format wants the letter of an option that has a text"
     named = _list_named_slots(record)

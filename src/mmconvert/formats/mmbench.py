@@ -76,7 +76,8 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     if CELL_LENGTH in (len(prediction), count_utf16_units(prediction)):
         context.warn(f"a prediction has {CELL_LENGTH:,} characters, the most a cell holds: its end may be missing")
     dataset = context.dataset or next((name for name in DATASETS if name == row.where.stem), None)
-    how = TableSettings(dataset, context.task, is_result=is_result, circular=True)
+    is_workbook = row.where.file.lower().endswith(WORKBOOK)
+    how = TableSettings(dataset, context.task, is_result=is_result, circular=True, choice=is_workbook)
     yield lmu_table.build_record(row, context, how)
 
 
@@ -90,6 +91,9 @@ def _find_mismatch(sample: Sample) -> str | None:
     return None if "l2_category" in sample.columns else "no column 'l2_category'"
 
 
+_FEWEST = 2
+"""Options that a reader of the workbook demands."""
+
 _CELLS = ("options", "category", "l2_category", "prediction", "hint", "split")
 """Columns that have a cell, or whose loss is named with the cells."""
 
@@ -102,6 +106,10 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
 
     def rows() -> Iterator[Mapping[str, str | None]]:
         for record in records:
+            if sum(map(bool, record.options)) < _FEWEST:
+                message = f"the format wants {_FEWEST} or more; the row is left out"
+                losses.append(Loss(record.id, "options", message, left_out=True))
+                continue
             losses.extend(_list_losses(record, columns, target))
             yield _build_cells(record)
 

@@ -20,11 +20,12 @@ import pyarrow as pa
 
 from mmconvert.chat.losses import list_losses
 from mmconvert.core.errors import Error, RowError, in_field, show
+from mmconvert.core.json_values import convert_to_json
 from mmconvert.core.record import SCHEMA, Part, Record, Turn, encode_json
 from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span
 from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.literals import looks_like_list, parse_list
-from mmconvert.core.text.options import gather_lettered_options, list_letter_columns, read_option_texts
+from mmconvert.core.text.options import gather_lettered_options, list_letter_columns, read_option_texts, require_several
 from mmconvert.dataset.write_parquet import write_parquet
 from mmconvert.io import jsonl, parquet, tables
 from mmconvert.io.columns import keep_json_fields
@@ -70,6 +71,8 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     numbers = {name: _read_integer(fields.pop(name, None), name) for name in _NUMBERS}
     with in_field("options"):
         options = read_option_texts(raw) if (raw := fields.pop("options", None)) else _take_letter_columns(fields)
+    if not context.for_scoring:
+        require_several(options, "A")
     answer = fields.pop("answer", None)
     label = _read_label(fields.pop("label", None), answer)
     answers = _read_answers(fields.pop("answers", None), answer)
@@ -115,13 +118,12 @@ def _take_letter_columns(fields: dict[str, Any]) -> tuple[str | None, ...]:
 
 def _read_label(value: Any, answer: Any) -> str | None:
     """Read the reference as a table of ours has it, as JSON; a text that is none stands for itself."""
-    if value is None:
-        return None if answer is None else encode_json(answer)
     if isinstance(value, str):
         with contextlib.suppress(RowError):
             return encode_json(parse_json(value))
+    value = answer if value is None else value
     try:
-        return encode_json(value)
+        return None if value is None else encode_json(convert_to_json(value))
     except (TypeError, ValueError):
         raise RowError("label.type", "label", f"expected a value that JSON can say {show(value)}.") from None
 

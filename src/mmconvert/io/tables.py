@@ -4,6 +4,7 @@ A quote opens only at the start of a field; `""` inside is a quote; tabs and new
 Records end at LF or CRLF and nothing else. Only an empty cell is missing: None, NA and null are texts.
 """
 
+import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from io import BufferedReader
 from itertools import takewhile
@@ -23,6 +24,9 @@ BLOCK = 1 << 20
 """Bytes read at once: few calls, and rows are taken apart while they are still near the processor."""
 MOST_COLUMNS = 10_000
 """Columns of a table or of its rows: each row is held whole, and every format looks at every name."""
+
+CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f]")
+"""What stands in no text of a table: control characters but for tab and line ends."""
 
 _SMALL_RECORD = 4096
 _QUOTE, _CARRIAGE_RETURN = ord('"'), ord("\r")
@@ -267,6 +271,9 @@ def _read_names(cells: list[Cell], path: Path) -> list[str]:
         names = [str(cell, "utf-8").strip() for cell in cells]
     except UnicodeDecodeError:
         raise Error(f"{path}:1: the header is not UTF-8. Save the file as UTF-8.") from None
+    control = next((name for name in names if CONTROL.search(name)), None)
+    if control is not None:
+        raise Error(f"{path}:1: a control character stands in the column {quote_value(control)}. Take it out.")
     if not any(names):
         raise Error(f"{path}:1: expected a header with column names. Write it as the first line.")
     check_names(f"{path}:1", names)

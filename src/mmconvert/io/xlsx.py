@@ -38,7 +38,8 @@ def read_header(path: Path) -> list[str]:
     """Read the column names of the first sheet, white space around them cut.
 
     Raises:
-        Error: The file is no workbook, its first sheet is empty, or a column is named twice or by a formula.
+        Error: The file is no workbook, its first sheet is empty, or a column is named twice; a formula or a date names
+            none.
     """
     book = open_workbook(path)
     return list(_read_names(book, next(book.rows(), (0, []))[1]).values())
@@ -124,9 +125,10 @@ def _read_names(book: Workbook, cells: list[XlsxCell]) -> dict[int, str]:
         raise Error(f"{where}: has more than {MAX_COLUMNS:,} columns. Save it as TSV.")
     names: dict[int, str] = {}
     seen: set[str] = set()
-    for cell in cells:
-        if cell.kind in _REASONS:
-            raise Error(f"{where}: the header holds a {cell.kind} {show(cell.text)}. Write the name as text.")
+    plain = [cell for cell in cells if cell.kind not in _REASONS]
+    if not plain:
+        raise Error(f"{where}: the header holds a {cells[0].kind} {show(cells[0].text)}. Write the name as text.")
+    for cell in plain:
         name = cell.text.strip()
         if name in seen:
             raise Error(f"{where}: the column {quote_value(name)} stands twice. Rename one of them.")

@@ -22,7 +22,7 @@ from mmconvert.images.prefetch import decode_ahead
 from mmconvert.io import list_span_ends
 from mmconvert.io.detect import guess, sample
 from mmconvert.io.field_mapping import check_mapping, parse_mapping
-from mmconvert.io.tables import format_row
+from mmconvert.io.tables import CONTROL, format_row
 from mmconvert.pipeline.diagnose import find_further_problems
 from mmconvert.pipeline.inputs import Input
 from mmconvert.pipeline.prompting import build_prompt_step
@@ -314,7 +314,6 @@ class Records:
 
 
 _TABLES = tuple(DELIMITERS)
-_CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f]")
 
 
 def _refuse_controls(row: Row) -> None:
@@ -329,7 +328,7 @@ def _refuse_controls(row: Row) -> None:
         return
     for name, value in row.fields.items():
         # Nearly all texts are printable, which is told much faster than what else they hold.
-        if isinstance(value, str) and not value.isprintable() and (found := _CONTROL.search(value)):
+        if isinstance(value, str) and not value.isprintable() and (found := CONTROL.search(value)):
             message = f"character {found.start() + 1:,} is the control character U+{ord(found[0]):04X}. Take it out."
             raise RowError("text.control", name, message)
 

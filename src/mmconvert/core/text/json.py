@@ -2,6 +2,7 @@
 
 import json
 import re
+import sys
 from typing import Any, NoReturn
 
 from mmconvert.core.errors import RowError, quote_value, show
@@ -78,6 +79,6 @@ def parse_json(text: str, *, nan: bool = False) -> Any:
         raise RowError("json.depth", "", "the JSON is nested too deeply to read.") from None
     except UnicodeEncodeError:
         raise RowError("text.surrogate", "", "a \\u escape is half a character (a lone surrogate).") from None
-    except ValueError as error:
-        raise RowError("json.number", "", f"a number cannot be read: {error}.") from None
+    except ValueError:  # what Python says of an integer with more digits than it reads
+        raise RowError("json.number", "", f"a number has more than {sys.get_int_max_str_digits():,} digits.") from None
     return value

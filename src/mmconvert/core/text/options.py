@@ -78,6 +78,26 @@ def gather_lettered_options(cells: Iterable[str | None]) -> tuple[str | None, ..
     return tuple(options)
 
 
+def require_several(options: Sequence[str | None], field: str, *, choice: bool = False) -> None:
+    """Refuse a question that offers nothing to choose from.
+
+    Args:
+        options: Options by letter.
+        field: Where they stand.
+        choice: Refuse a question without any as well, which else is an open one.
+
+    Raises:
+        RowError: `options.count`.
+
+    Example:
+        >>> require_several((), "A"), require_several(("one", None, "three"), "A")
+        (None, None)
+    """
+    found = len(options) - options.count(None)
+    if found == 1 or (choice and not found):
+        raise RowError("options.count", field, f"expected 2 to {len(LETTERS)} options, found {found}.")
+
+
 def list_letters(options: Sequence[str | None]) -> str:
     """Give the letters that have a text.
 
