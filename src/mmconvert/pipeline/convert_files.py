@@ -26,7 +26,7 @@ from mmconvert.storage.http import open_url
 from mmconvert.storage.object_store import is_url
 from mmconvert.storage.source_files import watch_sources
 from mmconvert.storage.temporary import build_temporary_prefix
-from mmconvert.storage.url_safety import parse_allowed_host
+from mmconvert.storage.url_safety import check_allowed_hosts
 
 _EXCLUSIVE = (("append", "overwrite"), ("share", "append"), ("share", "overwrite"), ("keep_urls", "allow_remote"))
 
@@ -111,10 +111,7 @@ class ConvertOptions(msgspec.Struct, frozen=True, kw_only=True):
             if getattr(self, one) and getattr(self, other):
                 flags = [f"--{name.replace('_', '-')}" for name in (one, other)]
                 raise UsageError(f"{flags[0]} and {flags[1]} exclude each other. Leave one out.")
-        if self.allow_host and not self.allow_remote:
-            raise UsageError("--allow-host goes with --allow-remote. Add it.")
-        for host in self.allow_host:
-            parse_allowed_host(host)
+        check_allowed_hosts(self.allow_host, allow_remote=self.allow_remote)
         if not math.isfinite(self.max_image_mb):
             raise UsageError(f"--max-image-mb: expected a number of MiB {show(self.max_image_mb)}.")
 

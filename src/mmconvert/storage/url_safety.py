@@ -118,6 +118,18 @@ def parse_allowed_host(text: str) -> tuple[str, int | None]:
     return parts.hostname or "", parts.port
 
 
+def check_allowed_hosts(hosts: Sequence[str], *, allow_remote: bool) -> None:
+    """Refuse hosts that are named in vain or wrongly.
+
+    Raises:
+        UsageError: Nothing is fetched, or as `parse_allowed_host`.
+    """
+    if hosts and not allow_remote:
+        raise UsageError("--allow-host goes with --allow-remote. Add it.")
+    for host in hosts:
+        parse_allowed_host(host)
+
+
 def is_allowed_host(target: SplitResult, hosts: Iterable[tuple[str, int | None]]) -> bool:
     """Tell whether the user named the host of an address, see `parse_allowed_host`."""
     port = target.port or PORTS[target.scheme]

@@ -38,6 +38,7 @@ class MessageModel:
         IN_A_ROW: Datasets whose pictures become one for a model that takes one only; others lose all but the first.
         allowed_types: Types that a piece of a message may have.
         allow_remote: Pictures at addresses are fetched, from public hosts; else the model is given the address.
+        allow_host: With allow_remote: hosts, `NAME[:PORT]`, that may be at private addresses.
 
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/vlm/base.py:BaseModel. A chat that fails is raised, not a text.
     """
@@ -46,6 +47,7 @@ class MessageModel:
     IN_A_ROW: tuple[str, ...] = ("BLINK",)
     allowed_types: Sequence[str] = (TEXT, IMAGE)
     allow_remote = False
+    allow_host: Sequence[str] = ()
     dump_image_func: Callable[[Any], list[str]] | None = None
 
     def __init__(self) -> None:
@@ -145,7 +147,7 @@ class MessageModel:
         if is_data_url(reference):
             return self._store_image(_IMAGES.of_reference(reference, 1))
         if self.allow_remote and reference.lower().startswith(_ADDRESSES):
-            return self._store_image(_IMAGES.of_bytes(fetch(reference), 1))
+            return self._store_image(_IMAGES.of_bytes(fetch(reference, hosts=self.allow_host), 1))
         return reference
 
     def _store_image(self, image: Image) -> str:

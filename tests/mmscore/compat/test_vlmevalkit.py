@@ -226,15 +226,21 @@ def test_nothing_is_fetched_unless_it_is_allowed(lmudata, monkeypatch):
         Colours("Colours")
     asked = []
 
-    def download(url, md5=None):
-        asked.append((url, md5))
+    def download(url, md5=None, open_url=None):
+        asked.append((url, md5, open_url.keywords["hosts"]))
         return questions(lmudata, "fetched")
 
     monkeypatch.setattr("mmscore.compat.vlmevalkit.datasets.download_table", download)
     assert len(kit.build_dataset("Colours", allow_remote=True)) == 3
     monkeypatch.setattr(Colours, "allow_remote", True)
     assert len(Colours("Colours")) == 3
-    assert asked == [("https://example.org/tables/Colours.tsv", None)] * 2
+    monkeypatch.setattr(Colours, "allow_host", ("own:1",))
+    assert len(Colours("Colours")) == 3
+    assert len(kit.build_dataset("Colours", allow_remote=True, allow_host=["two:2"])) == 3
+    url = "https://example.org/tables/Colours.tsv"
+    assert asked == [(url, None, hosts) for hosts in [(), (), ("own:1",), ("own:1", "two:2")]]
+    with pytest.raises(UsageError, match="--allow-host goes with --allow-remote"):
+        kit.build_dataset("Colours", allow_host=["two:2"])
     monkeypatch.setattr(Colours, "allow_remote", False)
     questions(lmudata, "Colours")
     monkeypatch.setitem(Colours.DATASET_MD5, "Colours", "0" * 32)

@@ -102,6 +102,22 @@ def test_a_table_is_printed_for_people():
     assert "Says / Two: outputs/Says/Says_Two.xlsx\n hits\n 0.25\n" in shown
 
 
+def test_a_table_is_fetched_from_the_hosts_that_are_named(tmp_path, monkeypatch):
+    hosts = []
+
+    def download(url, md5=None, open_url=None):
+        hosts.append(open_url.keywords["hosts"])
+        return tmp_path / "LMUData/One.tsv"
+
+    monkeypatch.setattr("mmscore.compat.vlmevalkit.datasets.download_table", download)
+    (tmp_path / "far.py").write_text(BENCHES + '    DATASET_URL = {"Far": "https://tables.internal/Far.tsv"}\n')
+    arguments = ["--data", "Far=far.py@Bench", "--model", "models.py@Says", "--quiet"]
+    with pytest.raises(UsageError, match="--allow-host goes with --allow-remote"):
+        run(*arguments, "--allow-host", "tables.internal")
+    run(*arguments, "--allow-remote", "--allow-host", "tables.internal", "--allow-host", "10.0.0.5:8443")
+    assert hosts == [("tables.internal", "10.0.0.5:8443")]
+
+
 def test_a_configuration_file_opens_classes_with_values(tmp_path):
     config = {
         "model": {"green": {"class": "models.py@Says", "word": "green"}},

@@ -5,9 +5,10 @@ from pathlib import Path
 import pybase64
 import pytest
 
-from mmconvert.core.errors import UsageError
+from mmconvert.core.errors import RowError, UsageError
 from mmscore.infer.message_model import MessageModel, ServiceModel, is_image
 from support.questions import picture
+from support.web_server import reply, web_server
 
 RED = picture("red")
 
@@ -44,6 +45,21 @@ def test_a_data_url_becomes_a_file_and_an_address_stays_one():
     address = "https://example.org/apple.jpg"
     (piece,) = model.preproc_content([address])
     assert piece == {"type": "image", "value": address}
+
+
+def test_an_address_is_fetched_where_the_class_says_so_and_from_hosts_that_it_names():
+    class Fetches(Echoes):
+        allow_remote = True
+
+    with web_server({"/apple.png": reply(RED)}) as server:
+        address = f"http://127.0.0.1:{server.port}/apple.png"
+        model = Fetches()
+        with pytest.raises(RowError, match="127.0.0.1"):
+            model.generate([{"type": "image", "value": address}])
+        assert server.requests == []
+        model.allow_host = (f"127.0.0.1:{server.port}",)
+        model.generate([{"type": "image", "value": address}])
+    assert model.read == [RED]
 
 
 def test_a_file_that_is_no_picture_is_a_text(tmp_path):

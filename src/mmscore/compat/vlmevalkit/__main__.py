@@ -74,7 +74,13 @@ def _ignored(flag: str, **attributes: Any) -> Callable[[_Command], _Command]:
     "--timeout", type=click.FloatRange(0, min_open=True), help="Silence after which a service is asked again."
 )
 @click.option("--extra-body", metavar="JSON", help="Further fields of each request.")
-@click.option("--allow-remote", is_flag=True, help="Fetch the tables that DATASET_URL names.")
+@click.option("--allow-remote", is_flag=True, help="Fetch the tables that DATASET_URL names, from public hosts only.")
+@click.option(
+    "--allow-host",
+    metavar="NAME[:PORT]",
+    multiple=True,
+    help="With --allow-remote: NAME[:PORT] of a host that may be at a private address.",
+)
 @click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
 @click.option("--quiet", is_flag=True, help="No progress.")
 @_ignored("--retry", type=int)
@@ -102,6 +108,7 @@ def program(
     files: tuple[str, ...],
     as_json: bool,
     allow_remote: bool,
+    allow_host: tuple[str, ...],
     **given: Any,
 ) -> int:
     """Ask every model about every benchmark, and score what they say.
@@ -118,7 +125,7 @@ def program(
         # Any name would do: it is the running of the file that counts.
         load_plugin(GROUP, f"{file}@__name__")
     settings = _config(config)
-    benchmarks = list(_benchmarks([*data, *settings["data"]], settings["data"], allow_remote))
+    benchmarks = list(_benchmarks([*data, *settings["data"]], settings["data"], allow_remote, allow_host))
     chosen = [*models, *settings["model"]]
     if not benchmarks or not chosen:
         raise UsageError("whom to ask, and what? Give --data and --model, or --config with both.")
@@ -161,20 +168,22 @@ def _class(name: str, where: str) -> Any:
     return getattr(vlmevalkit, name)
 
 
-def _benchmarks(names: Sequence[str], settings: Mapping[str, Any], allow_remote: bool) -> Iterator[Any]:
+def _benchmarks(
+    names: Sequence[str], settings: Mapping[str, Any], allow_remote: bool, allow_host: Sequence[str]
+) -> Iterator[Any]:
     """Open benchmarks: NAME, file.py@Class for all that the class names, or NAME=file.py@Class."""
     for given in dict.fromkeys(names):
         more = dict(settings.get(given) or {})
         name, _, file = given.rpartition("=")
         if ".py@" not in file and not more:
-            yield benchmark_of(given, allow_remote)
+            yield benchmark_of(given, allow_remote, allow_host)
             continue
         one = whole(_class(more.pop("class", file), given))
         named = [more.pop("dataset")] if "dataset" in more else [name] if name else one.supported_datasets()
         if not named:
             raise UsageError(f"--data {given}: which table is it about? Give NAME={file}, or DATASET_URL in the class.")
         for dataset in named:
-            with fetching(allow_remote):
+            with fetching(allow_remote, allow_host):
                 made = one(dataset, **more)
             yield made
 

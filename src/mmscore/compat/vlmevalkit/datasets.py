@@ -5,6 +5,7 @@ A class of the user's says one or more of `load_data(name)`, `build_prompt(line)
 """
 
 import contextlib
+import functools
 import tempfile
 from collections.abc import Iterator, Sequence
 from contextvars import ContextVar
@@ -20,7 +21,9 @@ from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root
 from mmconvert.kits.vlmevalkit.images import UNNAMED, keep_rows_with_images, list_image_files, list_image_paths
 from mmconvert.kits.vlmevalkit.lmu_download import download_table
 from mmconvert.prompts.vlmevalkit import WITHOUT_IMAGES, build_messages
+from mmconvert.storage.http import open_url
 from mmconvert.storage.temporary import build_temporary_prefix
+from mmconvert.storage.url_safety import check_allowed_hosts
 from mmscore.compat.vlmevalkit.recipes import as_recipe, kit_result
 from mmscore.compat.vlmevalkit.smp import decode_base64_to_image_file
 from mmscore.compat.vlmevalkit.tables import is_empty, load, md5, toliststr
@@ -29,7 +32,8 @@ from mmscore.infer.message_model import Message
 
 _CELLS = ("index", "image", "image_path")
 _PICTURES = Pictures(())
-_fetching: ContextVar[bool] = ContextVar("_fetching", default=False)
+_fetching: ContextVar[tuple[bool, Sequence[str]]] = ContextVar("_fetching", default=(False, ()))
+"""Whether tables are fetched, and the hosts that may be at private addresses."""
 
 
 def prepared(table: Any, skip_noimg: bool) -> tuple[pd.DataFrame, bool]:
@@ -69,9 +73,18 @@ def list_cells(data: pd.DataFrame, names: Sequence[str]) -> list[dict[str, Any]]
 
 
 @contextlib.contextmanager
-def fetching(allowed: bool) -> Iterator[None]:
-    """Let classes of benchmarks fetch tables that are not there, or not; a class of the user's need not know."""
-    token = _fetching.set(allowed)
+def fetching(allowed: bool, hosts: Sequence[str] = ()) -> Iterator[None]:
+    """Let classes of benchmarks fetch tables that are not there, or not; a class of the user's need not know.
+
+    Args:
+        allowed: They may, from public hosts.
+        hosts: Hosts, `NAME[:PORT]`, that may be at private addresses all the same.
+
+    Raises:
+        UsageError: Hosts are named and nothing may be fetched, or one is no host.
+    """
+    check_allowed_hosts(hosts, allow_remote=allowed)
+    token = _fetching.set((allowed, hosts))
     try:
         yield
     finally:
@@ -96,6 +109,7 @@ class ImageBaseDataset:
         DATASET_MD5: MD5 of each benchmark's table.
         NAMES: Benchmarks of the kit that this class is for, beside those that have an address.
         allow_remote: Tables that are not there may be fetched.
+        allow_host: With allow_remote: hosts, `NAME[:PORT]`, that may be at private addresses.
         dataset_name: The benchmark.
         data: The table, a row a question; `image` holds base64, or a list of it.
         meta_only: The table has paths and no pictures.
@@ -110,6 +124,7 @@ class ImageBaseDataset:
     DATASET_MD5: ClassVar[dict[str, str]] = {}
     NAMES: ClassVar[Sequence[str]] = ()
     allow_remote = False
+    allow_host: Sequence[str] = ()
     target_size = -1
 
     def __init__(self, dataset: str = "MMBench", skip_noimg: bool = True) -> None:
@@ -167,10 +182,12 @@ class ImageBaseDataset:
                 if found == file_md5:
                     return load(table)
                 path, problem = table, f"has the MD5 {found}, not {file_md5}"
-        if not url or not (self.allow_remote or _fetching.get()):
+        allowed, hosts = _fetching.get()
+        if not url or not (self.allow_remote or allowed):
             more = f", or allow {url} to be fetched: --allow-remote, allow_remote = True" if url else ""
             raise UsageError(f"{path}: the table {problem}. Put it there{more}.")
-        return load(download_table(url, md5=file_md5))
+        opened = functools.partial(open_url, hosts=(*self.allow_host, *hosts))
+        return load(download_table(url, md5=file_md5, open_url=opened))
 
     def post_build(self, dataset: str) -> None:
         """Do what is to be done when the table is read; here nothing is."""
@@ -395,12 +412,15 @@ def whole(given: Any) -> Any:
     return type(given.__name__, (given, ImageBaseDataset), {"__module__": given.__module__})
 
 
-def build_dataset(dataset_name: str, *, allow_remote: bool = False, **kwargs: Any) -> ImageBaseDataset | None:
+def build_dataset(
+    dataset_name: str, *, allow_remote: bool = False, allow_host: Sequence[str] = (), **kwargs: Any
+) -> ImageBaseDataset | None:
     """Open a benchmark: by the class that names it, the user's before ours, else by the columns of its table.
 
     Args:
         dataset_name: The benchmark.
         allow_remote: A table that is not there may be fetched.
+        allow_host: With allow_remote: hosts, `NAME[:PORT]`, that may be at private addresses.
         **kwargs: Arguments of the class.
 
     Returns:
@@ -412,7 +432,7 @@ def build_dataset(dataset_name: str, *, allow_remote: bool = False, **kwargs: An
     made = find_dataset_class(dataset_name)
     if made is None:
         return None
-    with fetching(allow_remote):
+    with fetching(allow_remote, allow_host):
         return made(dataset_name, **kwargs)
 
 

@@ -92,6 +92,7 @@ def run(
     mode: str = ALL,
     reuse: bool = False,
     allow_remote: bool = False,
+    allow_host: Sequence[str] = (),
     judge_kwargs: Mapping[str, Any] | None = None,
     quiet: bool = True,
     **options: Any,
@@ -106,6 +107,7 @@ def run(
         mode: `all`, `infer` to ask only, `eval` to score only: what stands there, or the kit's own result file.
         reuse: Take the answers that stand; else all rows are asked again, but for those of a run that was stopped.
         allow_remote: A table that is not there may be fetched.
+        allow_host: With allow_remote: hosts, `NAME[:PORT]`, that may be at private addresses.
         judge_kwargs: Given to `evaluate`.
         quiet: No progress on standard error.
         **options: Options of `mmscore predict` by their names.
@@ -117,7 +119,7 @@ def run(
         UsageError: The benchmark or an option is unknown, or there is nothing to score.
         Error: A file cannot be read or written.
     """
-    benchmark = benchmark_of(dataset, allow_remote) if isinstance(dataset, str) else dataset
+    benchmark = benchmark_of(dataset, allow_remote, allow_host) if isinstance(dataset, str) else dataset
     plugin, given = split_backend(backend)
     asked = build_options(PredictOptions, {**options, "model": model, "backend": plugin}, "predict")
     return run_benchmark(
@@ -186,13 +188,13 @@ def run_benchmark(
     return found
 
 
-def benchmark_of(name: str, allow_remote: bool) -> ImageBaseDataset:
+def benchmark_of(name: str, allow_remote: bool, allow_host: Sequence[str] = ()) -> ImageBaseDataset:
     """Open a benchmark as `build_dataset` does.
 
     Raises:
         UsageError: There is none of this name, or its table is not there and may not be fetched.
     """
-    built = build_dataset(name, allow_remote=allow_remote)
+    built = build_dataset(name, allow_remote=allow_remote, allow_host=allow_host)
     if built is None:
         tables = [table.stem for table in find_lmudata_root().glob("*.tsv")]
         raise UsageError(
