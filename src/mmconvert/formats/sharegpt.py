@@ -12,7 +12,6 @@ Lost: the dataset_info.json beside the file, which is not read.
 """
 
 import json
-import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
@@ -27,6 +26,7 @@ from mmconvert.core.text.json import parse_json
 from mmconvert.io import json_array, jsonl, parquet
 from mmconvert.io.write_delimited import write_rows
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
+from mmconvert.storage.atomic import open_published_file
 
 MARKERS = Markers(("image", "video", "audio"))
 FORMS = {"messages": ("role", "content"), "conversations": ("from", "value")}
@@ -115,9 +115,8 @@ def _add_to_info(target: Target, form: str) -> None:
             "system_tag": names["system"],
         },
     }
-    temporary = path.with_name(f".{INFO}.{os.getpid()}.new")
-    temporary.write_text(json.dumps(known, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-    temporary.replace(path)
+    with open_published_file(path) as temporary:
+        temporary.write_text(json.dumps(known, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
 
 
 def _list_known_sets(path: Path) -> dict[str, Any]:

@@ -1,4 +1,4 @@
-"""Temporary folders of the system's that say whose they are, so that those of killed runs do not stay."""
+"""Temporary folders and files that say whose they are, so that those of killed runs do not stay."""
 
 import contextlib
 import hashlib
@@ -6,11 +6,13 @@ import os
 import re
 import shutil
 import tempfile
+from collections.abc import Iterator
+from functools import lru_cache
 from pathlib import Path
 
 from mmconvert.storage.leases import find_beginning, identify_machine
 
-_NAME = re.compile(r"mmconvert-(?P<machine>[0-9a-f]{12})-(?P<pid>\d+)-(?P<began>\d*)-\w+")
+_NAME = re.compile(r"\.?mmconvert-(?P<machine>[0-9a-f]{12})-(?P<pid>\d+)-(?P<began>\d*)-\w+")
 
 
 def build_temporary_prefix() -> str:
@@ -23,10 +25,8 @@ def build_temporary_prefix() -> str:
         ...     bool(_NAME.fullmatch(Path(folder).name))
         True
     """
-    machine = hashlib.sha256(identify_machine().encode()).hexdigest()[:12]
-    with contextlib.suppress(OSError):
-        _clear(Path(tempfile.gettempdir()), machine)
-    return f"mmconvert-{machine}-{os.getpid()}-{find_beginning(os.getpid()) or ''}-"
+    _clear(Path(tempfile.gettempdir()))
+    return _build_prefix(os.getpid())
 
 
 def is_temporary(place: str) -> bool:
@@ -41,14 +41,56 @@ def is_temporary(place: str) -> bool:
     return place.startswith(above) and _NAME.fullmatch(place[len(above) :].partition(os.sep)[0]) is not None
 
 
-def _clear(folder: Path, machine: str) -> None:
-    with os.scandir(folder) as entries:
-        found = [(entry, name) for entry in entries if (name := _NAME.fullmatch(entry.name))]
+@contextlib.contextmanager
+def open_temporary_file(folder: Path) -> Iterator[Path]:
+    """Give a temporary file in a folder that exists, gone afterwards; what killed processes left there goes, too.
+
+    A file is left where its process may be alive, as `build_temporary_prefix` says. It may be renamed meanwhile.
+
+    Yields:
+        The path of an empty file whose name begins with a dot; others may read it, as a file that is written anew.
+    """
+    _clear_once(folder.resolve(), os.getpid())
+    handle, name = tempfile.mkstemp(prefix=f".{_build_prefix(os.getpid())}", dir=folder)
+    os.close(handle)
+    temporary = Path(name)
+    try:
+        temporary.chmod(0o644)
+        yield temporary
+    finally:
+        temporary.unlink(missing_ok=True)
+
+
+@lru_cache
+def _build_prefix(pid: int) -> str:
+    return f"mmconvert-{_build_machine_name()}-{pid}-{find_beginning(pid) or ''}-"
+
+
+def _build_machine_name() -> str:
+    return hashlib.sha256(identify_machine().encode()).hexdigest()[:12]
+
+
+@lru_cache
+def _clear_once(folder: Path, pid: int) -> None:
+    # Once for a folder and process: it may hold as many files as are made in it.
+    _clear(folder)
+
+
+def _clear(folder: Path) -> None:
+    machine = _build_machine_name()
+    try:
+        with os.scandir(folder) as entries:
+            found = [(entry, name) for entry in entries if (name := _NAME.fullmatch(entry.name))]
+    except OSError:
+        return
     for entry, name in found:
-        # Whoever else clears up here may be quicker.
-        with contextlib.suppress(FileNotFoundError):
-            if name["machine"] != machine or not entry.is_dir(follow_symlinks=False):
+        # Whoever else clears up here may be quicker, and the folder may be another's.
+        with contextlib.suppress(OSError):
+            if name["machine"] != machine or entry.is_symlink():
                 continue
             ended = find_beginning(int(name["pid"])) != name["began"]
             if ended and entry.stat(follow_symlinks=False).st_uid == os.getuid():
-                shutil.rmtree(entry.path, ignore_errors=True)
+                if entry.is_dir():
+                    shutil.rmtree(entry.path, ignore_errors=True)
+                else:
+                    Path(entry.path).unlink(missing_ok=True)

@@ -11,7 +11,7 @@ from pathlib import Path
 
 import pytest
 
-from mmconvert.storage.temporary import build_temporary_prefix
+from mmconvert.storage.temporary import build_temporary_prefix, open_temporary_file
 
 MAKE = "from mmconvert.storage.temporary import build_temporary_prefix as b; import tempfile, time; "
 HOLD = MAKE + "print(tempfile.mkdtemp(prefix=b()), flush=True); time.sleep(60)"
@@ -24,8 +24,18 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     return tmp_path
 
 
-def hold() -> tuple[subprocess.Popen[str], Path]:
-    process = subprocess.Popen([sys.executable, "-c", HOLD], stdout=subprocess.PIPE, text=True)
+HOLD_FILE = """
+import sys, time
+from pathlib import Path
+from mmconvert.storage.temporary import open_temporary_file
+with open_temporary_file(Path(sys.argv[1])) as file:
+    print(file, flush=True)
+    time.sleep(60)
+"""
+
+
+def hold(*program: str) -> tuple[subprocess.Popen[str], Path]:
+    process = subprocess.Popen([sys.executable, "-c", *(program or (HOLD,))], stdout=subprocess.PIPE, text=True)
     assert process.stdout is not None
     return process, Path(process.stdout.readline().strip())
 
@@ -39,6 +49,25 @@ def test_the_folder_of_a_killed_run_goes_and_that_of_a_living_one_stays(temporar
     build_temporary_prefix()
     assert not left.exists()
     assert kept.exists()
+    living.kill()
+    living.wait()
+
+
+def test_the_file_of_a_killed_run_goes_and_that_of_a_living_one_stays(tmp_path: Path) -> None:
+    folder = tmp_path / "made"
+    folder.mkdir()
+    killed, left = hold(HOLD_FILE, str(folder))
+    living, kept = hold(HOLD_FILE, str(folder))
+    killed.send_signal(signal.SIGKILL)
+    killed.wait()
+    others = {"picture.png", ".picture.new", f".mmconvert-{'0' * 12}-1-5-abc"}
+    for name in others:
+        (folder / name).write_text("x")
+    assert left.exists()
+    with open_temporary_file(folder) as own:
+        assert {path.name for path in folder.iterdir()} == {*others, kept.name, own.name}
+        assert own.stat().st_mode & 0o777 == 0o644
+    assert {path.name for path in folder.iterdir()} == {*others, kept.name}
     living.kill()
     living.wait()
 

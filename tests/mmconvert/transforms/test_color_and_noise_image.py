@@ -1,5 +1,8 @@
 """Pictures that have nothing to do with the text: one colour, or noise."""
 
+import subprocess
+import sys
+
 import pytest
 
 from mmconvert.core.errors import RowError, UsageError
@@ -108,6 +111,32 @@ def test_a_file_in_the_folder_is_used_again_unless_told_otherwise(tmp_path):
     anew = applied(asked("What is it?"), f"{spec},lazy=false", seed=1)
     assert anew.images[0].bytes == made.images[0].bytes == file.read_bytes()
     assert [path.name for path in file.parent.iterdir()] == [file.name]
+
+
+STOPS = """
+import sys, time
+from pathlib import Path
+from mmconvert.images.loader import Pictures
+from mmconvert.kits.mmtrusteval import methods
+
+def stop(self, data):
+    print(self.name, flush=True)
+    time.sleep(60)
+
+Path.write_bytes = stop
+methods.read_or_make(Path(sys.argv[1]), "a.png", lambda: b"x", Pictures(()), lazy=True)
+"""
+
+
+def test_what_a_killed_run_left_in_the_folder_goes_with_the_next_one(tmp_path):
+    folder = tmp_path / "made"
+    process = subprocess.Popen([sys.executable, "-c", STOPS, str(folder)], stdout=subprocess.PIPE, text=True)
+    left = process.stdout.readline().strip()
+    process.kill()
+    process.wait()
+    assert [path.name for path in folder.iterdir()] == [left]
+    applied(asked("What is it?"), f"color_image:size=3x2,folder={folder}")
+    assert [path.suffix for path in folder.iterdir()] == [".png"]
 
 
 def test_a_file_that_is_no_picture_refuses_the_row(tmp_path):

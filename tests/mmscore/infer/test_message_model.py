@@ -54,7 +54,7 @@ def test_an_address_is_fetched_where_the_class_says_so_and_from_hosts_that_it_na
     with web_server({"/apple.png": reply(RED)}) as server:
         address = f"http://127.0.0.1:{server.port}/apple.png"
         model = Fetches()
-        with pytest.raises(RowError, match="127.0.0.1"):
+        with pytest.raises(RowError, match=r"127\.0\.0\.1"):
             model.generate([{"type": "image", "value": address}])
         assert server.requests == []
         model.allow_host = (f"127.0.0.1:{server.port}",)

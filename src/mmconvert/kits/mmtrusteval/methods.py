@@ -4,12 +4,10 @@ A method gives a text a picture. What it draws hangs on the seed and the text, s
 text holds the same picture whoever makes it first.
 """
 
-import contextlib
 import hashlib
 import os
 import re
-import tempfile
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -22,6 +20,7 @@ from mmconvert.images.canvas import insert_image, require_user_turn
 from mmconvert.images.loader import Pictures
 from mmconvert.images.verify import MAX_PIXELS
 from mmconvert.plugins.transform import Setting
+from mmconvert.storage.temporary import open_temporary_file
 
 PARAMETERS: Mapping[str, Any] = {"folder": "", "lazy": True}
 """Where made pictures are kept ("" keeps none), and whether a file that stands there is used again."""
@@ -130,7 +129,7 @@ def read_or_make(folder: Path, name: str, make: Callable[[], bytes], images: Pic
     data = make()
     try:
         folder.mkdir(parents=True, exist_ok=True)
-        with _open_temporary(path) as temporary:
+        with open_temporary_file(folder) as temporary:
             temporary.write_bytes(data)
             if not lazy:
                 temporary.replace(path)
@@ -150,18 +149,6 @@ def _publish(temporary: Path, path: Path) -> None:
     except OSError:  # a file system without hard links
         if not path.exists():
             temporary.replace(path)
-
-
-@contextlib.contextmanager
-def _open_temporary(path: Path) -> Iterator[Path]:
-    handle, name = tempfile.mkstemp(prefix=f".{path.stem[:16]}.", suffix=".new", dir=path.parent)
-    os.close(handle)
-    temporary = Path(name)
-    try:
-        temporary.chmod(0o644)
-        yield temporary
-    finally:
-        temporary.unlink(missing_ok=True)
 
 
 def _read(folder: Path, name: str, images: Pictures) -> bytes:

@@ -1,8 +1,6 @@
 """Tables of LMUData that are named by an https address: fetched once, checked, kept in $LMUData."""
 
-import contextlib
 import hashlib
-import os
 import re
 from collections.abc import Callable, Iterator
 from contextlib import AbstractContextManager
@@ -11,7 +9,7 @@ from urllib.parse import unquote, urlsplit
 
 from mmconvert.core.errors import Error, RowError, UsageError
 from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root
-from mmconvert.storage.atomic import sync_folder
+from mmconvert.storage.atomic import open_published_file
 from mmconvert.storage.http import Limits, open_url
 
 LIMITS = Limits(bytes=64 << 30, seconds=6 * 3600)
@@ -47,31 +45,24 @@ def download_table(url: str, *, md5: str | None = None, sha256: str | None = Non
     if path.is_file() and (not wanted or _hash_file(path, wanted) == wanted):
         return path
     path.parent.mkdir(parents=True, exist_ok=True)
-    temporary = path.with_name(f".{name}.{os.getpid()}.new")
     try:
-        digests = {kind: hashlib.new(kind, usedforsecurity=False) for kind in wanted}
-        with open_url(url, LIMITS) as chunks, temporary.open("wb") as file:
-            for chunk in chunks:
-                file.write(chunk)
-                for digest in digests.values():
-                    digest.update(chunk)
-            file.flush()
-            os.fsync(file.fileno())
-        found = {kind: digest.hexdigest() for kind, digest in digests.items()}
-        if found != wanted:
-            raise Error(
-                f"{url}: {_format_sums(found)}, expected {_format_sums(wanted)}. Nothing was replaced. "
-                "Check the sum, or take the address that it belongs to."
-            )
-        temporary.replace(path)
+        with open_published_file(path) as temporary:
+            digests = {kind: hashlib.new(kind, usedforsecurity=False) for kind in wanted}
+            with open_url(url, LIMITS) as chunks, temporary.open("wb") as file:
+                for chunk in chunks:
+                    file.write(chunk)
+                    for digest in digests.values():
+                        digest.update(chunk)
+            found = {kind: digest.hexdigest() for kind, digest in digests.items()}
+            if found != wanted:
+                raise Error(
+                    f"{url}: {_format_sums(found)}, expected {_format_sums(wanted)}. Nothing was replaced. "
+                    "Check the sum, or take the address that it belongs to."
+                )
     except RowError as error:
         raise Error(f"{url}: {error.message} Fetch the table by hand, and give the file.") from None
     except OSError as error:
         raise Error(f"{path}: cannot be written: {error.strerror}. Make room or give rights there.") from None
-    finally:
-        with contextlib.suppress(OSError):
-            temporary.unlink(missing_ok=True)
-    sync_folder(path.parent)
     return path
 
 

@@ -2,6 +2,8 @@
 
 import contextlib
 import hashlib
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
@@ -83,6 +85,31 @@ def test_a_broken_download_leaves_nothing_behind(table: Path, ends: Exception) -
     with pytest.raises(Error):
         download_table(URL, md5=MD5, open_url=Network(ends=ends))
     assert (table.read_bytes(), left_over(table)) == (b"old", [])
+
+
+LEFT = f"from mmconvert.kits.vlmevalkit.lmu_download import download_table as d; d({URL!r}, open_url=stops)"
+STOPS = """
+import contextlib, time
+
+@contextlib.contextmanager
+def stops(url, limits):
+    def chunks():
+        yield b"index"
+        print("begun", flush=True)
+        time.sleep(60)
+    yield chunks()
+"""
+
+
+def test_what_a_killed_download_left_goes_with_the_next_one(table: Path) -> None:
+    process = subprocess.Popen([sys.executable, "-c", f"{STOPS}\n{LEFT}"], stdout=subprocess.PIPE, text=True)
+    assert process.stdout is not None
+    process.stdout.readline()
+    process.kill()
+    process.wait()
+    assert len(left_over(table)) == 1
+    assert download_table(URL, open_url=Network()).read_bytes() == NEW
+    assert left_over(table) == []
 
 
 @pytest.mark.parametrize(
