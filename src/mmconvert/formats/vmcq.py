@@ -7,7 +7,7 @@ EvalScope's General-VMCQ format (its custom multimodal dataset document and benc
 
 Kept: columns without a place, and the options as written, in `extra`; unshown pictures as attachments.
 Refused: rows without a question, fewer than 2 or more than 26 options, the letter of no option, a placeholder
-without picture, videos and sounds (`media.unsupported`).
+without picture, a picture in `image_k` and in `images` (`image.twice`), videos and sounds (`media.unsupported`).
 Lost: nothing.
 """
 

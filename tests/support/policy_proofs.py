@@ -1,0 +1,483 @@
+"""What the page on bad input claims, word for word, each with a file that shows it."""
+
+import gzip
+import json
+from datetime import date
+from decimal import Decimal
+
+import pyarrow as pa
+
+from mmconvert.io.tables import MOST_COLUMNS
+from mmconvert.io.xlsx import MAX_COLUMNS
+from support.policy_files import (
+    BASE64,
+    CHOICE,
+    CUT,
+    DATA,
+    DATE,
+    DATES,
+    ERROR,
+    FORMULA,
+    HEADER,
+    LATIN,
+    LOGGED,
+    LYING,
+    MIXED,
+    PREDICTED,
+    QUESTION,
+    RED,
+    Proof,
+    bomb,
+    book,
+    cells,
+    flipped,
+    inline,
+    lines,
+    lmu,
+    options,
+    parquet,
+    pictured,
+    png,
+    reform,
+    row_with,
+    vmcq,
+)
+from support.records import KINDS, picture_bytes
+from support.workbooks import sheet, text_row, write_workbook
+
+PROOFS = {
+    "P1": [
+        vmcq(LATIN, quote="UTF-8, strictly (`text.encoding`)", refused={1: "text.encoding"}),
+        Proof("A byte order mark at the start is passed over", {"a.jsonl": b"\xef\xbb\xbf" + lines(CHOICE)}, "vmcq"),
+        *[
+            Proof("UTF-16, gzip, zip and other formats are refused by name", {"a.jsonl": data}, "vmcq", None, says=name)
+            for data, name in [
+                ("\ufeff{}".encode("utf-16-le"), "UTF-16"),
+                (gzip.compress(b"{}"), "gzip"),
+                (b"PK\x03\x04", "zip"),
+                (b"PAR1", "parquet"),
+            ]
+        ],
+        Proof(
+            "Lines end with LF or CRLF, and with nothing else that Unicode calls a line end",
+            {
+                "a.jsonl": json.dumps({**QUESTION, "question": "a\u2028b\u0085c"}, ensure_ascii=False).encode()
+                + b"\r\n"
+                + lines(QUESTION)
+            },
+            "vmcq",
+            rows=[{"question": "a\u2028b\u0085c"}, {"question": "q"}],
+        ),
+    ],
+    "P2": [
+        vmcq(
+            b'{"a": NaN}',
+            b'{"a": -Infinity}',
+            quote="no `NaN` or `Infinity` (`json.constant`)",
+            refused={1: "json.constant", 2: "json.constant"},
+        ),
+        vmcq(
+            b'{"a": 1, "a": 2}',
+            quote="no key twice in an object (`json.duplicate_key`)",
+            refused={1: "json.duplicate_key"},
+        ),
+        vmcq(b'{"a": "\\ud800"}', quote="no half characters (`text.surrogate`)", refused={1: "text.surrogate"}),
+        vmcq(b'{"a": "\0"}', quote="no bare control characters (`json.syntax`)", refused={1: "json.syntax"}),
+        vmcq(
+            b'{"a": 1e999}',
+            b'{"a": ' + b"9" * 5000 + b"}",
+            quote="no numbers that no program can hold (`json.number`)",
+            refused={1: "json.number", 2: "json.number"},
+        ),
+        vmcq(
+            b'{"a": ' + b"[" * 50_000 + b"]" * 50_000 + b"}",
+            quote="no nesting that no program can read (`json.depth`)",
+            refused={1: "json.depth"},
+        ),
+        Proof(
+            "MMTrustEval's logs alone may hold `NaN`, which its runner writes",
+            {"a.json": b'{"total_results": {"x:pred_mean": NaN}, "per_sample_results": [' + LOGGED + b"]}"},
+            "mmtrust",
+        ),
+    ],
+    "P3": [
+        Proof(
+            'A quote opens only at the start of a cell, `""` inside is a quote, tabs and line breaks may stand inside',
+            {"a.tsv": b'question\toptions\n5" q\t["a","b"]\n"a ""b""\tc\nd"\t["a","b"]\n'},
+            "vmcq",
+            rows=[{"question": '5" q'}, {"question": 'a "b"\tc\nd'}],
+        ),
+        lmu({"question": "q" * 200_000}, quote="a cell may be of any length"),
+        Proof(
+            "A quote that never closes refuses the file and says where it opened",
+            {"a.tsv": b'question\toptions\nq\t["a","b"]\nq\t"x\n'},
+            "vmcq",
+            None,
+            says="a.tsv:3: a quote opens here",
+        ),
+        Proof("a needed column that is missing", {"a.tsv": b"question\nq\n"}, "vmcq", None, says="options"),
+        Proof("one that stands twice", {"a.tsv": b"question\toptions\toptions\n"}, "vmcq", None, says="stands twice"),
+        Proof(
+            "more than 10,000 of them",
+            cells({"question": "q", "options": '["a","b"]', **{f"c{k}": "" for k in range(MOST_COLUMNS - 1)}}),
+            "vmcq",
+            None,
+            says="10,001 columns",
+        ),
+        Proof(
+            "more than 10,000 of them",
+            cells({"question": "q", "options": '["a","b"]', **{f"c{k}": "" for k in range(MOST_COLUMNS - 2)}}),
+            "vmcq",
+        ),
+        book(
+            header=[*HEADER, *(f"c{k}" for k in range(MAX_COLUMNS - 5))],
+            quote="(2,000 in a workbook)",
+            refused=None,
+            says="more than 2,000 columns",
+        ),
+        book(header=[*HEADER, *(f"c{k}" for k in range(MAX_COLUMNS - 6))], quote="(2,000 in a workbook)"),
+        Proof(
+            "A row with another number of cells is refused (`table.cells`)",
+            {"a.tsv": b'question\toptions\nq\t["a","b"]\nq\nq\t["a","b"]\tx\n'},
+            "vmcq",
+            {1: "table.cells", 2: "table.cells"},
+        ),
+        lmu(
+            {"question": "a\0"},
+            {"note": "\x1b[2J"},
+            {"question": "\x7f\u0085"},
+            quote="one with a NUL or another control character but tab and line ends (`text.control`)",
+            refused={1: "text.control", 2: "text.control"},
+        ),
+        lmu(
+            {"note": "kept"},
+            quote="Columns that nobody knows are kept in `extra`",
+            rows=[{"extra": "{}"}, {"extra": '{"note":"kept"}'}],
+        ),
+    ],
+    "P4": [
+        lmu(
+            {"A": "None", "B": "N/A", "C": "null", "answer": ""},
+            {"A": "NA", "B": "nan", "C": ""},
+            quote="Only an empty cell and JSON's `null` are missing",
+            rows=[{}, {"options": ["None", "N/A", "null"], "label": None}, {"options": ["NA", "nan"]}],
+        ),
+        vmcq({"answer": None}, quote="Only an empty cell and JSON's `null` are missing", rows=[{}, {"label": None}]),
+        lmu(
+            {"A": "None"},
+            quote="`None`, `NA`, `N/A`, `null` and `nan` are texts",
+            rows=[{}, {"options": ["None", "blue"]}],
+        ),
+        vmcq(
+            {"options": ["None", "a"]}, quote='an option "None" stays an option', rows=[{}, {"options": ["None", "a"]}]
+        ),
+        lmu(
+            {"A": "None", "C": "c"},
+            quote="Whoever wants pandas' losses, for a kit's number, asks for them with `--read-as KIT`",
+            options=["--read-as", "vlmevalkit"],
+            refused={1: "answer.not_an_option"},
+        ),
+    ],
+    "P5": [
+        options("['a', 'b']", quote="A list in a cell is JSON, or texts and numbers as Python writes them", refused={}),
+        options(
+            "[open('x')]",
+            "['a'] * 2",
+            quote="anything else is refused (`list.syntax`)",
+            refused={1: "list.syntax", 2: "list.syntax"},
+        ),
+        options("['a', " + "[" * 17 + "]" * 18, quote="too deep (`list.depth`)", refused={1: "list.depth"}),
+        options("['a'" + ", 1" * 10_001 + "]", quote="too long (`list.size`)", refused={1: "list.size"}),
+        options("['a', 1e999]", quote="holds a number out of range (`list.number`)", refused={1: "list.number"}),
+    ],
+    "P6": [
+        inline(
+            DATA + BASE64,
+            DATA + BASE64.replace("+", "-").replace("/", "_"),
+            DATA + MIXED,
+            quote="Base64 of the standard or the URL-safe alphabet, not of both",
+            refused={3: "image.base64"},
+        ),
+        inline(
+            DATA + BASE64.rstrip("="),
+            DATA + BASE64[:9] + " \n" + BASE64[9:],
+            quote="white space is passed over, padding may be absent",
+        ),
+        inline(
+            DATA + BASE64[:9] + "*" + BASE64[9:],
+            quote="any other character refuses the row (`image.base64`)",
+            refused={1: "image.base64"},
+        ),
+        inline(
+            "DATA:IMAGE/PNG;base64," + BASE64,
+            "data:text/html;base64," + BASE64,
+            quote="`data:` URLs must be of an image (`image.data_url`)",
+            refused={2: "image.data_url"},
+        ),
+        inline(
+            "data:image/jpeg;base64," + BASE64,
+            quote="What the bytes are decides the format, whatever a label says",
+            rows=[{}, {"formats": ["PNG"]}],
+        ),
+    ],
+    "P7": [
+        pictured(
+            {f"{kind}.x": picture_bytes(kind) for kind in KINDS},
+            "PNG, JPEG, GIF, WebP, BMP and TIFF",
+            [None] * 6,
+            rows=[{}, *({"formats": [kind]} for kind in KINDS)],
+        ),
+        pictured(
+            {"a.svg": b"<svg/>", "a.eps": b"%!PS-Adobe-3.0 EPSF-3.0", "a.pdf": b"%PDF-1.4", "a.txt": b"text"},
+            "(`image.format` for all others, SVG, EPS and PDF among them)",
+            ["image.format"] * 4,
+        ),
+        pictured(
+            {"fits": png(3, 2, (20 << 20) - 95), "over": png(3, 2, 20 << 20)}, "of 20 MiB", [None, "image.too_large"]
+        ),
+        pictured(
+            {"fits": png(89_478_485), "over": png(89_478_486)},
+            "89,478,485 pixels at most (`image.too_large`",
+            [None, "image.too_large"],
+        ),
+        pictured(
+            {"large": png(3, 2, 2000)}, "`--max-image-mb`", ["image.too_large"], options=["--max-image-mb", "0.001"]
+        ),
+        pictured(
+            {"cut": CUT},
+            "The structure is walked through to the end marker: a cut file (`image.truncated`)",
+            ["image.truncated"],
+        ),
+        pictured({"lies": LYING}, "a header that lies (`image.header`) are found", ["image.header"]),
+        pictured(
+            {"black": png(3, 2)},
+            "`--verify decode` decodes every picture besides (`image.decode`)",
+            ["image.decode"],
+            options=["--verify", "decode"],
+        ),
+        pictured({"red": RED}, "Bytes are kept as they are, never encoded anew", [None], rows=[{}, {"bytes": [RED]}]),
+    ],
+    "P8": [
+        vmcq(
+            {"image_1": "red.png"},
+            {"image_1": DATA + BASE64},
+            {"image_1": {"path": "red.png"}},
+            {"image_1": {"bytes": BASE64, "path": None}},
+            {"image_1": None, "images": ["red.png"]},
+            quote="A picture is a path, a `data:` URL, an address, or an object with `bytes` or `path`",
+            rows=[{"bytes": [RED]}] * 6,
+        ),
+        vmcq(
+            {"image_1": "../out.png"},
+            {"image_1": "link.png"},
+            {"image_1": "/etc/hostname"},
+            quote="After links are followed, a picture must lie inside an image root (`image.path`), also where its "
+            "path is absolute",
+            refused={1: "image.path", 2: "image.path", 3: "image.path"},
+        ),
+        vmcq(
+            {"image_1": "~/a.png"},
+            {"image_1": "C:/a.png"},
+            {"image_1": "pipe"},
+            quote="No `~`, no drive letters, no devices",
+            refused={1: "image.path", 2: "image.path", 3: "image.path"},
+        ),
+        vmcq(
+            {"image_1": "absent.png"}, quote="A file that is not there is `image.missing`", refused={1: "image.missing"}
+        ),
+        vmcq({"image_1": "http://127.0.0.1:9/a.png"}, quote="(`image.remote`)", refused={1: "image.remote"}),
+        vmcq(
+            {"image_1": "http://127.0.0.1:9/a.png"},
+            quote="kept only with `--keep-urls`",
+            options=["--keep-urls"],
+            rows=[{}, {"urls": ["http://127.0.0.1:9/a.png"]}],
+        ),
+    ],
+    "P10": [
+        vmcq(
+            {"options": list("ab")},
+            {"options": list("abcdefghijklmnopqrstuvwxyz")},
+            {"options": ["a"]},
+            {"options": ["a"] * 27},
+            quote="2 to 26 of them (`options.count`)",
+            refused={3: "options.count", 4: "options.count"},
+        ),
+        lmu({"B": ""}, quote="2 to 26 of them (`options.count`)", refused={1: "options.count"}),
+        vmcq(
+            {"options": list("abcdefghijklmnopqrstuvwxyz"), "answer": "Z"},
+            quote="letters A to Z",
+            rows=[{}, {"answer": "Z"}],
+        ),
+        vmcq(
+            {"answer": "C"},
+            quote="The answer is one of the letters that are there (`answer.not_an_option`)",
+            refused={1: "answer.not_an_option"},
+        ),
+        Proof(
+            "several where the source says so",
+            {"a.jsonl": lines({"id": "a", "prediction": "A", "options": ["x", "y"], "answers": ["A", "B"]})},
+            "predictions",
+            rows=[{"answers": ["A", "B"]}],
+        ),
+        vmcq(
+            {"answer": "red"},
+            quote="An option's text in the place of its letter is not guessed at",
+            refused={1: "answer.not_an_option"},
+        ),
+        vmcq({"answer": None}, quote="No answer at all means unlabelled", rows=[{}, {"answer": None, "label": None}]),
+        vmcq(
+            {"question": "<image 2>"},
+            quote="Every placeholder has its picture (`placeholder.no_image`",
+            refused={1: "placeholder.no_image"},
+        ),
+        Proof(
+            "`placeholder.count`",
+            {
+                "a.jsonl": lines(
+                    *(
+                        {
+                            "messages": [{"role": "user", "content": "<image>"}, {"role": "assistant", "content": "x"}],
+                            "images": ["red.png"] * count,
+                        }
+                        for count in (1, 2)
+                    )
+                )
+            },
+            "ms_swift",
+            {1: "placeholder.count"},
+        ),
+        reform(
+            {"answer_options": list("ab") * 15, "answer": 28},
+            quote="`convert` refuses it, as letters end with Z",
+            refused={1: "options.count"},
+        ),
+    ],
+    "P11": [
+        vmcq(
+            {"id": " a "},
+            {"id": "00012"},
+            quote="Text, trimmed; `00012` stays `00012`",
+            rows=[{}, {"id": "a"}, {"id": "00012"}],
+        ),
+        book(
+            row_with("<c><v>12.0</v></c>", 0),
+            quote="a spreadsheet's `12.0` becomes `12`",
+            rows=[{"id": "0"}, {"id": "12"}],
+        ),
+        lmu(
+            {"index": "0"},
+            quote="An id that stands twice refuses the second row (`id.duplicate`)",
+            refused={1: "id.duplicate"},
+        ),
+        reform({"sample_id": "0"}, {"sample_id": "b"}, {"sample_id": "b"}, quote="except for copies of one question"),
+        reform(
+            {"sample_id": "0"},
+            {"sample_id": "b"},
+            {"sample_id": "b"},
+            {"sample_id": "c"},
+            quote="those must be equally many",
+            refused={4: "sample.copies"},
+        ),
+        lmu({"index": " "}, quote="no id at all is `id.missing`", refused={1: "id.missing"}),
+        vmcq(
+            {"id": "a"},
+            {"id": 12.0},
+            quote="A number with a point is no id in JSON and parquet (`id.type`)",
+            refused={2: "id.type"},
+        ),
+        parquet(
+            "A number with a point is no id in JSON and parquet (`id.type`)",
+            pa.table({"id": [1.0, None], "prediction": ["x", "y"]}),
+            refused=None,
+            says="Int64",
+        ),
+        parquet(
+            "12.0 would not be the 12 of another file",
+            pa.table({"id": [12, 13], "prediction": ["x", "y"]}),
+            rows=[{"id": "12"}, {"id": "13"}],
+        ),
+        book(
+            row_with("<c><v>2.5</v></c>", 0),
+            row_with("<c><v>9007199254740992</v></c>", 0),
+            row_with("<c><v>9007199254740991</v></c>", 0),
+            quote="In a workbook one with a fraction is none, nor one from 2^53 on, which spreadsheets round "
+            "(`id.number`)",
+            refused={1: "id.number", 2: "id.number"},
+        ),
+        reform(
+            {"answer": 1.0, "round_id": 1.0},
+            {"answer": 0.5},
+            quote="Where a place is counted, an option's or a round's, JSON's `1.0` is 1",
+            refused={2: "answer.type"},
+            rows=[{}, {"answer": "B", "round": 1}],
+        ),
+    ],
+    "P12": [
+        book(
+            row_with(FORMULA, 4),
+            row_with(ERROR, 4),
+            row_with(DATE, 4),
+            parts=DATES,
+            quote="In workbooks nothing is computed: a formula, an error or a date in a column that counts refuses "
+            "the row (`cell.formula`, `cell.error`, `cell.date`)",
+            refused={1: "cell.formula", 2: "cell.error", 3: "cell.date"},
+        ),
+        book(
+            row_with(FORMULA, 5),
+            row_with(ERROR, 5).replace(">1<", ">2<"),
+            row_with(DATE, 5).replace(">1<", ">3<"),
+            parts=DATES,
+            quote="in another column its text is kept",
+            rows=[
+                {},
+                {"extra": '{"note":"=1+1"}'},
+                {"extra": '{"note":"#N/A"}'},
+                {"extra": '{"note":"2023-01-02T00:00:00"}'},
+            ],
+        ),
+        Proof(
+            "The first sheet is read, others are named in a warning",
+            {
+                "a.xlsx": lambda path: write_workbook(
+                    path,
+                    sheet(text_row(*HEADER), text_row("0", "q", "a", "b", "A")),
+                    names="One,Two",
+                    parts={"xl/worksheets/sheet2.xml": sheet()},
+                )
+            },
+            "mmbench",
+            says="'Two'",
+        ),
+        Proof("What the archive would unpack to is checked before it is unpacked", {"a.xlsx": bomb}, "mmbench", None),
+        Proof("Parquet is read with its checksums", {"a.parquet": flipped}, "predictions", None, says="damaged"),
+        parquet(
+            "dates, times, decimals and bytes that nobody asks for become text in `extra`",
+            pa.table(
+                {**PREDICTED, "at": [date(2026, 1, 2), None], "of": [Decimal("1.50"), None], "raw": [b"hi", None]}
+            ),
+            rows=[{"extra": '{"at":"2026-01-02","of":"1.50","raw":"aGk="}'}, {"extra": "{}"}],
+        ),
+        vmcq(
+            {},
+            {},
+            quote="more rows than `--max-rows` refuse the file",
+            refused=None,
+            options=["--max-rows", "2"],
+            says="more than 2 rows",
+        ),
+        Proof(
+            "A file without rows is refused unless `--allow-empty` is given",
+            {"a.tsv": b"question\toptions\n"},
+            "vmcq",
+            None,
+            says="no rows",
+        ),
+        Proof(
+            "A file without rows is refused unless `--allow-empty` is given",
+            {"a.tsv": b"question\toptions\n"},
+            "vmcq",
+            options=["--allow-empty"],
+            rows=[],
+        ),
+    ],
+}
