@@ -19,7 +19,7 @@ from mmconvert.chat.file_names import require_text
 from mmconvert.chat.losses import list_losses
 from mmconvert.core.record import LETTERS, Image, Record, encode_json
 from mmconvert.core.rows import Row
-from mmconvert.core.text.options import build_plain_prompt, is_option
+from mmconvert.core.text.options import build_plain_prompt, is_option, require_several
 from mmconvert.core.text.placeholders import PLACEHOLDER, list_slots
 from mmconvert.core.text.turns import are_placeholders, shows_what_is_named
 from mmconvert.io.columns import add_extra, read_letter_or_label, respell, take_headers
@@ -43,7 +43,10 @@ CAPTION_PROMPT = (
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
     how = _build_table_settings(row.where.stem, context.dataset, context.task)
-    yield from split_rounds(lmu_table.build_record(row, context, how))
+    record = lmu_table.build_record(row, context, how)
+    if not context.for_scoring:
+        require_several(record.options, "A")
+    yield from split_rounds(record)
 
 
 @lru_cache

@@ -21,6 +21,7 @@ from mmconvert.chat.losses import list_losses
 from mmconvert.core.errors import Error, UsageError, suggest_spelling
 from mmconvert.core.record import LETTERS, Record
 from mmconvert.core.rows import Rejected, Row, Span
+from mmconvert.core.text.options import require_several
 from mmconvert.io import xlsx
 from mmconvert.io.columns import HEADERS, respell
 from mmconvert.io.write_xlsx import CELL_LENGTH, count_utf16_units, write_workbook
@@ -77,8 +78,11 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         context.warn(f"a prediction has {CELL_LENGTH:,} characters, the most a cell holds: its end may be missing")
     dataset = context.dataset or next((name for name in DATASETS if name == row.where.stem), None)
     is_workbook = row.where.file.lower().endswith(WORKBOOK)
-    how = TableSettings(dataset, context.task, is_result=is_result, circular=True, choice=is_workbook)
-    yield lmu_table.build_record(row, context, how)
+    how = TableSettings(dataset, context.task, is_result=is_result, circular=True)
+    record = lmu_table.build_record(row, context, how)
+    if not context.for_scoring:
+        require_several(record.options, "A", choice=is_workbook)
+    yield record
 
 
 def _find_mismatch(sample: Sample) -> str | None:

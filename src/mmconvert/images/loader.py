@@ -356,7 +356,7 @@ def probe(data: bytes) -> tuple[str, int, int]:
     raise RowError("image.format", "", f"no PNG, JPEG, GIF, WebP, BMP or TIFF {show(data[:16])}.")
 
 
-def is_picture(data: bytes) -> bool:
+def looks_like_image(data: bytes) -> bool:
     """Tell by its beginning whether a file is a picture of an allowed format, whole or not."""
     return any(matches(data) for matches, _ in _WALKERS.values())
 

@@ -14,7 +14,7 @@ from mmconvert.core.text.literals import looks_like_list, parse_list
 from mmconvert.core.text.options import is_option
 from mmconvert.core.text.placeholders import parse_image_slot
 from mmconvert.core.text.prompt_parts import OPTION_NAMES
-from mmconvert.images.loader import is_picture
+from mmconvert.images.loader import looks_like_image
 from mmconvert.plugins.format import Context, Loss
 
 LISTED = "images"
@@ -181,21 +181,21 @@ def keep_json_fields(fields: Mapping[str, Any], context: Context) -> dict[str, A
     """Keep the fields that have no column; further pictures, which parquet may hold, are left out with a remark."""
     kept = {}
     for name, value in keep_extra_fields(fields).items():
-        if _holds_picture(value):
+        if _holds_image(value):
             context.warn(f"the column {name!r} holds further pictures and is left out")
         else:
             kept[name] = value
     return kept
 
 
-def _holds_picture(value: Any) -> bool:
+def _holds_image(value: Any) -> bool:
     if isinstance(value, bytes):
-        return is_picture(value)
+        return looks_like_image(value)
     if isinstance(value, dict):
-        return any(map(_holds_picture, value.values()))
+        return any(map(_holds_image, value.values()))
     # Values of a list in parquet are of one type: numbers, of which there may be many, are not looked at.
     first = next((item for item in value if item is not None), None) if isinstance(value, list) else None
-    return isinstance(first, bytes | dict | list) and any(map(_holds_picture, value))
+    return isinstance(first, bytes | dict | list) and any(map(_holds_image, value))
 
 
 def respell(fields: Mapping[str, Any], words: Iterable[str]) -> tuple[dict[str, Any], dict[str, str]]:

@@ -1,5 +1,6 @@
 """Benchmarks as lmms-lab and others hold them on the Hub."""
 
+import datetime
 from pathlib import Path
 from typing import Any
 
@@ -146,3 +147,21 @@ def test_a_bad_row_is_refused_by_code(tmp_path: Path, row: dict, code: str) -> N
 )
 def test_other_tables_are_refused_with_a_reason(tmp_path: Path, row: dict, reason: str) -> None:
     assert FORMAT.mismatch(sample(parquet(tmp_path / "t.parquet", row))) == reason
+
+
+def test_what_json_does_not_know_becomes_text_and_further_pictures_are_left_out(tmp_path: Path) -> None:
+    table = pa.table(
+        {
+            "question": ["How much?"],
+            "answer": ["1.50"],
+            "image": [cell()],
+            "at": [datetime.datetime(2026, 1, 2)],
+            "digest": [b"hi"],
+            "masks": [[cell(2)]],
+        }
+    )
+    pq.write_table(table, tmp_path / "t.parquet")
+    records = read(tmp_path / "t.parquet", "hub_vqa")
+    (record,) = records
+    assert record.extra == {"at": "2026-01-02T00:00:00", "digest": "aGk="}
+    assert [warning for warning in records.warnings if "'masks' holds further pictures" in warning]

@@ -423,3 +423,13 @@ def test_headers_and_groups_of_a_table_come_back(tmp_path: Path) -> None:
     assert write(read(path), Target(tmp_path / "back.tsv"), "lmudata") == []
     (old,), (new,) = read(path), read(tmp_path / "back.tsv")
     assert replace(new, source=old.source) == old
+
+
+def test_a_single_option_is_no_choice_and_is_not_written(tmp_path: Path) -> None:
+    lines = ["index\tquestion\tA\tB\tanswer\timage", f"1\tq\ta\tb\tA\t{cell(1)}", f"2\tq\ta\t\tA\t{cell(1)}"]
+    (tmp_path / "t.tsv").write_text("\n".join(lines) + "\n")
+    records = read(tmp_path / "t.tsv", "lmudata")
+    (first,) = records
+    assert [(reject.code, reject.field) for reject in records.rejects] == [("options.count", "A")]
+    losses = write([first, replace(first, id="2", options=("a",))], Target(tmp_path / "again.tsv"), "lmudata")
+    assert [(loss.id, loss.field, loss.left_out) for loss in losses] == [("2", "options", True)]

@@ -253,3 +253,16 @@ def test_hostile_workbooks_end_as_the_policy_says(bad_set, case):
             assert found.options == tuple(fact["value"].values())
         elif fact["field"] in ("id", "prediction"):
             assert getattr(found, fact["field"]) == fact["value"]
+
+
+def test_a_question_without_two_options_is_refused_and_not_written(tmp_path):
+    rows = [("1", "q", "a", "b"), ("2", "q", "a"), ("3", "q")]
+    path = workbook(tmp_path / "t.xlsx", *((*row, *[""] * (6 - len(row)), "A", "c", "CP") for row in rows))
+    records = read(path)
+    assert [record.id for record in records] == ["1"]
+    assert [reject.code for reject in records.rejects] == ["options.count"] * 2
+    scored = list(read(path, for_scoring=True))
+    assert [len(record.options) for record in scored] == [2, 1, 0]
+    losses = write(scored, Target(tmp_path / "again.xlsx"), "mmbench")
+    assert {(loss.id, loss.field) for loss in losses if loss.left_out} == {("2", "options"), ("3", "options")}
+    assert [record.id for record in read(tmp_path / "again.xlsx")] == ["1"]

@@ -1,6 +1,7 @@
 """Predictions as a table: what is written under each suffix is what it says it is, and reads back equal."""
 
 import json
+from decimal import Decimal
 from pathlib import Path
 
 import pyarrow as pa
@@ -8,6 +9,7 @@ import pyarrow.parquet as pq
 import pytest
 from msgspec.structs import replace
 
+from mmconvert.core.errors import Error
 from mmconvert.core.record import to_arrow
 from mmconvert.pipeline.convert import read, write
 from mmconvert.plugins.format import Target
@@ -93,3 +95,59 @@ def test_letter_columns_beside_options_stay_fields(tmp_path: Path) -> None:
     file.write_text('{"id": "1", "A": "x", "B": "y", "options": ["red", "blue"], "prediction": "B"}\n')
     (found,) = read(file)
     assert (found.options, found.extra) == (("red", "blue"), {"A": "x", "B": "y"})
+
+
+@pytest.mark.parametrize(
+    ("ids", "wanted"),
+    [
+        (pa.array([1.0, 2.0]), ["id.type"] * 2),
+        (pa.array([1.0, None]), ["id.type", "id.missing"]),
+        (pa.array([Decimal("1.0"), Decimal("2.5")]), ["id.type"] * 2),
+        (pa.array([True, False]), ["id.type"] * 2),
+        (pa.array([Decimal(1), Decimal(2)], pa.decimal128(38, 0)), ["1", "2"]),
+        (pa.array([1, (1 << 64) - 1], pa.uint64()), ["1", "18446744073709551615"]),
+    ],
+)
+def test_an_id_is_a_text_or_a_whole_number(ids: pa.Array, wanted: list[str], tmp_path: Path) -> None:
+    pq.write_table(pa.table({"id": ids, "prediction": ["x", "y"]}), tmp_path / "p.parquet")
+    records = read(tmp_path / "p.parquet", "predictions")
+    found = [record.id for record in records]
+    assert (found or [reject.code for reject in records.rejects]) == wanted
+
+
+@pytest.mark.parametrize("kind", [pa.date32(), pa.timestamp("ns"), pa.duration("s"), pa.binary(1), pa.large_binary()])
+@pytest.mark.parametrize("name", ["id", "prediction"])
+def test_a_column_that_counts_and_is_no_text_refuses_the_file(name: str, kind: pa.DataType, tmp_path: Path) -> None:
+    columns = {"id": pa.array(["a"]), "prediction": pa.array(["x"]), name: pa.nulls(1, kind)}
+    pq.write_table(pa.table(columns), tmp_path / "p.parquet")
+    with pytest.raises(Error, match=f"{name}: expected texts or numbers"):
+        list(read(tmp_path / "p.parquet", "predictions"))
+
+
+@pytest.mark.parametrize(
+    ("answer", "said"),
+    [(pa.array([b"x"]), "answer.type"), (pa.array([Decimal("1.50")]), "1.50"), (pa.array([[Decimal("2")]]), "2")],
+)
+def test_an_answer_that_json_does_not_know_is_its_text_or_refuses_the_row(
+    answer: pa.Array, said: str, tmp_path: Path
+) -> None:
+    pq.write_table(pa.table({"id": ["a"], "prediction": ["x"], "answer": answer}), tmp_path / "p.parquet")
+    records = read(tmp_path / "p.parquet", "predictions")
+    assert [record.answer for record in records] + [reject.code for reject in records.rejects] == [said]
+
+
+def test_a_round_is_a_whole_number(tmp_path: Path) -> None:
+    rows = [{"id": str(number), "prediction": "x", "round": number} for number in (1.0, 1.5)]
+    (tmp_path / "p.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    records = read(tmp_path / "p.jsonl", "predictions")
+    assert [record.round for record in records] == [1]
+    assert [reject.code for reject in records.rejects] == ["round.type"]
+
+
+def test_a_single_option_is_no_choice_unless_a_framework_scores_it(tmp_path: Path) -> None:
+    row = {"id": "a", "prediction": "A", "A": "red", "B": ""}
+    (tmp_path / "p.jsonl").write_text(json.dumps(row) + "\n")
+    refused = read(tmp_path / "p.jsonl", "predictions")
+    assert (list(refused), refused.rejects[0].code) == ([], "options.count")
+    (scored,) = read(tmp_path / "p.jsonl", "predictions", for_scoring=True)
+    assert scored.options == ("red",)

@@ -222,3 +222,20 @@ def test_a_dialogs_history_is_written_as_its_turns(folder: Path) -> None:
     path = folder / "dialog.json"
     write([replace(record, extra={**record.extra, "history": [before]})], Target(path), "reform_predictions")
     assert json.loads(path.read_text())[0]["history"] == said
+
+
+def test_a_number_with_a_point_that_counts_something_is_a_whole_one(tmp_path: Path) -> None:
+    first, second = opened([sample("a_1", 1.0, answer=1.0, round_id=1.0), sample("b", 0)], tmp_path)
+    assert (first.prediction, first.answer, first.round, first.group) == ("B", "B", 1, "a")
+    assert second.round is None
+
+
+def test_more_options_than_letters_are_counted_where_a_framework_scores_them(tmp_path: Path) -> None:
+    options = [str(number) for number in range(40)]
+    row = sample("a", 30, answer=30, answer_options=options)
+    assert codes(opened([row], tmp_path)) == {0: "options.count"}
+    (record,) = read(tmp_path / "list.json", "reform_predictions", for_scoring=True)
+    assert (record.prediction, record.answer, len(record.options)) == ("30", "30", 40)
+    rows = [sample(str(answer), 1, answer=answer) for answer in (1.7, True)]
+    (tmp_path / "list.json").write_text(json.dumps(rows))
+    assert [one.answer for one in read(tmp_path / "list.json", "reform_predictions", for_scoring=True)] == ["B", "B"]

@@ -225,3 +225,13 @@ def test_the_references_of_vizwiz_stand_in_a_column_of_their_own(tmp_path):
     (tmp_path / "new").mkdir()
     write([record], Target(tmp_path / "new" / "m_VizWiz.tsv"), "vlmevalkit_predictions")
     assert (tmp_path / "new" / "m_VizWiz.tsv").read_text().split("\n")[0] == "index\tquestion\tanswers\tprediction"
+
+
+@pytest.mark.parametrize("suffix", [".json", ".jsonl", ".xlsx"])
+def test_an_index_is_a_text_or_a_number_that_is_kept_as_it_was_written(tmp_path: Path, suffix: str) -> None:
+    numbers = (7.0, 2.5, 1e20, "2.5", 9007199254740991)
+    path = FILES[suffix](tmp_path / f"some{suffix}", *({**ROW, "index": number} for number in numbers))
+    records = read(path, "vlmevalkit_predictions")
+    assert [record.id for record in records] == ["7", "2.5", "9007199254740991"]
+    code = "id.number" if suffix == ".xlsx" else "id.type"
+    assert [(reject.where.row, reject.code) for reject in records.rejects] == [(1, code), (2, code)]

@@ -125,3 +125,9 @@ def test_reads_what_the_csv_module_writes(
         patch.setattr(tables, "BLOCK", block)
         read = cells(text.getvalue(), tmp_path_factory.mktemp("csv"), suffix)
     assert read == [[cell or None for cell in row] for row in table]
+
+
+def test_a_control_character_in_the_header_refuses_the_table(tmp_path):
+    (tmp_path / "t.tsv").write_bytes(b"question\tans\0wer\nq\tA\n")
+    with pytest.raises(Error, match=r"a control character stands in the column 'ans\\x00wer'"):
+        tables.read_header(tmp_path / "t.tsv")

@@ -305,3 +305,23 @@ def test_a_rejected_row_says_where_it_stands(book):
     assert isinstance(item, Rejected)
     assert str(item).startswith("t.xlsx:9 a: a formula is never evaluated (got '=1').")
     assert item.where.row == 0
+
+
+def test_a_column_that_a_formula_or_a_date_names_has_no_name(book):
+    styles = f'<styleSheet xmlns="{MAIN}"><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/></cellXfs></styleSheet>'
+    header = text_row("a").replace("</row>", '<c><f>"b"</f><v>b</v></c><c s="1"><v>44928</v></c></row>')
+    path = book(header, text_row("x", "y", "z"), parts={"xl/styles.xml": styles})
+    assert xlsx.read_header(path) == ["a"]
+    assert cells(path) == [{"a": "x", "column B": "y", "column C": "z"}]
+
+
+@pytest.mark.parametrize("number", ["2.5", "9007199254740992", "-9007199254740992", "1e20", "9" * 5000])
+def test_a_number_that_is_no_id_refuses_its_row(book, number):
+    path = book(text_row("id", "n"), f"<row><c><v>{number}</v></c><c><v>{number}</v></c></row>", text_row(number, "x"))
+    assert cells(path, ids=lambda name: name == "id") == [("id.number", "id"), {"id": number, "n": "x"}]
+
+
+def test_a_date_that_no_calendar_has_is_kept_where_nobody_needs_it(book):
+    styles = f'<styleSheet xmlns="{MAIN}"><cellXfs><xf numFmtId="0"/><xf numFmtId="14"/></cellXfs></styleSheet>'
+    path = book(text_row("a"), '<row><c s="1"><v>1e12</v></c></row>', parts={"xl/styles.xml": styles})
+    assert cells(path, needed=lambda name: False) == [{"a": "1e12"}]

@@ -26,12 +26,7 @@ from mmconvert.core.errors import RowError, in_field, show
 from mmconvert.core.record import LETTERS, Image, Part, Record, Turn, encode_json
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.literals import looks_like_list, parse_list
-from mmconvert.core.text.options import (
-    build_plain_prompt,
-    gather_lettered_options,
-    read_answer_letter,
-    require_several,
-)
+from mmconvert.core.text.options import build_plain_prompt, gather_lettered_options, read_answer_letter
 from mmconvert.core.text.placeholders import interleave, list_slots
 from mmconvert.images.loader import decode_plain_base64, is_data_url
 from mmconvert.io import tables
@@ -110,7 +105,6 @@ class TableSettings(msgspec.Struct, frozen=True):
         is_result: The rows hold predictions: they need no picture (`image_path` without `image` is only kept) and no
             question.
         circular: Every row belongs to a rotated group; else the name, `g_index` and other rows tell.
-        choice: Every row is a choice between options.
     """
 
     dataset: str | None = None
@@ -118,7 +112,6 @@ class TableSettings(msgspec.Struct, frozen=True):
     caption_prompt: str = ""
     is_result: bool = False
     circular: bool = False
-    choice: bool = False
 
 
 def build_record(row: Row, context: Context, how: TableSettings) -> Record:
@@ -143,8 +136,6 @@ def build_record(row: Row, context: Context, how: TableSettings) -> Record:
     if not key:
         raise RowError("id.missing", "index", "the row has no index. Give each row one of its own.")
     options = gather_lettered_options([fields.pop(letter, None) for letter in _list_letters(tuple(fields))])
-    if (how.choice or not how.is_result) and not context.for_scoring:
-        require_several(options, "A", choice=how.choice)
     task = how.task or ("multiple_choice" if options else "vqa")
     head = _read_text(fields.get("g_index"))
     rotated = base is not None or how.circular or head is not None or is_circular(name)
