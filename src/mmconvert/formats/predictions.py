@@ -100,7 +100,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
 
 
 def _read_id(value: Any) -> str:
-    key = _read_text(value, "id")
+    key = value if isinstance(value, str) else _read_text(value, "id")
     if key is None or not key.strip():
         raise RowError("id.missing", "id", "the row has no id.")
     whole = isinstance(value, Decimal) and value.as_tuple().exponent == 0
@@ -137,9 +137,11 @@ def _read_extra(value: Any) -> dict[str, Any]:
 
 
 def _read_text(value: Any, field: str) -> str | None:
+    if isinstance(value, str):
+        return value
     if value is None or (isinstance(value, float) and math.isnan(value)):
         return None
-    if isinstance(value, bool) or not isinstance(value, str | int | float | Decimal):
+    if isinstance(value, bool) or not isinstance(value, int | float | Decimal):
         raise RowError(f"{field}.type", field, f"expected a text or a number {show(value)}.")
     return str(value)
 

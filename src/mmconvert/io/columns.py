@@ -139,6 +139,8 @@ def take_listed_images(fields: dict[str, Any], images: dict[int, Image], context
         RowError: `image.twice`: a picture of that number is there; the codes of `Pictures.of_value`.
     """
     value = fields.pop(LISTED, None)
+    if value is None:
+        return
     if isinstance(value, str) and looks_like_list(value):
         with in_field(LISTED):
             value = parse_list(value)
@@ -181,7 +183,7 @@ def keep_json_fields(fields: Mapping[str, Any], context: Context) -> dict[str, A
     """Keep the fields that have no column; further pictures, which parquet may hold, are left out with a remark."""
     kept = {}
     for name, value in keep_extra_fields(fields).items():
-        if _holds_image(value):
+        if isinstance(value, bytes | dict | list) and _holds_image(value):
             context.warn(f"the column {name!r} holds further pictures and is left out")
         else:
             kept[name] = value

@@ -324,13 +324,19 @@ def _refuse_controls(row: Row) -> None:
     Raises:
         RowError: `text.control`.
     """
-    if not row.where.file.lower().endswith(_TABLES):
+    if not _is_table(row.where.file):
         return
     for name, value in row.fields.items():
         # Nearly all texts are printable, which is told much faster than what else they hold.
         if isinstance(value, str) and not value.isprintable() and (found := CONTROL.search(value)):
             message = f"character {found.start() + 1:,} is the control character U+{ord(found[0]):04X}. Take it out."
             raise RowError("text.control", name, message)
+
+
+@lru_cache
+def _is_table(file: str) -> bool:
+    # All rows of a file ask for it.
+    return file.lower().endswith(_TABLES)
 
 
 _MEDIA = re.compile(r"(?:video|audio)s?(?:_(?:\d+|file|path|url)s?)?", re.IGNORECASE)
