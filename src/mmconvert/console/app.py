@@ -21,7 +21,7 @@ from click.shell_completion import CompletionItem
 
 from mmconvert.console.completion_types import refine
 from mmconvert.core.error_hints import says_what_to_do
-from mmconvert.core.errors import Error, UsageError, show, suggest_spelling
+from mmconvert.core.errors import Error, UsageError, build_memory_error, is_out_of_memory, show, suggest_spelling
 from mmconvert.core.option_fields import check_plain
 from mmconvert.core.text.printable import escape_control
 from mmconvert.core.text.yaml import read_mapping_file
@@ -203,14 +203,25 @@ def run(command: click.Command, argv: Sequence[str] | None = None, *, program: s
         # The reader of our output went away, as `| head` does: nothing is wrong.
         os.dup2(os.open(os.devnull, os.O_WRONLY), sys.stdout.fileno())
         sys.exit(EXIT_REFUSED)
-    except OSError as error:
-        if error.errno is None:
+    except Exception as error:
+        if is_out_of_memory(error):
+            # What the error holds on to is let go before anything is said.
+            error.__traceback__ = None
+            _say(f"{program}: {build_memory_error(_name_input(argv))}")
+            sys.exit(EXIT_REFUSED)
+        if not isinstance(error, OSError) or error.errno is None:
             raise
         # A disk that is full or a permission that is missing is no bug.
         place = f"{error.filename}: " if error.filename is not None else ""
         _say(f"{program}: {place}{os.strerror(error.errno)}.")
         sys.exit(EXIT_REFUSED)
     sys.exit(code if isinstance(code, int) else 0)
+
+
+def _name_input(argv: Sequence[str] | None) -> str:
+    """Name the first file or folder among arguments, else the command."""
+    given = sys.argv[1:] if argv is None else argv
+    return next((argument for argument in given if os.path.exists(argument)), " ".join(given[:1]) or "the input")
 
 
 def _add_example(error: click.ClickException) -> click.ClickException:

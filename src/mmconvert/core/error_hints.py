@@ -34,6 +34,7 @@ _STEPS = {
     "item.shape": "Correct the fields' names, or name the family's data set: --dataset NAME.",
     "json.depth": "Nest it less deeply, or leave the row out.",
     "json.number": "Write the number as a text in quotes, or leave the row out.",
+    "json.size": "Write the row with fewer values, or leave it out.",
     "json.type": "Write the row as an object, in braces.",
     "json.": "Write one whole JSON object, with double quotes and without a trailing comma.",
     "list.depth": "Nest the list less deeply, or leave the row out.",
@@ -58,9 +59,11 @@ _STEPS = {
     "record.shape": "Convert the row's source again.",
     "remote.address": "Name a host of your own network by --allow-host NAME[:PORT], or leave the row out.",
     "remote.": "Fetch the picture by hand, or leave the row out.",
+    "row.too_large": "Give its pictures as files, or leave the row out.",
     "target.": "Leave the row out, or export to another format.",
     "text.encoding": "Save the file as UTF-8.",
     "text.surrogate": "Write the whole character.",
+    "text.too_large": "Cut the texts, or leave the row out.",
     "view.": "Complete the row, or leave it out.",
 }
 """Code of a refusal, or how codes begin -> what to do; of several that fit, the longest."""

@@ -9,6 +9,7 @@ Anything else that escapes is a bug and keeps its traceback.
 """
 
 import difflib
+import errno
 import shlex
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -165,6 +166,32 @@ def suggest_paths(path: Path, known: Iterable[str] = ()) -> str:
     beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
     folder = next((str(parent) for parent in path.parents if parent.is_dir()), "/")
     return suggest_spelling(path.name, [*beside, *known]) or f" See what is there: ls {shlex.quote(folder)}"
+
+
+def build_memory_error(place: object) -> Error:
+    """Say that memory ran out.
+
+    Args:
+        place: What was read then: a file, or a row of one.
+
+    Example:
+        >>> str(build_memory_error("a.tsv"))
+        'a.tsv: memory ran out while it was read. Split the file, or give the program more memory.'
+    """
+    return Error(f"{place}: memory ran out while it was read. Split the file, or give the program more memory.")
+
+
+def is_out_of_memory(error: BaseException) -> bool:
+    """Tell an error that only says that the system gave no more memory, in whatever words.
+
+    Example:
+        >>> is_out_of_memory(MemoryError()), is_out_of_memory(OSError(12, "")), is_out_of_memory(OSError(2, ""))
+        (True, True, False)
+    """
+    if isinstance(error, OSError):
+        return error.errno == errno.ENOMEM
+    # A thread has a stack, for which there was no room.
+    return isinstance(error, MemoryError) or (type(error) is RuntimeError and "start new thread" in str(error))
 
 
 def take_first_line(error: BaseException) -> str:

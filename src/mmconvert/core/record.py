@@ -9,6 +9,7 @@ here, by name, instead of ending the whole run later.
 """
 
 import json
+import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
@@ -28,6 +29,9 @@ from mmconvert.core.plugin_struct import PluginStruct
 SCHEMA_VERSION = 1
 NUMBER_DIGITS = 9
 """Digits of the number that stands for an id where the source has none: the place of the record in its file."""
+
+MOST_TEXT_BYTES = 32 << 20
+"""Bytes of the texts of one record in memory; what is written of a record is made of several copies of them."""
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 Task = Literal["multiple_choice", "yes_no", "vqa", "caption", "ocr", "kie", "chat"]
@@ -375,6 +379,35 @@ def estimate_weight(record: Record) -> int:
     return total
 
 
+def estimate_memory(record: Record) -> int:
+    """Estimate the bytes of all that is written of a record: what `estimate_weight` counts, and every other text."""
+    total = estimate_weight(record) + (_count_letters(record.extra) if record.extra else 0)
+    for value in _TEXT_VALUES(record):
+        if value is not None:
+            total += len(value)
+    for values in (record.options, record.answers):
+        for value in values:
+            total += len(value or "")
+    return total
+
+
+def _count_letters(value: Any) -> int:
+    """Count the letters of all texts in a value; without a call for each level, which a deep one has no room for."""
+    total, left = 0, [value]
+    while left:
+        one = left.pop()
+        if isinstance(one, str):
+            total += len(one)
+        elif isinstance(one, Mapping):
+            left += one.keys()
+            left += one.values()
+        elif isinstance(one, list | tuple):
+            left += one
+        else:
+            total += 8
+    return total
+
+
 _NEEDED = ("id", "sample", "task")
 _TEXTS = (
     "question", "answer", "label", "hint", "instruction", "category", "l2_category", "split", "dataset", "subset",
@@ -391,7 +424,7 @@ def check_record(record: Record) -> Record:
     Raises:
         RowError: `id.missing`: the id is blank; `<field>.type`: a value of another type than the column's, a number
             out of range, half a character; `messages.part`: a part that is neither text nor image;
-            `messages.images`: not one picture for each image part.
+            `messages.images`: not one picture for each image part; `text.too_large`: all texts are over the limit.
     """
     texts = [value for value in (*_TEXT_VALUES(record), *record.options) if value is not None]
     texts += _NEEDED_VALUES(record)
@@ -403,8 +436,11 @@ def check_record(record: Record) -> Record:
             kinds.append(part.type)
             texts.append(part.text)
     images = kinds.count("image")
-    if images + kinds.count("text") != len(kinds) or not _are_all_texts(texts):
+    size = _measure_texts(texts)
+    if images + kinds.count("text") != len(kinds) or size is None:
         _check_texts(record)
+    elif size > MOST_TEXT_BYTES:
+        raise _build_long_error("", size)
     if not record.id.strip():
         raise RowError("id.missing", "id", f"the row has no id {show(record.id)}.")
     if record.variant is not None:
@@ -422,13 +458,25 @@ def check_record(record: Record) -> Record:
     return _write_extra_as_json(record) if record.extra else record
 
 
-def _are_all_texts(values: list[Any]) -> bool:
-    """Tell whether all values are texts, without saying which is not: the fast way, for nearly every record."""
+def _measure_texts(values: list[Any]) -> int | None:
+    """Measure what texts take in memory; None where not all are texts, without saying which is not.
+
+    The fast way, for nearly every record.
+    """
     try:
         joined = "".join(values)
-        return joined.isascii() or bool(joined.encode())
+        if not joined.isascii():
+            joined.encode()
     except (TypeError, UnicodeEncodeError):
-        return False
+        return None
+    return sys.getsizeof(joined)
+
+
+def _build_long_error(field: str, size: int) -> RowError:
+    limit = f"over the limit of {MOST_TEXT_BYTES >> 20} MiB"
+    return RowError(
+        "text.too_large", field, f"the row's texts take {size:,} bytes, {limit}. Cut them, or leave it out."
+    )
 
 
 def _check_texts(record: Record) -> None:
@@ -484,7 +532,8 @@ def _check_image(image: Image) -> None:
 
 def _write_extra_as_json(record: Record) -> Record:
     """Give a record whose `extra` JSON can say: what JSON does not know becomes text; most records are as they were."""
-    if _is_json(record.extra):
+    if (text := _encode_extra(record.extra)) is not None:
+        _check_extra_size(record.extra, text)
         return record
     extra = {}
     for name, value in record.extra.items():
@@ -494,15 +543,24 @@ def _write_extra_as_json(record: Record) -> Record:
         except (TypeError, ValueError, RecursionError):
             message = f"the value cannot be written as JSON {show(value)}."
             raise RowError("extra.type", str(name), message) from None
+    _check_extra_size(extra, encode_json(extra))
     return replace(record, extra=extra)
 
 
-def _is_json(value: Any) -> bool:
+def _check_extra_size(extra: Mapping[str, Any], text: str) -> None:
+    if len(text) > MOST_TEXT_BYTES:
+        longest = max(extra, key=lambda name: len(encode_json(extra[name])))
+        raise _build_long_error(str(longest), len(text))
+
+
+def _encode_extra(value: Any) -> str | None:
+    """Write a value as JSON; None where JSON cannot say it."""
     try:
-        encode_json(value).encode()
+        text = encode_json(value)
+        text.encode()
     except (TypeError, ValueError, RecursionError):
-        return False
-    return True
+        return None
+    return text
 
 
 canonical_json = encode_json  # the name that plug-ins know from before the first release

@@ -100,6 +100,28 @@ class Span(PluginStruct, frozen=True):
     line: int = 1
 
 
+MOST_ROW_BYTES = 64 << 20
+"""Bytes of one raw row, pictures that stand in it as text among them. A row passes through several hands, and each
+keeps a copy."""
+
+
+def build_too_large_error(size: int | None = None, field: str = "") -> RowError:
+    """Make the error for a row that is larger than rows are read.
+
+    Args:
+        size: Its bytes, None where nobody counted them to the end.
+        field: The field that they stand in, "" for the row as a whole.
+
+    Example:
+        >>> build_too_large_error(100_000_000).message
+        'the row holds 100,000,000 bytes, over the limit of 64 MiB. Give its pictures as files, or leave the row out.'
+    """
+    holds = "more" if size is None else f"{size:,} bytes"
+    limit = f"{'than' if size is None else 'over'} the limit of {MOST_ROW_BYTES >> 20} MiB"
+    advice = "Give its pictures as files, or leave the row out."
+    return RowError("row.too_large", field, f"the row holds {holds}{' ' if size is None else ', '}{limit}. {advice}")
+
+
 DELIMITERS = {".tsv": b"\t", ".csv": b","}
 
 

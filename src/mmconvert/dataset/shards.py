@@ -14,7 +14,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec.structs import replace
 
-from mmconvert.core.record import SCHEMA, Record, estimate_weight, to_arrow
+from mmconvert.core.record import SCHEMA, Record, estimate_memory, to_arrow
 from mmconvert.storage.parquet_sink import HashedFile
 
 SHARD_BYTES = 480 << 20
@@ -142,10 +142,10 @@ class RecordWriter:
 
         Args:
             records: A few of them; a row group ends behind the last one at the soonest.
-            size: Their `estimate_weight` together, None to have it counted.
+            size: Their `estimate_memory` together, None to have it counted.
         """
         self._pending += records
-        self._bytes += sum(map(estimate_weight, records)) if size is None else size
+        self._bytes += sum(map(estimate_memory, records)) if size is None else size
         if self._bytes >= ROW_GROUP_BYTES or len(self._pending) >= BATCH_RECORDS:
             self._end_batch()
             if self._group_bytes >= ROW_GROUP_BYTES:

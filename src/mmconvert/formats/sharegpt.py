@@ -20,7 +20,7 @@ from mmconvert.chat import conversations, training
 from mmconvert.chat.export_images import write_image_path
 from mmconvert.core.errors import Error, RowError, UsageError, show
 from mmconvert.core.record import Record
-from mmconvert.core.rows import Rejected, Row, Span
+from mmconvert.core.rows import MOST_ROW_BYTES, Rejected, Row, Span
 from mmconvert.core.text.image_markers import Markers
 from mmconvert.core.text.json import parse_json
 from mmconvert.io import json_array, jsonl, parquet
@@ -121,7 +121,8 @@ def _add_to_info(target: Target, form: str) -> None:
 
 def _list_known_sets(path: Path) -> dict[str, Any]:
     try:
-        known = parse_json(path.read_text(encoding="utf-8"))
+        with path.open("rb") as file:
+            known = parse_json(file.read(MOST_ROW_BYTES).decode())
     except FileNotFoundError:
         return {}
     except (UnicodeDecodeError, RowError) as error:

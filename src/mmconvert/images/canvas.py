@@ -4,7 +4,6 @@ A made picture takes the slot of the one it stands for; the source's own picture
 attachment under a slot that was free, its bytes untouched. `extra["transforms"]` says what was done.
 """
 
-import warnings
 from collections.abc import Mapping
 from io import BytesIO
 from typing import Any
@@ -16,7 +15,7 @@ from mmconvert.core.errors import RowError
 from mmconvert.core.record import Image, Part, Record, Turn
 from mmconvert.core.text.turns import find_last_user_turn, list_last_turn_images
 from mmconvert.images.loader import Pictures
-from mmconvert.images.verify import FORMATS, MAX_PIXELS
+from mmconvert.images.verify import MAX_PIXELS, open_image
 
 NOTES = "transforms"
 """Field of `extra` with one note a step, in the order in which they ran."""
@@ -30,13 +29,8 @@ def decode_rgb(image: Image) -> PIL.Image.Image:
     """
     if image.bytes is None:
         raise RowError("image.remote", "", "a picture that is only an address cannot be changed. Download it first.")
-    try:
-        with warnings.catch_warnings():
-            warnings.simplefilter("ignore")
-            with PIL.Image.open(BytesIO(image.bytes), formats=FORMATS) as picture:
-                return picture.convert("RGB")
-    except Exception as error:  # Pillow's plug-ins raise whatever their parsers raise on broken bytes
-        raise RowError("image.decode", "", f"the picture cannot be decoded: {str(error)[:120]}.") from None
+    with open_image(image.bytes, copies=1) as picture:
+        return picture.convert("RGB")
 
 
 def encode_png(image: PIL.Image.Image) -> bytes:

@@ -13,6 +13,9 @@ from mmconvert.images.verify import verify_decoded
 _MOST_THREADS = 4
 """Decoders of one process; there is a process a core already where files are large."""
 
+_MOST_KNOWN = 100_000
+"""Pictures whose digests are kept, so that one that comes again is not decoded again."""
+
 _T = TypeVar("_T")
 
 
@@ -36,6 +39,17 @@ def decode_ahead(
     waiting: deque[tuple[_T, list[Future[bool]]]] = deque()
     source = iter(items)
     failure: Error | None = None
+    good: dict[str, None] = {}
+
+    def decodes(image: Image) -> bool:
+        # Many questions show the same picture.
+        if image.sha256 in good:
+            return True
+        decoded = _decodes(image)
+        if decoded and image.sha256 and len(good) < _MOST_KNOWN:
+            good[image.sha256] = None
+        return decoded
+
     with ThreadPoolExecutor(threads) as pool:
         more = True
         while more or waiting:
@@ -47,7 +61,7 @@ def decode_ahead(
                 except Error as error:
                     failure, more = error, False
                 else:
-                    waiting.append((item, [pool.submit(_decodes, image) for image in images(item)]))
+                    waiting.append((item, [pool.submit(decodes, image) for image in images(item)]))
             if waiting:
                 item, decoded = waiting.popleft()
                 yield item if all(future.result() for future in decoded) else again(item)

@@ -6,7 +6,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 from io import BytesIO
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from mmconvert.core.errors import RowError
 
@@ -16,6 +16,12 @@ if TYPE_CHECKING:
 FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
 MAX_PIXELS = 89_478_485
 """Pillow's limit, taken as an error (Pillow itself only warns up to twice that)."""
+MOST_BYTES = 768 << 20
+"""Memory that decoders may take together: the largest picture takes half of it, or all of it where its decoder makes
+copies."""
+MOST_SCANS = 20
+"""Scans of the largest JPEG; a smaller one may have more. Each is a walk over all pixels."""
+_PIXEL_BYTES = {"1": 1, "L": 1, "P": 1, "I;16": 2, "I;16B": 2, "LA": 4}
 _BUFFER = re.compile(r"<_io\.BytesIO object at 0x[0-9a-f]+>")
 
 
@@ -50,20 +56,54 @@ class _PillowsWarnings:
 _PILLOWS_WARNINGS = _PillowsWarnings()
 
 
+class _Budget:
+    """Memory for decoders: whoever wants some waits for those that hold it."""
+
+    def __init__(self, size: int) -> None:
+        self._changed = threading.Condition()
+        self._left = self._size = size
+
+    @contextlib.contextmanager
+    def holding(self, size: int) -> Iterator[None]:
+        size = min(size, self._size)
+        with self._changed:
+            self._changed.wait_for(lambda: self._left >= size)
+            self._left -= size
+        try:
+            yield
+        finally:
+            with self._changed:
+                self._left += size
+                self._changed.notify_all()
+
+
+_BUDGET = _Budget(MOST_BYTES)
+
+
 @contextlib.contextmanager
-def open_image(data: bytes) -> "Iterator[PIL.Image.Image]":
+def open_image(data: bytes, *, copies: int = 0) -> "Iterator[PIL.Image.Image]":
     """Open a picture under the project's limits; what the decoder raises inside is told as an error of the row.
 
+    Args:
+        data: The picture's file.
+        copies: Copies of its pixels, of four bytes each, that will be made of it besides.
+
     Raises:
-        RowError: `image.too_large` or `image.decode`: the decoder refused it.
+        RowError: `image.too_large` or `image.decode`: the decoder refused it, or would take too much memory or time.
     """
     import PIL.Image  # takes time to load, and most runs decode nothing
 
     try:
         with _PILLOWS_WARNINGS, PIL.Image.open(BytesIO(data), formats=FORMATS) as image:
-            yield image
+            size = _refuse_costly(image, data) + copies * 4 * image.width * image.height
+            with _BUDGET.holding(size):
+                yield image
     except (PIL.Image.DecompressionBombError, PIL.Image.DecompressionBombWarning):
         raise RowError("image.too_large", "", f"the picture has more than {MAX_PIXELS:,} pixels.") from None
+    except RowError:
+        raise
+    except MemoryError:
+        raise RowError("image.decode", "", "the picture cannot be decoded: memory ran out.") from None
     except Exception as error:  # Pillow's plug-ins raise whatever their parsers raise on broken bytes
         # Pillow names its own buffer by an address in memory, another one at every run.
         said = _BUFFER.sub("the picture", str(error))[:120]
@@ -74,7 +114,64 @@ def verify_decoded(data: bytes) -> None:
     """Decode a picture completely, only to see that it can be.
 
     Raises:
-        RowError: `image.too_large` or `image.decode`: the decoder refused it.
+        RowError: `image.too_large` or `image.decode`: the decoder refused it, or would take too much memory or time.
     """
     with open_image(data) as image:
         image.load()
+
+
+def _refuse_costly(image: "PIL.Image.Image", data: bytes) -> int:
+    """Refuse a picture whose decoder takes too much memory or time; give the memory that it takes.
+
+    A large JPEG is set to give fewer pixels, for all of its data is read for these too.
+    """
+    pixels = image.width * image.height
+    if image.format == "JPEG" and image.info.get("progressive"):
+        # Inside a scan a marker cannot stand; thumbnails in the header hold a few.
+        scans = data.count(b"\xff\xda")
+        if scans * pixels > MOST_SCANS * MAX_PIXELS:
+            told = f"a JPEG of {image.width} x {image.height} in {scans} scans takes too long to decode"
+            raise RowError("image.too_large", "", f"{told}. Save it again, or leave the row out.")
+    size = estimate_decoder(image)
+    if size > MOST_BYTES and image.format == "JPEG":
+        image.draft(None, (image.width // 8, image.height // 8))
+        size = estimate_decoder(image, pixels)
+    if size > MOST_BYTES:
+        told = f"decoding the {image.format} of {image.width} x {image.height} takes {size >> 20} MiB"
+        advice = "Make the picture smaller, or leave the row out."
+        raise RowError("image.too_large", "", f"{told}, over the limit of {MOST_BYTES >> 20}. {advice}")
+    return size
+
+
+def estimate_decoder(image: "PIL.Image.Image", pixels: int | None = None) -> int:
+    """Estimate the memory that Pillow takes to decode a picture that it has opened.
+
+    Args:
+        image: The picture.
+        pixels: Those of its file, where it is set to give fewer.
+    """
+    own = image.width * image.height
+    size = own * _PIXEL_BYTES.get(image.mode, 4)
+    pixels = own if pixels is None else pixels
+    if image.format == "WEBP":
+        # The decoder of animations holds two canvases and hands out a copy.
+        size += 12 * own
+    elif image.format == "JPEG" and image.info.get("progressive"):
+        # All coefficients of all bands, of two bytes each.
+        size += 2 * len(image.getbands()) * pixels
+    elif image.format == "BMP":
+        # A run-length coded one is unpacked in a buffer of its own.
+        size += own
+    elif image.format == "TIFF":
+        size += _measure_strip(image)
+    return size
+
+
+def _measure_strip(image: Any) -> int:
+    """Measure a strip or tile of a TIFF, which is unpacked whole: it may be as high as the picture."""
+    tags = image.tag_v2
+    bits = sum(tags.get(258, (8,))) if isinstance(tags.get(258, (8,)), tuple) else 8
+    if 322 in tags and 323 in tags:
+        return int(tags[322] * tags[323] * max(bits, 32) // 8)
+    rows = min(int(tags.get(278, image.height)), image.height)
+    return int(image.width * rows * max(bits, 32) // 8)

@@ -13,11 +13,13 @@ from pathlib import Path
 from typing import NoReturn
 
 from mmconvert.core.errors import Error, RowError, show
-from mmconvert.core.rows import Rejected, Row, Span, Where
+from mmconvert.core.rows import MOST_ROW_BYTES, Rejected, Row, Span, Where
 from mmconvert.io.jsonl import parse_object, refuse_other_magic
 from mmconvert.storage.source_files import open_source
 
 BLOCK = 1 << 20
+_DEEPEST = 1_000_000
+"""Brackets inside each other that no reader follows; the element is not looked through any further."""
 
 _STRING = rb'"[^"\\]*+(?:\\.[^"\\]*+)*+"'
 # What stands before the next bracket is passed over at once; a quote that never closes stops the search.
@@ -31,12 +33,13 @@ class JsonWindow:
 
     Attributes:
         number: Index of the element that is read, for messages.
+        held: Bytes of what whoever reads keeps, counted by it.
     """
 
     def __init__(self, file: BufferedReader, path: Path) -> None:
         self.file, self.path = file, path
         self.data, self.at, self.ended = b"", 0, False
-        self.line, self.number = 1, 0
+        self.line, self.number, self.held = 1, 0, 0
 
     def begin(self, expected: str) -> bytes:
         """Refuse other kinds of file, pass over a byte order mark and give the first byte, as `peek` does.
@@ -56,7 +59,7 @@ class JsonWindow:
     def read_more(self) -> bool:
         """Drop what was read and read on, at least as much as is kept; tell whether there was more."""
         kept = self.data[self.at :]
-        block = self.file.read(max(BLOCK, len(kept)))
+        block = self.file.read(max(BLOCK, min(len(kept), MOST_ROW_BYTES)))
         self.data, self.at, self.ended = kept + block, 0, not block
         return not self.ended
 
@@ -78,9 +81,16 @@ class JsonWindow:
     def read_element(self) -> bytes:
         """Give the element that begins here and move behind it."""
         while (end := self._find_element_end()) is None:
+            self.refuse_large(len(self.data) - self.at)
             if not self.read_more():
                 self.fail("the file ends inside this element; it was cut, or a quote or bracket never closes")
+        self.refuse_large(end - self.at)
         return self.advance(end)
+
+    def refuse_large(self, size: int) -> None:
+        """Refuse the file for an element that is larger than rows are read."""
+        if size > MOST_ROW_BYTES:
+            self.fail(f"what stands here is larger than {MOST_ROW_BYTES >> 20} MiB", "Give its pictures as files.")
 
     def _find_element_end(self) -> int | None:
         """Find where the element ends, None when it goes on behind the bytes at hand."""
@@ -92,6 +102,8 @@ class JsonWindow:
         while match := _BRACKET.match(self.data, at):
             at = match.end()
             depth += 1 if match[1] in b"[{" else -1
+            if depth > _DEEPEST:
+                self.fail(f"this element is nested more than {_DEEPEST:,} deep", "Nest it less deeply.")
             if depth == 0:
                 return at
         return None

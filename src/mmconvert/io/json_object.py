@@ -17,6 +17,9 @@ from mmconvert.io.jsonl import parse_object
 from mmconvert.storage.source_files import open_source
 
 _HEAD_ITEMS = 8
+_MOST_MEMBERS = 1_000_000
+_DEEPEST = 100
+"""Objects inside each other that a head is looked for in."""
 
 
 def rows(path: Path, way: Sequence[str], *, nan: bool = False) -> Iterator[Row | Rejected]:
@@ -131,6 +134,8 @@ def _read_names(window: JsonWindow, wanted: str | None = None) -> Iterator[str]:
         if name in seen:
             window.fail(f"the name {name!r} stands twice in one object", "Keep one of them.")
         seen[name] = None
+        if len(seen) > _MOST_MEMBERS:
+            window.fail(f"an object has more than {_MOST_MEMBERS:,} members", "Write its rows as a list.")
         if window.peek() != b":":
             window.fail(f"expected a colon behind the name {name!r}")
         window.advance(window.at + 1)
@@ -150,8 +155,12 @@ def _read_names(window: JsonWindow, wanted: str | None = None) -> Iterator[str]:
 
 
 def _read_value(window: JsonWindow, *, nan: bool = False) -> Any:
+    raw = window.read_element()
+    # All members stay in memory, unlike the elements of a list of rows.
+    window.held += len(raw)
+    window.refuse_large(window.held)
     try:
-        return parse_json(window.read_element().decode(), nan=nan)
+        return parse_json(raw.decode(), nan=nan)
     except UnicodeDecodeError:
         window.fail("this is not UTF-8", "Save the file as UTF-8.")
     except RowError as error:
@@ -216,13 +225,15 @@ def _pass_over(
             window.fail("expected a comma or the closing bracket" if ending else "the file was cut")
 
 
-def _read_head(window: JsonWindow) -> tuple[dict[str, Any], bool]:
+def _read_head(window: JsonWindow, depth: int = 0) -> tuple[dict[str, Any], bool]:
     """Read an object's head; tell whether a list of objects was met, behind which nothing is read."""
     found: dict[str, Any] = {}
     for name in _read_names(window):
         first = window.peek()
         if first == b"{":
-            found[name], met = _read_head(window)
+            if depth == _DEEPEST:
+                window.fail(f"objects are nested more than {_DEEPEST} deep", "Nest them less deeply.")
+            found[name], met = _read_head(window, depth + 1)
         elif first == b"[":
             found[name], met = _list_head(window)
         else:

@@ -3,14 +3,15 @@
 import math
 import re
 from collections.abc import Iterator, Sequence
+from functools import partial
 from io import BytesIO
 from pathlib import Path
-from typing import Any
+from typing import Any, BinaryIO
 
 import msgspec
 
 from mmconvert.core.errors import Error, RowError, show
-from mmconvert.core.rows import Rejected, Row, Span, Where
+from mmconvert.core.rows import MOST_ROW_BYTES, Rejected, Row, Span, Where, build_too_large_error
 from mmconvert.core.text.json import parse_json
 from mmconvert.io import list_span_ends
 from mmconvert.storage.source_files import open_source
@@ -66,22 +67,61 @@ def rows(path: Path, span: Span | None = None) -> Iterator[Row | Rejected]:
         at = span.start if span is not None else 0
         end = math.inf if span is None else span.end
         file.seek(at)
-        for line, raw in enumerate(file, span.line if span is not None else 1):
+        # A line of any length would be held whole, whatever is in it.
+        line = span.line - 1 if span is not None else 0
+        for raw in iter(partial(file.readline, MOST_ROW_BYTES + 1), b""):
+            line += 1
             if at >= end:
                 return
             start, at = at, at + len(raw)
+            if len(raw) > MOST_ROW_BYTES:
+                _refuse_array(raw, number, path)
+                at += skip_line(file, raw)
+                yield Rejected.of(build_too_large_error(at - start), Where(name, number, line, start))
+                number += 1
+                continue
             if line == 1:
                 raw = raw.removeprefix(_BOM)
             if _is_blank(raw):
+                blank = _read_blank_lines(file)
+                at += len(blank)
+                line += blank.count(b"\n")
                 continue
             where = Where(name, number, line, start)
-            if number == 0 and raw.lstrip()[:1] == b"[":
-                raise Error(f"{path}: this is one JSON array, not JSON Lines. Put each element on a line of its own.")
+            _refuse_array(raw, number, path)
             number += 1
             try:
                 yield Row(parse_object(raw), where)
             except RowError as error:
                 yield Rejected.of(error, where)
+
+
+def _refuse_array(raw: bytes, number: int, path: Path) -> None:
+    if number == 0 and raw.lstrip()[:1] == b"[":
+        raise Error(f"{path}: this is one JSON array, not JSON Lines. Put each element on a line of its own.")
+
+
+def skip_line(file: BinaryIO, raw: bytes) -> int:
+    """Pass over what is left of a line of which some was read; give the bytes that were left.
+
+    Args:
+        file: Stands behind what was read.
+        raw: What was read, with the end of the line if it was.
+    """
+    passed = 0
+    while not raw.endswith(b"\n") and (raw := file.readline(_BUFFER)):
+        passed += len(raw)
+    return passed
+
+
+def _read_blank_lines(file: BinaryIO) -> bytes:
+    """Read the blank lines at hand at once: a file may hold hundreds of millions of them."""
+    peek = getattr(file, "peek", None)
+    if peek is None:
+        return b""
+    ahead = peek()
+    space = len(ahead) - len(ahead.lstrip())
+    return file.read(ahead.rfind(b"\n", 0, space) + 1)
 
 
 def _is_blank(raw: bytes) -> bool:
@@ -106,16 +146,19 @@ def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:
     with open_source(path) as file:
         refuse_other_magic(file.read(4), path, "JSON Lines")
         file.seek(0)
-        while block := file.read(_BUFFER) + file.readline():
+        while block := file.read(_BUFFER) + file.readline(MOST_ROW_BYTES):
+            left = skip_line(file, block)
             # Whole lines of which none can be blank are counted without a look at each.
-            whole = block.endswith(b"\n") and not block[:1].isspace()
+            whole = not left and block.endswith(b"\n") and not block[:1].isspace()
             if at + len(block) <= end and whole and not _INDENTED.search(block):
                 lines = block.count(b"\n")
                 at, number, line = at + len(block), number + lines, line + lines
                 continue
+            behind = at + len(block)
             for raw in BytesIO(block):
                 line += 1
                 start, at = at, at + len(raw)
+                at += left if at == behind else 0
                 if _is_blank(raw.removeprefix(_BOM) if line == 1 else raw):
                     continue
                 if start >= end:

@@ -7,7 +7,7 @@ from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
-from mmconvert.storage.source_files import open_source, read_source
+from mmconvert.storage.source_files import read_source
 
 
 def load_object(path: Path) -> dict[str, Any]:
@@ -17,12 +17,20 @@ def load_object(path: Path) -> dict[str, Any]:
 
 
 def load_table(path: Path) -> list[dict[str, Any]]:
-    """Read the lines of a table, CSV or JSON with one object a line or one alone; cells that are numbers as such."""
+    """Read the lines of a table, CSV or JSON with one object a line or one alone; cells that are numbers as such.
+
+    Raises:
+        Error: It is larger than such a file is.
+        ValueError: It is none.
+    """
     if path.suffix == ".json":
         found = json.loads(read_source(path))
         return found if isinstance(found, list) else [found]
-    with io.TextIOWrapper(open_source(path), encoding="utf-8-sig", newline="") as file:
-        return [{name: _read_cell(text) for name, text in line.items() if name} for line in csv.DictReader(file)]
+    with io.StringIO(read_source(path).decode("utf-8-sig"), newline="") as file:
+        try:
+            return [{name: _read_cell(text) for name, text in line.items() if name} for line in csv.DictReader(file)]
+        except csv.Error as error:
+            raise ValueError(f"{path}: {error}") from None
 
 
 def _read_cell(text: str | None) -> float | str | None:

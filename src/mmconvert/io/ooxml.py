@@ -8,7 +8,7 @@ import os
 import posixpath
 import zipfile
 import zlib
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Container, Iterator, Mapping
 from pathlib import Path
 from typing import IO
 from xml.parsers import expat
@@ -17,8 +17,12 @@ from mmconvert.core.errors import Error, show
 from mmconvert.storage.source_files import open_source
 
 MAX_PART_BYTES = 64 << 20
+MAX_DIRECTORY_BYTES = 4 << 20
+"""Bytes of the list of parts at the archive's end, all of which `zipfile` takes apart; enough for 40,000 of them."""
 
 _CHUNK = 1 << 20
+_END_BYTES = (1 << 16) + 22
+"""An end of an archive with the longest comment."""
 _OLE = b"\xd0\xcf\x11\xe0"
 _UTF16 = (b"\xff\xfe", b"\xfe\xff")
 _ZIP = (b"PK\x03\x04", b"PK\x05\x06")
@@ -66,6 +70,9 @@ class Package:
             raise Error(f"{path}: is an OLE file: an .xls or a workbook with a password. Save it as plain .xlsx.")
         if not head.startswith(_ZIP):
             raise Error(f"{path}: is no xlsx workbook {show(head)}. A table as text belongs into a .csv or .tsv file.")
+        size = _measure_directory(path)
+        if size > MAX_DIRECTORY_BYTES:
+            raise Error(f"{path}: its list of parts takes {size:,} bytes, as in no workbook. Save it again.")
         try:
             return zipfile.ZipFile(self._file)
         except (zipfile.BadZipFile, OSError, ValueError, NotImplementedError) as error:
@@ -121,20 +128,30 @@ class Package:
                 raise self.build_error(f"{part}: {error}") from None
         yield
 
-    def list_elements(self, part: str) -> list[tuple[str, Attributes]]:
-        """Give tag (without its prefix) and attributes of every element of a part; see `parsed`."""
+    def list_elements(self, part: str, wanted: Container[str]) -> Iterator[tuple[str, Attributes]]:
+        """Give tag (without its prefix) and attributes of the elements of a part; see `parsed`.
+
+        Args:
+            part: Name inside the archive.
+            wanted: Tags; others are passed over, of which there may be millions.
+        """
         found: list[tuple[str, Attributes]] = []
         tags = LocalNames()
-        for _ in self.parsed(part, lambda name, attributes: found.append((tags[name], attributes))):
-            pass
-        return found
+
+        def take(name: str, attributes: Attributes) -> None:
+            if tags[name] in wanted:
+                found.append((tags[name], attributes))
+
+        for _ in self.parsed(part, take):
+            yield from found
+            found.clear()
 
     def list_relations(self, part: str) -> dict[str, tuple[str, str]]:
         """Give kind and name of the parts that a part ("" for the archive) refers to, by relation id."""
         folder, name = posixpath.split(part)
         found = {}
-        for tag, attributes in self.list_elements(posixpath.join(folder, "_rels", f"{name}.rels")):
-            if tag == "Relationship" and attributes.get("TargetMode") != "External":
+        for _, attributes in self.list_elements(posixpath.join(folder, "_rels", f"{name}.rels"), ("Relationship",)):
+            if attributes.get("TargetMode") != "External":
                 kind = attributes.get("Type", "").rpartition("/")[2]
                 target = posixpath.normpath(posixpath.join("/", folder, attributes.get("Target", "")))
                 found[attributes.get("Id", "")] = (kind, target.lstrip("/"))
@@ -161,6 +178,16 @@ class Package:
 
     def _refuse_doctype(self, *_: object) -> None:
         raise Error(f"{self.path}: a part has a DOCTYPE, which no workbook needs; it is not read. Save it again.")
+
+
+def _measure_directory(path: Path) -> int:
+    """Give the bytes of an archive's list of parts as its end tells them; 0 where no end is found."""
+    with open_source(path) as file:
+        file.seek(0, 2)
+        file.seek(-min(file.tell(), _END_BYTES), 2)
+        tail = file.read()
+    at = tail.rfind(b"PK\5\6")
+    return int.from_bytes(tail[at + 12 : at + 16], "little") if at != -1 else 0
 
 
 def read_attribute(attributes: Attributes, name: str) -> str:

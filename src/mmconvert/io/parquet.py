@@ -1,23 +1,46 @@
-"""Parquet as rows of plain Python values, whatever the columns."""
+"""Parquet as rows of plain Python values, whatever the columns.
 
-from collections.abc import Iterator, Sequence
+What the pages of a file unfold to is looked up before they are read (`parquet_pages`), and rows are read in batches
+that are bounded by it: a text stands in a dictionary once and may be the value of every row.
+"""
+
+from collections.abc import Iterable, Iterator, Sequence
+from functools import lru_cache
+from io import BufferedReader
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from msgspec.structs import replace
 
-from mmconvert.core.errors import Error, RowError, take_first_line
-from mmconvert.core.rows import Rejected, Row, Span, Where
+from mmconvert.core.errors import Error, RowError, quote_value, take_first_line
+from mmconvert.core.rows import MOST_ROW_BYTES, Rejected, Row, Span, Where, build_too_large_error
 from mmconvert.io import list_span_ends
 from mmconvert.io.jsonl import refuse_other_magic
+from mmconvert.io.parquet_pages import BadPageError, Page, find_most_bytes, list_pages
 from mmconvert.io.tables import check_names
 from mmconvert.storage.hub_fs import HubPath
 from mmconvert.storage.source_files import name_open_file, open_source
 
 BATCH_ROWS = 64
+BATCH_BYTES = 256 << 20
+"""Most bytes that a batch of several rows may unfold to."""
+PAGE_BYTES = 256 << 20
+"""A page that unfolds to more is read only where it is about as large in the file."""
+UNFOLDED_BYTES = 512 << 20
+"""What the rows of a file of any size may unfold to, and `MOST_TIMES` what its own is."""
+MOST_TIMES = 100
+"""Tables of texts unfold to some twenty times their size where they are packed best."""
 _SUSPICIOUS_ROWS = 1_000_000
+_SMALL_DICTIONARY = 16 << 20
+"""One of this size is read ahead to see how long its texts are, and may be handed on with every batch."""
+_WIDEST_NUMBER = 16
+_SMALL_BATCH = 256 << 10
+_OBJECT = 64
+"""Bytes that Python takes for a value beside its text, about."""
 
 
 def open_parquet(path: Path) -> pq.ParquetFile:
@@ -37,6 +60,7 @@ def open_parquet(path: Path) -> pq.ParquetFile:
         parquet = open_checked_parquet(path)
         names = parquet.schema_arrow.names
     except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:
+        # A footer that says that it has a billion parts asks for as much memory.
         message = f"{path}: is a damaged parquet file ({take_first_line(error)}). Get the whole file again."
         raise Error(message) from None
     check_names(str(path), names)
@@ -46,14 +70,235 @@ def open_parquet(path: Path) -> pq.ParquetFile:
     return parquet
 
 
-def open_checked_parquet(path: Path) -> pq.ParquetFile:
-    """Open a parquet file as it is, here or on the Hub, with its page checksums checked on reading."""
+def open_checked_parquet(path: Path, dictionaries: Sequence[str] = ()) -> pq.ParquetFile:
+    """Open a parquet file as it is, here or on the Hub, with its page checksums checked on reading.
+
+    Args:
+        path: The file.
+        dictionaries: Leaves that are read as the dictionaries that they are in the file.
+    """
+    options: dict[str, Any] = {"page_checksum_verification": True, "read_dictionary": list(dictionaries)}
     if isinstance(path, HubPath):
         # All columns of a row group that lie side by side come in one request.
-        return pq.ParquetFile(path.open("rb", buffering=0), page_checksum_verification=True, pre_buffer=True)
+        return pq.ParquetFile(path.open("rb", buffering=0), pre_buffer=True, **options)
     # Without pre-buffering, which would hold every picture of the file until its end.
     with open_source(path) as file:
-        return pq.ParquetFile(name_open_file(file, path), page_checksum_verification=True, pre_buffer=False)
+        return pq.ParquetFile(name_open_file(file, path), pre_buffer=False, **options)
+
+
+def read_batches(
+    path: Path,
+    columns: Sequence[str] | None = None,
+    *,
+    groups: Iterable[int] | None = None,
+    most_rows: int = BATCH_ROWS,
+) -> Iterator[pa.RecordBatch]:
+    """Read a file in batches that are bounded by what they unfold to.
+
+    Args:
+        path: The file.
+        columns: Columns to read, None for all.
+        groups: Row groups to read, None for all.
+        most_rows: Most rows of a batch.
+
+    Yields:
+        Batches in order; one that is larger than `BATCH_BYTES` holds one row, as a rule.
+
+    Raises:
+        Error: A page, a row or all rows together unfold to far more than the file holds, or the file is damaged.
+        ArrowException: As the reader finds damage.
+        OSError: As the reader finds damage.
+    """
+    for batch, _ in _read_sized_batches(path, columns, groups, most_rows):
+        yield batch
+
+
+def _read_sized_batches(
+    path: Path, columns: Sequence[str] | None, groups: Iterable[int] | None, most_rows: int
+) -> Iterator[tuple[pa.RecordBatch, int]]:
+    """Read batches, each with about what it takes as values of Python."""
+    parquet = open_parquet(path)
+    most, unfolded, number = max(UNFOLDED_BYTES, MOST_TIMES * path.stat().st_size), 0, 0
+    # One by one: a batch over several would hold all of their pictures twice.
+    for group in range(parquet.num_row_groups) if groups is None else groups:
+        plan = _plan(parquet, path, group, columns, most_rows)
+        source = open_checked_parquet(path, plan.dictionaries) if plan.dictionaries else parquet
+        for batch in source.iter_batches(batch_size=plan.rows, columns=columns, row_groups=[group]):
+            size = _measure_batch(batch)
+            unfolded += size
+            if unfolded > most:
+                told = f"its {path.stat().st_size:,} bytes unfold to more than {most:,}"
+                raise Error(f"{path}: {told}, and the rest is not read. Write it again from its source.")
+            if plan.dictionaries:
+                if size > BATCH_BYTES:
+                    told = f"a row near row {number} unfolds to more than {BATCH_BYTES:,} bytes"
+                    raise Error(f"{path}: {told} and is not read. Leave it out.")
+                batch = _restore_types(batch, parquet.schema_arrow)
+            number += batch.num_rows
+            yield batch, size
+
+
+def _restore_types(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:
+    names = batch.schema.names
+    return pa.RecordBatch.from_arrays([batch.column(name).cast(schema.field(name).type) for name in names], names=names)
+
+
+class _Plan(msgspec.Struct, frozen=True):
+    """How a row group is read: rows at once, and leaves that are read as dictionaries."""
+
+    rows: int
+    dictionaries: tuple[str, ...] = ()
+
+
+class _Leaf(msgspec.Struct, frozen=True):
+    """A column of plain values in a row group, and its pages.
+
+    Attributes:
+        rows: Those of the row group.
+        longest: Most bytes of a value that stands in its dictionary.
+    """
+
+    path: str
+    repeated: bool
+    text: bool
+    rows: int
+    values: int
+    packed: int
+    pages: list[Page]
+    longest: int
+
+    def find_most_bytes(self, rows: int) -> int:
+        """Give the most bytes of some rows in a row; lists may be four times as long as they are on average."""
+        if not self.repeated:
+            return find_most_bytes(self.pages, rows, self.longest) if self.text else rows * _WIDEST_NUMBER
+        share = min(1.0, 4 * rows / max(1, self.rows))
+        if not self.text:
+            return int(self.values * share) * _WIDEST_NUMBER
+        plain = [page.unfolded for page in self.pages if not page.dictionary]
+        return int(sum(plain) * share) + int(self.values * share) * self.longest
+
+    def find_longest_list(self) -> int:
+        """Give the most bytes that a list of one row can name in the dictionary: pages begin with a row, as a rule."""
+        naming = max((page.values for page in self.pages if page.naming), default=0)
+        return min(self.values, 2 * naming) * self.longest
+
+
+def _plan(parquet: pq.ParquetFile, path: Path, group: int, columns: Sequence[str] | None, most_rows: int) -> _Plan:
+    metadata = parquet.metadata.row_group(group)
+    heads = None if columns is None else {name for column in columns for name in (column, column.partition(".")[0])}
+    places = [
+        index
+        for index in range(metadata.num_columns)
+        if heads is None or metadata.column(index).path_in_schema.partition(".")[0] in heads
+    ]
+    rows = most_rows
+    if isinstance(path, HubPath):
+        # A request for each page would take longer than the file itself; the footer must do.
+        whole = sum(metadata.column(index).total_uncompressed_size for index in places)
+        return _Plan(max(1, min(rows, BATCH_BYTES // 4 * metadata.num_rows // max(1, whole))))
+    with open_source(path) as file:
+        leaves = [_read_leaf(parquet, file, path, group, index) for index in places]
+    if sum(leaf.find_most_bytes(rows) for leaf in leaves) > BATCH_BYTES:
+        leaves = [_measure_longest(leaf, path, group) for leaf in leaves]
+    while rows > 1 and sum(leaf.find_most_bytes(rows) for leaf in leaves) > BATCH_BYTES:
+        rows = max(1, rows // 2)
+    named = [leaf for leaf in leaves if leaf.repeated and leaf.text and leaf.find_longest_list() > BATCH_BYTES]
+    for leaf in named:
+        mixed = any(not (page.naming or page.dictionary) for page in leaf.pages)
+        if mixed and leaf.find_longest_list() > max(UNFOLDED_BYTES, MOST_TIMES * leaf.packed):
+            told = f"a list in {quote_value(leaf.path)} may unfold to {leaf.find_longest_list():,} bytes"
+            raise Error(f"{path}: {told} and is not read. Write the file again from its source.")
+    # What is not in the dictionary would be put there: only where all of it is.
+    small = [
+        leaf.path
+        for leaf in named
+        if all(page.naming or (page.dictionary and page.unfolded <= _SMALL_DICTIONARY) for page in leaf.pages)
+    ]
+    return _Plan(rows, tuple(small))
+
+
+def _read_leaf(parquet: pq.ParquetFile, file: BufferedReader, path: Path, group: int, index: int) -> _Leaf:
+    chunk = parquet.metadata.row_group(group).column(index)
+    about = parquet.schema.column(index)
+    start = chunk.data_page_offset
+    if chunk.has_dictionary_page and chunk.dictionary_page_offset:
+        start = min(start, chunk.dictionary_page_offset)
+    try:
+        pages = list(list_pages(file, start, chunk.total_compressed_size, chunk.num_values))
+    except BadPageError:
+        told = f"the pages of {quote_value(chunk.path_in_schema)} cannot be told apart"
+        raise Error(f"{path}: is a damaged parquet file ({told}). Get the whole file again.") from None
+    repeated, text = about.max_repetition_level > 0, about.physical_type.endswith("BYTE_ARRAY")
+    for page in pages:
+        unfolded = page.values * _WIDEST_NUMBER if repeated and not text else page.unfolded
+        if unfolded > PAGE_BYTES and unfolded > 8 * page.packed:
+            told = f"a page of {quote_value(chunk.path_in_schema)} unfolds from {page.packed:,} bytes to {unfolded:,}"
+            raise Error(f"{path}: {told} and is not read. Write the file again from its source.")
+    longest = max((page.unfolded for page in pages if page.dictionary), default=0)
+    rows = parquet.metadata.row_group(group).num_rows
+    return _Leaf(
+        chunk.path_in_schema, repeated, text, rows, chunk.num_values, chunk.total_compressed_size, pages, longest
+    )
+
+
+def _measure_longest(leaf: _Leaf, path: Path, group: int) -> _Leaf:
+    """Look up how long the texts of a dictionary are, where it is small; else one of them may be all of it."""
+    if not leaf.text or not 0 < leaf.longest <= _SMALL_DICTIONARY:
+        return leaf
+    source = open_checked_parquet(path, [leaf.path])
+    batch = next(source.iter_batches(batch_size=1, columns=[leaf.path], row_groups=[group]), None)
+    found = [array for array in _list_leaves(batch.column(0)) if pa.types.is_dictionary(array.type)] if batch else []
+    lengths = [pc.max(pc.binary_length(array.dictionary)).as_py() or 0 for array in found]
+    return replace(leaf, longest=max(lengths)) if lengths else leaf
+
+
+def _list_leaves(array: pa.Array) -> Iterator[pa.Array]:
+    """Give the arrays of plain values inside an array, cut to its rows."""
+    if pa.types.is_struct(array.type):
+        for index in range(array.type.num_fields):
+            yield from _list_leaves(pc.struct_field(array, [index]))
+    elif pa.types.is_map(array.type):
+        yield from _list_leaves(array.keys)
+        yield from _list_leaves(array.items)
+    elif pa.types.is_nested(array.type) and not pa.types.is_union(array.type):
+        yield pa.nulls(len(array))
+        yield from _list_leaves(array.flatten())
+    else:
+        yield array
+
+
+def _measure_batch(batch: pa.RecordBatch) -> int:
+    """Measure about what a batch takes as values of Python, dictionaries unfolded; a small one as Arrow holds it."""
+    if batch.nbytes < _SMALL_BATCH and not _names_values(batch.schema):
+        return int(batch.nbytes)
+    return sum(map(_measure, batch.columns))
+
+
+@lru_cache(maxsize=8)
+def _names_values(schema: pa.Schema) -> bool:
+    """Tell whether a column or a part of one is a dictionary."""
+    return any("dictionary<" in str(kind) for kind in schema.types)
+
+
+def _measure(array: pa.Array) -> int:
+    """Measure about what an array takes as values of Python, dictionaries unfolded."""
+    total = 0
+    for leaf in _list_leaves(array):
+        kind = leaf.type
+        total += _OBJECT * len(leaf)
+        if pa.types.is_dictionary(kind):
+            total += _measure_named(leaf)
+        elif not pa.types.is_primitive(kind):
+            total += leaf.nbytes
+    return total
+
+
+def _measure_named(array: pa.DictionaryArray) -> int:
+    kind = array.dictionary.type
+    if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind)):
+        return int(array.dictionary.nbytes)
+    lengths = pc.binary_length(array.dictionary)
+    return int(pc.sum(lengths.take(array.indices)).as_py() or 0)
 
 
 def rows(path: Path, span: Span | None = None, *, columns: Sequence[str] | None = None) -> Iterator[Row | Rejected]:
@@ -70,24 +315,20 @@ def rows(path: Path, span: Span | None = None, *, columns: Sequence[str] | None 
     Raises:
         Error: The file is damaged.
     """
-    parquet = open_parquet(path)
     number = span.row if span is not None else 0
-    groups = range(span.start, span.end) if span is not None else range(parquet.num_row_groups)
-    # One by one: a batch over several would hold all of their pictures twice.
-    batches = (
-        batch
-        for group in groups
-        for batch in parquet.iter_batches(batch_size=BATCH_ROWS, columns=columns, row_groups=[group])
-    )
+    groups = None if span is None else range(span.start, span.end)
+    batches = _read_sized_batches(path, columns, groups, BATCH_ROWS)
     while True:
         try:
-            batch = next(batches, None)
-        except (pa.ArrowException, OSError, MemoryError) as error:
+            batch, size = next(batches, (None, 0))
+        except MemoryError:
+            raise
+        except (pa.ArrowException, OSError) as error:
             message = f"{path}: is damaged near row {number} ({take_first_line(error)}). Get the whole file again."
             raise Error(message) from None
         if batch is None:
             return
-        yield from _read_batch_rows(batch, path, number)
+        yield from _read_batch_rows(batch, size, path, number)
         number += batch.num_rows
 
 
@@ -116,7 +357,13 @@ def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:
     yield Span(start, metadata.num_row_groups, row)
 
 
-def _read_batch_rows(batch: pa.RecordBatch, path: Path, first: int) -> Iterator[Row | Rejected]:
+def _read_batch_rows(batch: pa.RecordBatch, size: int, path: Path, first: int) -> Iterator[Row | Rejected]:
+    if batch.num_rows == 1 and size > MOST_ROW_BYTES:
+        yield Rejected.of(build_too_large_error(size), Where(path.name, first))
+        return
+    if size > MOST_ROW_BYTES:
+        yield from _read_single_rows(batch, path, first)
+        return
     try:
         values = batch.to_pylist()
     except (ValueError, OverflowError, pa.ArrowException):
@@ -194,3 +441,10 @@ def _replace_times(kind: pa.DataType) -> pa.DataType:
     if pa.types.is_dictionary(kind):
         return _replace_times(kind.value_type)
     return kind
+
+
+def _read_single_rows(batch: pa.RecordBatch, path: Path, first: int) -> Iterator[Row | Rejected]:
+    """Read rows one by one, so that Python holds no second copy of all of them, or one fault hides no other row."""
+    for index in range(batch.num_rows):
+        row = batch.slice(index, 1)
+        yield from _read_batch_rows(row, _measure_batch(row), path, first + index)

@@ -1,4 +1,4 @@
-"""TSV and CSV, quoted as pandas' C reader does, without its guesses and without a cell limit.
+"""TSV and CSV, quoted as pandas' C reader does, without its guesses; a cell may be as large as a row may be.
 
 A quote opens only at the start of a field; `""` inside is a quote; tabs and newlines may stand inside.
 Records end at LF or CRLF and nothing else. Only an empty cell is missing: None, NA and null are texts.
@@ -15,7 +15,7 @@ import pybase64
 from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, RowError, quote_value, suggest_spelling
-from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span, Where
+from mmconvert.core.rows import DELIMITERS, MOST_ROW_BYTES, Rejected, Row, Span, Where
 from mmconvert.io import list_span_ends
 from mmconvert.io.jsonl import refuse_other_magic
 from mmconvert.storage.source_files import open_source
@@ -30,6 +30,8 @@ CONTROL = re.compile("[\0-\x08\x0b\x0c\x0e-\x1f]")
 
 _SMALL_RECORD = 4096
 _QUOTE, _CARRIAGE_RETURN = ord('"'), ord("\r")
+# Possessive, so that a cell of quotes costs its length once.
+_QUOTED = re.compile(rb'[^"]*+(?:""[^"]*+)*+"')
 
 Cell = bytes | memoryview
 
@@ -45,6 +47,7 @@ class Window:
         at: Where the record at hand begins in it.
         offset: Where the buffer begins in the file.
         last: The file has no more.
+        passes_blank: Blank lines are no records.
     """
 
     def __init__(self, file: BufferedReader) -> None:
@@ -52,7 +55,7 @@ class Window:
         self.file = file
         self.data, self.filled, self.at = bytearray(BLOCK), 0, 0
         self.offset = file.tell()
-        self.last = False
+        self.last = self.passes_blank = False
 
     def find(self, what: bytes, start: int, end: int | None = None) -> int:
         """Give the place of bytes in the buffer, -1 without them."""
@@ -62,7 +65,8 @@ class Window:
         """Move what is left to the front and read on; sets `last` at the end of the file."""
         carried = self.filled - self.at
         # A new buffer rather than a resized one: views of the old one may still be alive.
-        target = self.data if 2 * carried <= len(self.data) else bytearray(4 * carried)
+        most = max(MOST_ROW_BYTES, carried) + BLOCK
+        target = self.data if 2 * carried <= len(self.data) else bytearray(min(4 * carried, most))
         target[:carried] = self.data[self.at : self.filled]
         self.offset += self.at
         self.data, self.at = target, 0
@@ -93,7 +97,8 @@ def _split_plain_cells(window: Window, stop: int, delimiter: bytes) -> list[Cell
         return [*bytes(data[at:stop]).split(delimiter)]
     view = memoryview(data)
     cells: list[Cell] = []
-    while (end := data.find(delimiter, at, stop)) != -1:
+    # A row of more cells is refused, whatever they are.
+    while (end := data.find(delimiter, at, stop)) != -1 and len(cells) <= MOST_COLUMNS:
         cells.append(view[at:end])
         at = end + 1
     cells.append(view[at:stop])
@@ -118,18 +123,21 @@ def _find_quoted_cells(window: Window, newline: int, delimiter: bytes) -> tuple[
     while True:
         begin, close = at, -1
         if at < filled and data[at] == _QUOTE:
-            close = data.find(b'"', at + 1, filled)
-            while close != -1 and close + 1 < filled and data[close + 1] == _QUOTE:
-                close = data.find(b'"', close + 2, filled)
-            if close == -1 or (close + 1 == filled and not last):
+            quoted = _QUOTED.match(data, at + 1, filled)
+            if quoted is None or (quoted.end() == filled and not last):
                 raise _IncompleteError(at)
-            at = close + 1
-            while -1 < newline < at:
-                newline = data.find(b"\n", newline + 1, filled)
-                lines += 1
+            at = quoted.end()
+            close = at - 1
+            # A match holds on to the buffer, which then could not grow.
+            del quoted
+            if -1 < newline < at:
+                lines += data.count(b"\n", newline, at)
+                newline = data.find(b"\n", at, filled)
         end = data.find(delimiter, at, newline if newline != -1 else filled)
         if end != -1:
-            places.append((begin, close, end))
+            # A row of more cells is refused, whatever they are.
+            if len(places) <= MOST_COLUMNS:
+                places.append((begin, close, end))
             at = end + 1
             continue
         if newline == -1 and not last:
@@ -169,9 +177,14 @@ def find_records(window: Window, name: str, delimiter: bytes, line: int) -> Iter
         line: Physical line at which the window begins.
 
     Raises:
-        Error: A quote never closes.
+        Error: A quote never closes, or a record is larger than `MOST_ROW_BYTES`.
     """
     while True:
+        if window.passes_blank and (blank := _BLANK_LINES.match(window.data, window.at, window.filled)):
+            line += blank[0].count(b"\n")
+            window.at = blank.end()
+            # A match holds on to the buffer, which then could not grow.
+            del blank
         newline = window.find(b"\n", window.at)
         try:
             if newline == -1 and not window.last:
@@ -183,15 +196,29 @@ def find_records(window: Window, name: str, delimiter: bytes, line: int) -> Iter
                 places, following, lines = None, stop + 1, 1
             else:
                 places, following, lines = _find_quoted_cells(window, newline, delimiter)
+            if following - window.at > MOST_ROW_BYTES:
+                raise _build_row_error(name, line)
             yield RecordEnd(stop, places, line)
             line += lines
             window.at = following
         except _IncompleteError as incomplete:
+            opened = line + window.data.count(b"\n", window.at, max(incomplete.quote, window.at))
+            advice = "Close it, or double the quotes of the cell."
             if window.last:
-                opened = line + window.data.count(b"\n", window.at, max(incomplete.quote, window.at))
-                advice = "Close it, or double the quotes of the cell."
                 raise Error(f"{name}:{opened}: a quote opens here and never closes. {advice}") from None
+            if window.filled - window.at > MOST_ROW_BYTES:
+                limit = f"{MOST_ROW_BYTES >> 20} MiB"
+                if incomplete.quote != -1:
+                    raise Error(
+                        f"{name}:{opened}: a quote opens here and does not close in {limit}. {advice}"
+                    ) from None
+                raise _build_row_error(name, line) from None
             window.refill()
+
+
+def _build_row_error(name: str, line: int) -> Error:
+    advice = "Give its pictures as files, or look for a line end that is missing."
+    return Error(f"{name}:{line}: the row is larger than {MOST_ROW_BYTES >> 20} MiB. {advice}")
 
 
 def read_records(window: Window, name: str, delimiter: bytes, line: int = 1) -> Iterator[tuple[list[Cell], int, int]]:
@@ -210,6 +237,7 @@ def read_records(window: Window, name: str, delimiter: bytes, line: int = 1) -> 
 Reader = Callable[[Cell], Any]
 """Gives the bytes that a cell holds as base64, or None to have it read as text; the cell is good for this call only."""
 
+_BLANK_LINES = re.compile(rb"(?:\r?\n)++")
 _BLANK = (b"", b"\r", b'""', b'""\r')
 """Records of one empty cell, their line end left out."""
 
@@ -267,6 +295,8 @@ def require_columns(place: str, choices: Iterable[Sequence[str]], found: Iterabl
 
 
 def _read_names(cells: list[Cell], path: Path) -> list[str]:
+    if len(cells) > MOST_COLUMNS + 1:  # a row is taken apart no further
+        raise Error(f"{path}:1: has more than {MOST_COLUMNS:,} columns. Leave out what is no sample's.")
     try:
         names = [str(cell, "utf-8").strip() for cell in cells]
     except UnicodeDecodeError:
@@ -324,13 +354,13 @@ def rows(
         record with a wrong number of cells or that is not UTF-8. Blank lines are passed over.
 
     Raises:
-        Error: The file is empty or no UTF-8 text, its header is bad, or a quote never closes.
+        Error: The file is empty or no UTF-8 text, its header is bad, a quote never closes, or a row is too large.
     """
     names = read_header(path)
     read = [(place, readers[name]) for place, name in enumerate(names) if name in readers] if readers else []
     with open_source(path) as file:
         number = span.row if span is not None else 0
-        for cells, line, offset in _read_body(file, path, span):
+        for cells, line, offset in _read_body(file, path, span, len(names) > 1):
             if len(cells) == 1 and cells[0] == b"" and len(names) > 1:
                 continue  # a blank line
             where = Where(path.name, number, line, offset)
@@ -356,16 +386,21 @@ def format_row(row: Row) -> Row:
     return replace(row, fields=texts)
 
 
-def _read_body(file: BufferedReader, path: Path, span: Span | None) -> Iterator[tuple[list[Cell], int, int]]:
+def _read_body(
+    file: BufferedReader, path: Path, span: Span | None, several: bool
+) -> Iterator[tuple[list[Cell], int, int]]:
     """Yield the records behind the header, those of a span only."""
     delimiter = DELIMITERS.get(path.suffix.lower(), b"\t")
     if span is None:
         _skip_bom(file)
-        whole = read_records(Window(file), path.name, delimiter)
-        next(whole)
-        return whole
-    file.seek(span.start)
-    return takewhile(lambda record: record[2] < span.end, read_records(Window(file), path.name, delimiter, span.line))
+    else:
+        file.seek(span.start)
+    window = Window(file)
+    records = read_records(window, path.name, delimiter, 1 if span is None else span.line)
+    if span is None:
+        next(records)
+    window.passes_blank = several
+    return records if span is None else takewhile(lambda record: record[2] < span.end, records)
 
 
 def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:
@@ -390,6 +425,7 @@ def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:
         window = Window(file)
         places = find_records(window, path.name, DELIMITERS.get(path.suffix.lower(), b"\t"), 1)
         next(places)
+        window.passes_blank = several
         ends, number = list_span_ends(sizes), 0
         end = 0
         for stop, _, line in places:
@@ -422,7 +458,8 @@ def _build_fields(
 ) -> dict[str, Any]:
     missing = names[len(cells) :]
     if len(cells) > len(names) or (missing and not (may_lack and all(map(may_lack, missing)))):
-        counts = f"expected {len(names)} cells, found {len(cells)}"
+        found = f"more than {MOST_COLUMNS:,}" if len(cells) > MOST_COLUMNS else len(cells)
+        counts = f"expected {len(names)} cells, found {found}"
         raise RowError("table.cells", "", f"{counts}. Check for a stray tab or newline, or quote the cell.")
     given = {}
     for place, read in readers:

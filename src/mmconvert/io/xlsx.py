@@ -20,7 +20,7 @@ from mmconvert.io.xlsx_cells import Workbook, XlsxCell, format_column, open_work
 
 MAX_ROWS = 200_000
 MAX_COLUMNS = 2_000
-MAX_CHARACTERS = 1 << 30
+MAX_CHARACTERS = 1 << 28
 """Most characters of all cells: one shared text may stand in every cell."""
 
 _FIRST_ROUNDED = 1 << 53

@@ -21,6 +21,7 @@ from mmconvert.io.ooxml import Attributes, LocalNames, Package, read_attribute
 LAST_ROW = 1_048_576
 LAST_COLUMN = 16_384
 
+_STYLES = ("numFmt", "xf", "cellXfs", "cellStyles", "dxfs")
 _LETTERS = re.compile(r"[A-Z]{1,3}")
 _ESCAPE = re.compile(r"_x(?:(005[fF])_(?=x[0-9a-fA-F]{4}_)|(00[01][0-9a-fA-F]|[fF]{3}[eEfF])_)")
 _BUILT_IN_DATES = {*range(14, 23), *range(27, 37), *range(45, 48), *range(50, 59)}
@@ -87,7 +88,7 @@ def open_workbook(path: Path) -> Workbook:
         relations = package.list_relations(book)
         found: list[tuple[str, str]] = []
         epoch_1904 = False
-        for tag, attributes in package.list_elements(book):
+        for tag, attributes in package.list_elements(book, ("workbookPr", "sheet")):
             if tag == "workbookPr":
                 epoch_1904 = read_attribute(attributes, "date1904") in ("1", "true")
             elif tag == "sheet":
@@ -141,7 +142,7 @@ def _list_date_styles(package: Package, part: str) -> set[int]:
     dates: set[int] = set()
     style = -1
     inside = False
-    for tag, attributes in package.list_elements(part):
+    for tag, attributes in package.list_elements(part, _STYLES):
         if tag == "numFmt":
             code = _NOT_IN_FORMAT.sub("", attributes.get("formatCode", ""))
             formats[attributes.get("numFmtId", "")] = any(letter in code.lower() for letter in "dmyhs")
@@ -249,6 +250,8 @@ class _Sheet:
     def _add(self, attributes: Attributes) -> None:
         reference = attributes.get("r")
         self._column = self._column + 1 if reference is None else self._find_column(reference)
+        if self._column >= LAST_COLUMN:
+            raise self._package.build_error(f"row {self._row} has more than {LAST_COLUMN:,} cells")
         kind, text = self._read_content(attributes.get("t", "n"), attributes.get("s", "0"))
         if text is not None:
             self._cells.append(XlsxCell(self._column, kind, text))

@@ -17,8 +17,8 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
-from mmconvert.core.errors import Error, RowError, UsageError, show
-from mmconvert.core.record import Record, estimate_weight
+from mmconvert.core.errors import Error, RowError, UsageError, build_memory_error, show
+from mmconvert.core.record import Record, estimate_memory, estimate_weight
 from mmconvert.core.rows import DELIMITERS, READERS, Rejected, Span
 from mmconvert.dataset.shards import Shard
 from mmconvert.dataset.views import EVAL, VIEWS, remove_response
@@ -230,6 +230,8 @@ def _convert(part: FilePart) -> list[PartResult]:
                 closed.append(_copy(results[-1], found, records, writing, tally))
     except (UsageError, ChangedError):
         raise
+    except MemoryError:
+        raise PartError(str(build_memory_error(part.source.path)), []) from None
     except Error as error:
         rejects = [reject for result in results[:-1] for reject in result.rejects]
         raise PartError(str(error), [*rejects, *records.rejects]) from None
@@ -284,7 +286,7 @@ def _copy(
         if kept := sum(image.bytes is None for image in (*record.images, *record.attachments)):
             result.warnings[_KEPT_ADDRESS] += kept
         size = estimate_weight(record)
-        writer.add(record, size)
+        writer.add(record, estimate_memory(record))
         result.images += len(record.images)
         result.predicted += record.prediction is not None
         result.bytes += size

@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec.structs import replace
 
-from mmconvert.core.errors import Error, RowError, UsageError, show
+from mmconvert.core.errors import Error, RowError, UsageError, build_memory_error, show
 from mmconvert.core.option_fields import Place
 from mmconvert.core.record import Image, Record, check_record
 from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span, Where
@@ -32,6 +32,9 @@ from mmconvert.plugins.registry import load, name_by_content
 from mmconvert.plugins.transform import Step, apply_steps, load_steps
 from mmconvert.storage.http import Limits, fetch
 from mmconvert.storage.object_store import is_url
+
+MOST_REJECTS = 500_000
+"""Refused rows of one file, or a part of one: each is kept with its reason. More are no slips of a few rows."""
 
 OURS = "mmconvert"
 """The format of datasets of this project."""
@@ -216,6 +219,12 @@ class Records:
         return self._reading(self._input.path, rows) if self._reading is not None else rows
 
     def _read(self, rows: Iterator[Row | Rejected]) -> Iterator[Record]:
+        try:
+            yield from self._read_records(rows)
+        except MemoryError:
+            raise build_memory_error(f"{self._input.path} behind row {self.rows_read}") from None
+
+    def _read_records(self, rows: Iterator[Row | Rejected]) -> Iterator[Record]:
         self.rejects, self.mended, self.rows_read, self.warnings = [], [], 0, Counter()
         options, source, name = self._options, self._input, self.format.rpartition("@")[2]
         roots, most = options.image_roots or (source.beside,), options.max_image_bytes
@@ -248,6 +257,7 @@ class Records:
             if options.max_rows is not None and self.rows_read > options.max_rows:
                 raise build_too_long_error(self._input, options.max_rows)
             if rejected is not None:
+                self._refuse_many_rejects()
                 self.rejects.append(_add_row(rejected, row) if options.keep_refused else _drop_row(rejected))
                 if options.every_problem:
                     self.rejects += self._find_further(row, rejected, read_strictly)
@@ -258,6 +268,11 @@ class Records:
                 yield record
             if options.limit is not None and self.counted >= options.limit:
                 return
+
+    def _refuse_many_rejects(self) -> None:
+        if len(self.rejects) >= MOST_REJECTS:
+            first = str(self.rejects[0])
+            raise Error(f"{self._input.path}: more than {MOST_REJECTS:,} rows are refused. The first: {first}")
 
     def _find_further(self, one: Row | Rejected, first: Rejected, read: Callable[[Row], "_Made"]) -> Iterator[Rejected]:
         row, unread = (one.row, (first, *first.others)) if isinstance(one, Rejected) else (one, ())

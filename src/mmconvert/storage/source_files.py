@@ -19,6 +19,7 @@ from pathlib import Path
 from typing import cast
 
 from mmconvert.core.errors import Error
+from mmconvert.core.rows import MOST_ROW_BYTES
 from mmconvert.storage.hub_fs import HubPath
 from mmconvert.storage.temporary import is_temporary
 
@@ -203,9 +204,16 @@ def note_source(path: Path) -> None:
 
 
 def read_source(path: Path) -> bytes:
-    """Read a file as `open_source` opens it."""
+    """Read a file that is taken apart as one value, as `open_source` opens it.
+
+    Raises:
+        Error: It is larger than one row may be.
+    """
     with open_source(path) as file:
-        return file.read()
+        data = file.read(MOST_ROW_BYTES + 1)
+    if len(data) > MOST_ROW_BYTES:
+        raise Error(f"{path}: is larger than {MOST_ROW_BYTES >> 20} MiB, and it is read as one value. Split it.")
+    return data
 
 
 def name_open_file(file: BufferedReader, path: Path) -> str | Path:

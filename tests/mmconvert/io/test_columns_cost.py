@@ -41,5 +41,5 @@ def test_many_columns_are_read_or_refused_at_once(
 def test_a_million_columns_are_refused_in_a_sentence(tmp_path: Path) -> None:
     path = tmp_path / "t.tsv"
     write_table(path, [f"c{number}" for number in range(1_000_000)])
-    with pytest.raises(Error, match="1,000,000 columns"):
+    with pytest.raises(Error, match="more than 10,000 columns"):
         next(iter(tables.rows(path)))

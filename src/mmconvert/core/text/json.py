@@ -40,6 +40,17 @@ def _parse_finite(text: str) -> float:
     return value
 
 
+MOST_VALUES = 1_000_000
+"""Values of one JSON value: each takes many times the bytes that it is written with."""
+_LARGE = 4 * MOST_VALUES
+"""Fewer characters cannot hold so many values that it matters."""
+
+
+def _refuse_many_values(text: str) -> None:
+    if len(text) > _LARGE and sum(map(text.count, ",[{")) > MOST_VALUES:
+        raise RowError("json.size", "", f"the JSON holds more than {MOST_VALUES:,} values.")
+
+
 _HOOKS: dict[str, Any] = {"object_pairs_hook": _reject_duplicates, "parse_float": _parse_finite}
 _DECODER = json.JSONDecoder(**_HOOKS, parse_constant=_reject_constant)
 
@@ -65,6 +76,7 @@ def parse_json(text: str, *, nan: bool = False) -> Any:
         >>> parse_json('{"a": [1, null]}')
         {'a': [1, None]}
     """
+    _refuse_many_values(text)
     try:
         value, end = (_LENIENT if nan else _DECODER).raw_decode(text, len(text) - len(text.lstrip(" \t\n\r")))
         if rest := text[end:].strip(" \t\n\r"):

@@ -12,8 +12,12 @@ _MOST_REPEATED = 100_000
 """Values that the aliases of a document may repeat; in a few lines they can stand for billions."""
 
 
+_MOST_TEXT = 1 << 20
+"""A reader in Python makes hundreds of bytes of each, and takes a while."""
+
+
 class AliasError(ValueError):
-    """The aliases of a document lead back to themselves, or stand for too much."""
+    """A document is too long, or its aliases lead back to themselves or stand for too much."""
 
 
 def load_yaml(source: "str | bytes | IO[str]", loader: "type[yaml.SafeLoader] | None" = None) -> Any:
@@ -25,7 +29,7 @@ def load_yaml(source: "str | bytes | IO[str]", loader: "type[yaml.SafeLoader] | 
 
     Raises:
         yaml.YAMLError: It is no YAML.
-        AliasError: Its aliases stand for too many values.
+        AliasError: It is too long, or its aliases stand for too many values.
 
     Example:
         >>> load_yaml("a: &x [1]\nb: *x")
@@ -36,7 +40,10 @@ def load_yaml(source: "str | bytes | IO[str]", loader: "type[yaml.SafeLoader] | 
     """
     import yaml
 
-    opened = (loader or yaml.SafeLoader)(source)
+    text = source if isinstance(source, str | bytes) else source.read(_MOST_TEXT + 1)
+    if len(text) > _MOST_TEXT:
+        raise AliasError(f"it is longer than {_MOST_TEXT:,} characters")
+    opened = (loader or yaml.SafeLoader)(text)
     try:
         node = opened.get_single_node()
         if node is None:

@@ -15,9 +15,9 @@ from pathlib import Path
 from typing import Any
 
 import msgspec
-import pyarrow.parquet as pq
 
 from mmconvert.core.errors import Error, UsageError, show
+from mmconvert.io.parquet import read_batches
 from mmconvert.kits.evalscope.release import LATEST, Release
 from mmconvert.storage.source_files import open_source
 
@@ -174,7 +174,8 @@ def _read_table(path: Path, release: Release) -> Iterator[Row]:
 
 def _read_parquet(path: Path, _: Release) -> Iterator[Row]:
     try:
-        yield from pq.read_table(path).to_pylist()
+        for batch in read_batches(path):
+            yield from batch.to_pylist()
     except (OSError, ValueError) as error:
         raise Error(f"{path}: cannot be read as parquet ({error}).") from None
 

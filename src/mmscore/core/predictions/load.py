@@ -7,7 +7,7 @@ are needed and never a picture; every other file goes through `mmconvert.pipelin
 import json
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
-from itertools import chain, islice
+from itertools import chain
 from pathlib import Path
 from typing import Any
 
@@ -16,13 +16,13 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec.structs import replace
 
-from mmconvert.core.errors import Error, UsageError, show, suggest_spelling, take_first_line
-from mmconvert.core.record import IMAGE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, Record, to_arrow
+from mmconvert.core.errors import Error, UsageError, build_memory_error, show, suggest_spelling, take_first_line
+from mmconvert.core.record import IMAGE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, Record, estimate_memory, to_arrow
 from mmconvert.core.rows import DELIMITERS, Rejected, Row, Where
 from mmconvert.core.text.options import gather_lettered_options, list_letter_columns
 from mmconvert.dataset.manifest import MANIFEST, PREDICTIONS, build_config_folder, read_manifest
 from mmconvert.io.detect import guess
-from mmconvert.io.parquet import open_parquet
+from mmconvert.io.parquet import open_parquet, read_batches
 from mmconvert.pipeline import convert
 from mmconvert.plugins.format import Format, StatedNumbers
 from mmconvert.plugins.registry import load
@@ -32,6 +32,7 @@ from mmscore.core.predictions.locate import locate_predictions
 from mmscore.core.recipe import OwnResults
 
 BATCH_ROWS = 16_384
+_BATCH_BYTES = 32 << 20
 FORMAT = "source.format"
 """Column name of the format that a record was read from."""
 
@@ -314,9 +315,11 @@ def _run(schema: pa.Schema) -> dict[str, Any]:
 def _read(file: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     schema = pa.schema([(name, find_column_type(name)) for name in columns])
     try:
-        for batch in open_parquet(file).iter_batches(batch_size=BATCH_ROWS, columns=list(columns)):
+        for batch in read_batches(file, columns, most_rows=BATCH_ROWS):
             arrays = [_cast_column(_pick(batch, name), name, file) for name in columns]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
+    except MemoryError:
+        raise build_memory_error(file) from None
     except (pa.ArrowException, OSError) as error:
         raise Error(f"{file}: is a damaged parquet file ({take_first_line(error)}). Write it again.") from None
 
@@ -391,9 +394,8 @@ def _load_other_format(
         records = convert.read(place, records.format, keep_refused=True, for_scoring=True)
     stream = iter(records)
     tables = []
-    while chunk := list(islice(stream, BATCH_ROWS)):
-        # No recipe looks at a picture.
-        batch = to_arrow([replace(record, images=(), attachments=()) for record in chunk])
+    while chunk := _take_chunk(stream):
+        batch = to_arrow(chunk)
         table = pa.Table.from_batches([batch]).drop_columns(list(IMAGE_COLUMNS))
         for name in _OF_RUN if records.format in TABLES else ("model",):
             table = table.append_column(name, _build_column(name, chunk))
@@ -418,6 +420,18 @@ def _load_other_format(
         reread=partial(_load_other_format, path, place, records.format, mapping) if is_table else None,
         stated=records.read_numbers(),
     )
+
+
+def _take_chunk(stream: Iterator[Record]) -> list[Record]:
+    """Take records without their pictures, at which no recipe looks, up to a number of rows or of bytes."""
+    chunk: list[Record] = []
+    size = 0
+    for record in stream:
+        chunk.append(replace(record, images=(), attachments=()))
+        size += estimate_memory(chunk[-1])
+        if len(chunk) >= BATCH_ROWS or size >= _BATCH_BYTES:
+            break
+    return chunk
 
 
 def _build_refusal(reject: Rejected) -> Refusal:
