@@ -6,7 +6,7 @@ import threading
 import warnings
 from collections.abc import Iterator
 from io import BytesIO
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Literal
 
 from mmconvert.core.errors import RowError
 
@@ -94,7 +94,7 @@ def open_image(data: bytes, *, copies: int = 0) -> "Iterator[PIL.Image.Image]":
     import PIL.Image  # takes time to load, and most runs decode nothing
 
     try:
-        with _PILLOWS_WARNINGS, PIL.Image.open(BytesIO(data), formats=FORMATS) as image:
+        with _PILLOWS_WARNINGS, PIL.Image.open(BytesIO(_drop_pages(data)), formats=FORMATS) as image:
             size = _refuse_costly(image, data) + copies * 4 * image.width * image.height
             with _BUDGET.holding(size):
                 yield image
@@ -108,6 +108,16 @@ def open_image(data: bytes, *, copies: int = 0) -> "Iterator[PIL.Image.Image]":
         # Pillow names its own buffer by an address in memory, another one at every run.
         said = _BUFFER.sub("the picture", str(error))[:120]
         raise RowError("image.decode", "", f"the picture cannot be decoded: {said}.") from None
+
+
+def _drop_pages(data: bytes) -> bytes:
+    """Give a TIFF without the pages behind its first, of which no more is read: Pillow would walk through all of them."""
+    if data[:4] not in (b"II*\0", b"MM\0*") or len(data) < 8:
+        return data
+    order: Literal["little", "big"] = "little" if data[:2] == b"II" else "big"
+    at = int.from_bytes(data[4:8], order)
+    behind = at + 2 + 12 * int.from_bytes(data[at : at + 2], order)
+    return data[:behind] + bytes(4) + data[behind + 4 :] if any(data[behind : behind + 4]) else data
 
 
 def verify_decoded(data: bytes) -> None:

@@ -17,7 +17,7 @@ from mmconvert.io.jsonl import parse_object
 from mmconvert.storage.source_files import open_source
 
 _HEAD_ITEMS = 8
-_MOST_MEMBERS = 1_000_000
+_MOST_MEMBERS = 100_000
 _DEEPEST = 100
 """Objects inside each other that a head is looked for in."""
 

@@ -92,6 +92,7 @@ def read_batches(
     *,
     groups: Iterable[int] | None = None,
     most_rows: int = BATCH_ROWS,
+    most_bytes: int = UNFOLDED_BYTES,
 ) -> Iterator[pa.RecordBatch]:
     """Read a file in batches that are bounded by what they unfold to.
 
@@ -100,6 +101,7 @@ def read_batches(
         columns: Columns to read, None for all.
         groups: Row groups to read, None for all.
         most_rows: Most rows of a batch.
+        most_bytes: What the rows of a file of any size may unfold to; a larger one may to `MOST_TIMES` its own.
 
     Yields:
         Batches in order; one that is larger than `BATCH_BYTES` holds one row, as a rule.
@@ -109,16 +111,16 @@ def read_batches(
         ArrowException: As the reader finds damage.
         OSError: As the reader finds damage.
     """
-    for batch, _ in _read_sized_batches(path, columns, groups, most_rows):
+    for batch, _ in _read_sized_batches(path, columns, groups, most_rows, most_bytes):
         yield batch
 
 
 def _read_sized_batches(
-    path: Path, columns: Sequence[str] | None, groups: Iterable[int] | None, most_rows: int
+    path: Path, columns: Sequence[str] | None, groups: Iterable[int] | None, most_rows: int, most_bytes: int
 ) -> Iterator[tuple[pa.RecordBatch, int]]:
     """Read batches, each with about what it takes as values of Python."""
     parquet = open_parquet(path)
-    most, unfolded, number = max(UNFOLDED_BYTES, MOST_TIMES * path.stat().st_size), 0, 0
+    most, unfolded, number = max(most_bytes, MOST_TIMES * path.stat().st_size), 0, 0
     # One by one: a batch over several would hold all of their pictures twice.
     for group in range(parquet.num_row_groups) if groups is None else groups:
         plan = _plan(parquet, path, group, columns, most_rows)
@@ -317,7 +319,7 @@ def rows(path: Path, span: Span | None = None, *, columns: Sequence[str] | None 
     """
     number = span.row if span is not None else 0
     groups = None if span is None else range(span.start, span.end)
-    batches = _read_sized_batches(path, columns, groups, BATCH_ROWS)
+    batches = _read_sized_batches(path, columns, groups, BATCH_ROWS, UNFOLDED_BYTES)
     while True:
         try:
             batch, size = next(batches, (None, 0))

@@ -33,7 +33,7 @@ from mmconvert.plugins.transform import Step, apply_steps, load_steps
 from mmconvert.storage.http import Limits, fetch
 from mmconvert.storage.object_store import is_url
 
-MOST_REJECTS = 500_000
+MOST_REJECTS = 100_000
 """Refused rows of one file, or a part of one: each is kept with its reason. More are no slips of a few rows."""
 
 OURS = "mmconvert"

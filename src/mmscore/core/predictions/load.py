@@ -33,6 +33,8 @@ from mmscore.core.recipe import OwnResults
 
 BATCH_ROWS = 16_384
 _BATCH_BYTES = 32 << 20
+_UNFOLDED_BYTES = 64 << 20
+"""What the columns of a small file may unfold to: all of them are looked at letter by letter."""
 FORMAT = "source.format"
 """Column name of the format that a record was read from."""
 
@@ -315,7 +317,7 @@ def _run(schema: pa.Schema) -> dict[str, Any]:
 def _read(file: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:
     schema = pa.schema([(name, find_column_type(name)) for name in columns])
     try:
-        for batch in read_batches(file, columns, most_rows=BATCH_ROWS):
+        for batch in read_batches(file, columns, most_rows=BATCH_ROWS, most_bytes=_UNFOLDED_BYTES):
             arrays = [_cast_column(_pick(batch, name), name, file) for name in columns]
             yield pa.RecordBatch.from_arrays(arrays, schema=schema)
     except MemoryError:
