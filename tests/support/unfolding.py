@@ -17,7 +17,7 @@ import pyarrow.parquet as pq
 
 from support.workbooks import MAIN, sheet, write_workbook
 
-MB = 1 << 20
+KB, MB = 1 << 10, 1 << 20
 Writer = Callable[[Path, int], Path]
 WRITERS: dict[str, Writer] = {}
 """Name of an attack -> what writes its file."""
@@ -579,7 +579,7 @@ def _tiff(entries: list[tuple[int, int, int, int]], data: bytes, pages: int = 1)
     return bytes(out) + data
 
 
-def _tiff_of(width: int, height: int, compression: int, data: bytes, bits: int = 8, pages: int = 1) -> bytes:
+def build_tiff(width: int, height: int, compression: int, data: bytes, bits: int = 8, pages: int = 1) -> bytes:
     entries = [
         *((256, 4, 1, width), (257, 4, 1, height), (258, 3, 1, bits), (259, 3, 1, compression), (262, 3, 1, 1)),
         *((273, 4, 1, 0), (277, 3, 1, 1), (278, 4, 1, height), (279, 4, 1, len(data))),
@@ -602,7 +602,7 @@ def write_tiff_strip(folder: Path, size: int) -> Path:
 
 @writes
 def write_tiff_pages(folder: Path, size: int) -> Path:
-    return _row_with(folder, "a.tiff", _tiff_of(8, 8, 1, bytes(64), pages=min(100_000, size // 1000)))
+    return _row_with(folder, "a.tiff", build_tiff(8, 8, 1, bytes(64), pages=min(100_000, size // 1000)))
 
 
 @writes
@@ -665,3 +665,7 @@ def write_bmp(folder: Path, size: int) -> Path:
     return _row_with(
         folder, "a.bmp", b"BM" + struct.pack("<IHHI", start + len(pixels), 0, 0, start) + head + bytes(1024) + pixels
     )
+
+
+PICTURES = ("webp", "png", "apng", "gif", "tiff", "jpeg", "bmp")
+"""First words of the writers of pictures, whose size is one of pixels."""

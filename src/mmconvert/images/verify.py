@@ -111,7 +111,7 @@ def open_image(data: bytes, *, copies: int = 0) -> "Iterator[PIL.Image.Image]":
 
 
 def _drop_pages(data: bytes) -> bytes:
-    """Give a TIFF without the pages behind its first, of which no more is read: Pillow would walk through all of them."""
+    """Give a TIFF without the pages behind its first: none of them is read, but Pillow would walk through all."""
     if data[:4] not in (b"II*\0", b"MM\0*") or len(data) < 8:
         return data
     order: Literal["little", "big"] = "little" if data[:2] == b"II" else "big"

@@ -37,6 +37,7 @@ MOST_TIMES = 100
 _SUSPICIOUS_ROWS = 1_000_000
 _SMALL_DICTIONARY = 16 << 20
 """One of this size is read ahead to see how long its texts are, and may be handed on with every batch."""
+_DICTIONARY_ROWS = 256
 _WIDEST_NUMBER = 16
 _SMALL_BATCH = 256 << 10
 _OBJECT = 64
@@ -248,10 +249,12 @@ def _measure_longest(leaf: _Leaf, path: Path, group: int) -> _Leaf:
     if not leaf.text or not 0 < leaf.longest <= _SMALL_DICTIONARY:
         return leaf
     source = open_checked_parquet(path, [leaf.path])
-    batch = next(source.iter_batches(batch_size=1, columns=[leaf.path], row_groups=[group]), None)
-    found = [array for array in _list_leaves(batch.column(0)) if pa.types.is_dictionary(array.type)] if batch else []
-    lengths = [pc.max(pc.binary_length(array.dictionary)).as_py() or 0 for array in found]
-    return replace(leaf, longest=max(lengths)) if lengths else leaf
+    # The dictionary comes with the first value; before it may stand empty lists.
+    for batch in source.iter_batches(batch_size=_DICTIONARY_ROWS, columns=[leaf.path], row_groups=[group]):
+        for array in _list_leaves(batch.column(0)):
+            if pa.types.is_dictionary(array.type) and len(array.dictionary):
+                return replace(leaf, longest=pc.max(pc.binary_length(array.dictionary)).as_py() or 0)
+    return leaf
 
 
 def _list_leaves(array: pa.Array) -> Iterator[pa.Array]:

@@ -154,7 +154,7 @@ def find_most_bytes(pages: list[Page], rows: int, longest: int) -> int:
         held += page.unfolded
         # Rows reach into two pages when all that stands between these is less than they are.
         between += data[last - 1].values if last - 1 > first else 0
-        while between > max(0, rows - 2) and first < last:
+        while between > rows - 2 and first < last:
             held -= data[first].unfolded
             first += 1
             between -= data[first].values if first < last else 0

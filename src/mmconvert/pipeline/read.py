@@ -11,7 +11,7 @@ from typing import Annotated, Any
 import msgspec
 from msgspec.structs import replace
 
-from mmconvert.core.errors import Error, RowError, UsageError, build_memory_error, show
+from mmconvert.core.errors import Error, RowError, UsageError, build_memory_error, is_out_of_memory, show
 from mmconvert.core.option_fields import Place
 from mmconvert.core.record import Image, Record, check_record
 from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span, Where
@@ -221,7 +221,9 @@ class Records:
     def _read(self, rows: Iterator[Row | Rejected]) -> Iterator[Record]:
         try:
             yield from self._read_records(rows)
-        except MemoryError:
+        except (MemoryError, OSError, RuntimeError) as error:
+            if not is_out_of_memory(error):
+                raise
             raise build_memory_error(f"{self._input.path} behind row {self.rows_read}") from None
 
     def _read_records(self, rows: Iterator[Row | Rejected]) -> Iterator[Record]:
