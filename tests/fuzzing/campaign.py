@@ -35,6 +35,10 @@ class Findings:
     target: str
     outcomes: Counter[str] = field(default_factory=Counter)
     faults: list[Fault] = field(default_factory=list)
+    peak: int = 0
+    """Most memory that a process held, in kB."""
+    seconds: float = 0.0
+    """Of the input that took longest."""
 
     @property
     def distinct(self) -> list[Fault]:
@@ -100,6 +104,8 @@ def _run(job: dict[str, Any], findings: Findings) -> None:
                 last, ended = message["begins"], False
                 continue
             ended = True
+            findings.peak = max(findings.peak, message["peak"])
+            findings.seconds = max(findings.seconds, message["seconds"])
             if "fault" in message:
                 findings.faults.append(Fault(message["ends"], message["fault"], message["detail"]))
             else:

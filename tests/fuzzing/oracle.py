@@ -15,11 +15,13 @@ import PIL.Image
 import pyarrow.parquet as pq
 from msgspec.structs import replace
 
+from fuzzing.seeds import ANSWER_KEYS, ANSWERS, TASKS
 from mmconvert.core.error_hints import says_what_to_do
 from mmconvert.core.errors import Error, RowError, UsageError
 from mmconvert.core.hashing import hash_file
 from mmconvert.core.record import SCHEMA
 from mmconvert.core.rows import Rejected
+from mmconvert.core.text.yaml import read_mapping_file
 from mmconvert.dataset.dataset import open_dataset
 from mmconvert.dataset.verify import verify
 from mmconvert.images.loader import Pictures
@@ -28,7 +30,12 @@ from mmconvert.pipeline.convert import ReadOptions, Records, Summary, WriteOptio
 from mmconvert.pipeline.inputs import Input
 from mmconvert.plugins.format import Format, Target
 from mmconvert.plugins.registry import find_plugins, load
+from mmscore.core.predictions.load import open_rows
+from mmscore.llm.cache_lock import hold
+from mmscore.llm.response_cache import Answer, AnswerStore
+from mmscore.workflow.task_file import build_plan
 
+OTHERS = (TASKS, ANSWERS)
 _CODE = re.compile(r"[a-z_0-9]+(\.[a-z_0-9]+)+")
 _PLACE = re.compile(r"/\S*/case-\S*?/\S*")
 
@@ -68,6 +75,9 @@ def outcome(case: Case) -> str:
     """
     if not case.target:
         return _picture(case.path.read_bytes(), case.decode)
+    if case.target in OTHERS:
+        return _other(case)
+    _scored(case)
     _guessed(case)
     first = _converted(case, case.scratch / "first")
     second = _converted(case, case.scratch / "second")
@@ -86,7 +96,11 @@ def outcome(case: Case) -> str:
 
 def signature(error: BaseException) -> str:
     """Name a fault by its kind and the project's innermost line, so that equal ones are told once."""
-    frames = [f for f in traceback.extract_tb(error.__traceback__) if "/src/mmconvert/" in f.filename]
+    frames = [
+        f
+        for f in traceback.extract_tb(error.__traceback__)
+        if "/src/mmconvert/" in f.filename or "/src/mmscore/" in f.filename
+    ]
     if isinstance(error, BrokenPromiseError) or not frames:
         return f"{type(error).__name__}: {_PLACE.sub('', str(error))[:80]}"
     return f"{type(error).__name__} in {Path(frames[-1].filename).name}:{frames[-1].name}"
@@ -225,6 +239,32 @@ def _check_writer(target: str, images: str | None, case: Case, output: Path) -> 
         list(read(path, target, image_roots=(folder,)))
     except Error as error:
         raise BrokenPromiseError(f"what was exported is refused: {error}") from error
+
+
+def _other(case: Case) -> str:
+    """Read what is no rows: a task file, or a store of replies."""
+    try:
+        if case.target == TASKS:
+            build_plan(read_mapping_file(str(case.path)), case.scratch, str(case.path))
+        else:
+            with hold(case.path) as held, AnswerStore(held, fingerprint="f") as store:
+                found = store.get([*ANSWER_KEYS, "none"])
+                _expect(all(isinstance(answer, Answer) for answer in found.values()), "an answer is none")
+    except Error as error:
+        _expect(bool(str(error)), "an error without a message")
+        return "file refused"
+    return "ok"
+
+
+def _scored(case: Case) -> None:
+    """Open the file as `mmscore` does, and read what it scores by."""
+    try:
+        rows = open_rows(case.path, format=case.target, repeated=True)
+        read = sum(batch.num_rows for batch in rows.read([n for n in ("prediction", "answer") if n in rows.names]))
+    except Error as error:
+        _expect(bool(str(error)), "an error without a message")
+        return
+    _expect(read == len(rows), f"{len(rows)} rows are counted, {read} are read")
 
 
 def _picture(data: bytes, decode: bool) -> str:

@@ -14,6 +14,7 @@ import os
 import resource
 import shutil
 import sys
+import time
 import warnings
 from collections.abc import Iterator
 from pathlib import Path
@@ -107,8 +108,9 @@ def _importing() -> bool:
 
 
 def tried(case: Case, watch: Watch) -> dict[str, Any]:
-    """Try one input: its outcome, or the fault it shows."""
+    """Try one input: its outcome, or the fault it shows; the most memory that this process has held, in kB."""
     faulthandler.dump_traceback_later(SECONDS, exit=True)
+    started = time.monotonic()
     try:
         with watch.armed():
             result: dict[str, Any] = {"outcome": outcome(case)}
@@ -118,9 +120,10 @@ def tried(case: Case, watch: Watch) -> dict[str, Any]:
         faulthandler.cancel_dump_traceback_later()
     if watch.breaches:
         result = {"fault": f"breach: {watch.breaches[0][:60]}", "detail": watch.breaches[0]}
-    peak = _peak_resident()
+    result["seconds"] = time.monotonic() - started
+    peak = result["peak"] = _peak_resident()
     if peak > RESIDENT_KB and "fault" not in result:
-        result = {"fault": "memory", "detail": f"{peak:,} kB were resident"}
+        result = {"fault": "memory", "detail": f"{peak:,} kB were resident", "peak": peak}
     return result
 
 

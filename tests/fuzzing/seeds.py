@@ -11,10 +11,28 @@ from mmconvert.pipeline.convert import ReadOptions, WriteOptions, convert, read,
 from mmconvert.pipeline.inputs import Input
 from mmconvert.plugins.format import Format, Target
 from mmconvert.plugins.registry import find_plugins, load
+from mmscore.llm.cache_lock import hold
+from mmscore.llm.response_cache import Answer, AnswerStore
 from support.records import KINDS, picture_bytes
 
 PICTURES = "pictures"
 """The target that is no format: bytes of pictures."""
+
+TASKS = "tasks"
+"""Task files of `mmscore run`, in YAML."""
+
+ANSWERS = "answers"
+"""Stores of replies, in SQLite."""
+
+_TASK = """
+datasets: [{input: FILE, name: one, recipes: [own_choice]}, {input: FILE, limit: 3}]
+models:
+  - {model: answer, backend: echo, max-new-tokens: 7}
+recipes: [own_choice, vlmevalkit_mcq]
+predict: {seed: 3, temperature: 0.5}
+convert: {verify: decode}
+score: {by: [category], average: macro}
+"""
 
 _BADINPUT = {
     "openai_jsonl": "openai_messages",
@@ -25,6 +43,9 @@ _BADINPUT = {
     "pred_parquet": "predictions",
 }
 """Folder of the hostile inputs -> format its files have."""
+
+
+ANSWER_KEYS = tuple(map(str, range(40)))
 
 
 @dataclass(frozen=True)
@@ -44,7 +65,7 @@ class Seed:
 
 def targets() -> list[str]:
     """Name everything that is fuzzed."""
-    return [*find_plugins("mmconvert.formats"), PICTURES]
+    return [*find_plugins("mmconvert.formats"), PICTURES, TASKS, ANSWERS]
 
 
 def seeds(target: str, scratch: Path, shared: Path | None) -> list[Seed]:
@@ -59,6 +80,15 @@ def seeds(target: str, scratch: Path, shared: Path | None) -> list[Seed]:
     folder.mkdir(parents=True)
     if target == PICTURES:
         return [_picture(folder, kind) for kind in KINDS]
+    if target == TASKS:
+        path = folder / "task/task.yaml"
+        path.parent.mkdir()
+        rows = path.with_name("rows.jsonl")
+        rows.write_text('{"id": "1", "question": "?", "options": ["a", "b"], "answer": "A"}\n')
+        path.write_text(_TASK.replace("FILE", str(rows)))
+        return [Seed(path, path.parent)]
+    if target == ANSWERS:
+        return [_answers(folder)]
     if target not in EXAMPLES:
         return []
     source = example(target)
@@ -81,6 +111,14 @@ def _picture(folder: Path, kind: str) -> Seed:
     path = folder / kind / f"picture.{kind.lower()}"
     path.parent.mkdir()
     path.write_bytes(picture_bytes(kind, 7, (33, 20)))
+    return Seed(path, path.parent)
+
+
+def _answers(folder: Path) -> Seed:
+    path = folder / "store/a.answers.sqlite"
+    path.parent.mkdir()
+    with hold(path) as held, AnswerStore(held, fingerprint="f") as store:
+        store.put((key, Answer(f"answer {key}")) for key in ANSWER_KEYS)
     return Seed(path, path.parent)
 
 
