@@ -64,7 +64,7 @@ class _Budget:
         self._left = self._size = size
 
     @contextlib.contextmanager
-    def holding(self, size: int) -> Iterator[None]:
+    def reserve(self, size: int) -> Iterator[None]:
         size = min(size, self._size)
         with self._changed:
             self._changed.wait_for(lambda: self._left >= size)
@@ -96,7 +96,7 @@ def open_image(data: bytes, *, copies: int = 0) -> "Iterator[PIL.Image.Image]":
     try:
         with _PILLOWS_WARNINGS, PIL.Image.open(BytesIO(_drop_pages(data)), formats=FORMATS) as image:
             size = _refuse_costly(image, data) + copies * 4 * image.width * image.height
-            with _BUDGET.holding(size):
+            with _BUDGET.reserve(size):
                 yield image
     except (PIL.Image.DecompressionBombError, PIL.Image.DecompressionBombWarning):
         raise RowError("image.too_large", "", f"the picture has more than {MAX_PIXELS:,} pixels.") from None

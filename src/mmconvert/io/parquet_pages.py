@@ -25,6 +25,7 @@ _NAMING = (2, 8)
 """Encodings by a dictionary."""
 _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 1, 2, 3, 7, 8, 9, 10, 12
 _INTEGERS = (4, 5, 6)
+_VARINT_BYTES = 10
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -122,13 +123,12 @@ class _Compact:
         return self.data[self.at - 1]
 
     def _read_varint(self) -> int:
-        value = shift = 0
-        while shift < 64:
-            byte = self._read_byte()
-            value |= (byte & 127) << shift
+        value = 0
+        for place, byte in enumerate(self.data[self.at : self.at + _VARINT_BYTES]):
+            value |= (byte & 127) << 7 * place
             if byte < 128:
+                self.at += place + 1
                 return value
-            shift += 7
         raise BadPageError
 
     def _read_integer(self) -> int:

@@ -60,7 +60,7 @@ def test_decoders_wait_for_each_other() -> None:
     most = [0, 0]
 
     def decode() -> None:
-        with budget.holding(6):
+        with budget.reserve(6):
             most[0] += 1
             most[1] = max(most)
             threading.Event().wait(0.01)
@@ -72,7 +72,7 @@ def test_decoders_wait_for_each_other() -> None:
     for thread in threads:
         thread.join(timeout=60)
     assert most == [0, 1]
-    with budget.holding(100):
+    with budget.reserve(100):
         pass
 
 
