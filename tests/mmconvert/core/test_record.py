@@ -21,6 +21,7 @@ from mmconvert.core.record import (
     Turn,
     check_record,
     encode_json,
+    estimate_memory,
     from_arrow,
     join_prompt_text,
     to_arrow,
@@ -138,3 +139,25 @@ def test_a_kind_of_text_is_a_text() -> None:
     assert to_arrow([check_record(replace(GOOD, task=task, question=task))])["question"].to_pylist() == ["vqa"]
     with pytest.raises(RowError, match="half a character"):
         check_record(replace(GOOD, task=task, question="\ud800"))
+
+
+def test_texts_that_take_too_much_refuse_their_record(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("mmconvert.core.record.MOST_TEXT_BYTES", 1000)
+    where = Source("f", "f.jsonl", 0)
+    good = Record("1", "1", (), "vqa", where, prediction="x" * 800, extra={"a": "y" * 900})
+    assert check_record(good) is good
+    for fields in ({"prediction": "x" * 1000}, {"question": "\U0001f600" + "x" * 250}, {"extra": {"a": "y" * 1000}}):
+        with pytest.raises(RowError, match="the row's texts take 1,[0-9]+ bytes, over the limit of") as refused:
+            check_record(Record("1", "1", (), "vqa", where, **fields))
+        assert refused.value.code == "text.too_large"
+
+
+def test_all_that_is_written_of_a_record_is_weighed() -> None:
+    where = Source("f", "f.jsonl", 0)
+    deep: list = []
+    for _ in range(5000):
+        deep = [deep, "x"]
+    record = Record(
+        "1", "1", (), "vqa", where, prediction="x" * 100, options=("y" * 10,), extra={"a": ["z" * 30, deep]}
+    )
+    assert estimate_memory(record) >= 100 + 10 + 30 + 5000

@@ -75,3 +75,12 @@ def test_filters_of_warnings_are_as_before() -> None:
     for thread in threads:
         thread.join()
     assert warnings.filters == before
+
+
+def test_a_picture_that_stands_in_many_rows_is_decoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+    decoded: list[bytes] = []
+    monkeypatch.setattr(prefetch, "verify_decoded", decoded.append)
+    monkeypatch.setattr(prefetch, "count_usable_cores", lambda: 1)
+    items = [Image(b"a", 1, sha256="a"), Image(b"b", 1, sha256="b"), Image(b"c", 1)] * 5
+    assert list(decode_ahead(items, lambda one: [one], lambda one: one)) == items
+    assert sorted(decoded) == [b"a", b"b", *[b"c"] * 5]
