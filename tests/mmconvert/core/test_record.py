@@ -147,7 +147,7 @@ def test_texts_that_take_too_much_refuse_their_record(monkeypatch: pytest.Monkey
     good = Record("1", "1", (), "vqa", where, prediction="x" * 800, extra={"a": "y" * 900})
     assert check_record(good) is good
     for fields in ({"prediction": "x" * 1000}, {"question": "\U0001f600" + "x" * 250}, {"extra": {"a": "y" * 1000}}):
-        with pytest.raises(RowError, match="the row's texts take 1,[0-9]+ bytes, over the limit of") as refused:
+        with pytest.raises(RowError, match=r"the row's texts take 1,[0-9]+ bytes, over the limit of") as refused:
             check_record(Record("1", "1", (), "vqa", where, **fields))
         assert refused.value.code == "text.too_large"
 
