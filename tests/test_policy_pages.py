@@ -15,8 +15,14 @@ from mmconvert.chat.export_images import write_image_file
 from mmconvert.chat.file_names import propose_file_name
 from mmconvert.core.errors import Error
 from mmconvert.core.record import Image
+from mmconvert.core.rows import MOST_ROW_BYTES
+from mmconvert.core.text import yaml
+from mmconvert.images import verify
+from mmconvert.io import parquet, tables
+from mmconvert.pipeline import read
 from mmconvert.plugins.format import Target
 from mmconvert.plugins.registry import load
+from mmscore.core.predictions import load as predictions
 from support.datasets_on_disk import record
 from support.policy_files import CHOICE, LMU_ROW, RED, REFORM_ROW, Proof, cells, lines, png
 from support.policy_proofs import PROOFS
@@ -169,6 +175,27 @@ def test_options_behind_z_are_scored_by_their_index(tmp_path: Path) -> None:
     assert entry["metrics"]["accuracy"]["value"] == 0.5
 
 
+@proves(
+    "P13",
+    "a table's row 10,000 cells",
+    "The rows of a parquet file may unfold to 512 MiB (to score, to 64 MiB), to a hundred times the file, or to 1 KiB "
+    "a row, whichever is most; a page that is packed eightfold to 256 MiB; on the Hub the footer is believed for that",
+    "More than 100,000 refused rows refuse the file, or the part of it that one process reads",
+    "YAML may have 1,048,576 characters, and other files that are read as one value 64 MiB",
+    "Where pictures are decoded (`--verify decode`, `check`, `push`), all decoders of a process share 768 MiB",
+    "What takes more is refused (`image.too_large`): a WebP of more than 50 million pixels, whose decoder holds four "
+    "copies, a deep TIFF in one strip, and a JPEG of so many scans that it would take minutes",
+    "Of a TIFF the first page is decoded",
+    "Where memory runs out all the same, the program says so in one sentence and ends with 1",
+)
+def test_sizes_are_those_that_the_tests_of_each_reader_try() -> None:
+    """See test_parquet_unfolding.py, test_large_rows.py, test_decoder_memory.py and test_memory_ends.py."""
+    assert (tables.MOST_COLUMNS, parquet.UNFOLDED_BYTES, predictions._UNFOLDED_BYTES) == (10_000, 512 << 20, 64 << 20)
+    assert (parquet.MOST_TIMES, parquet.EACH_ROW_BYTES, parquet.PAGE_BYTES) == (100, 1 << 10, 256 << 20)
+    assert (read.MOST_REJECTS, yaml._MOST_TEXT, MOST_ROW_BYTES) == (100_000, 1_048_576, 64 << 20)
+    assert (verify.MOST_BYTES, 4 * 4 * 50_000_000 <= verify.MOST_BYTES < 4 * 4 * 51_000_000) == (768 << 20, True)
+
+
 def test_a_file_has_one_of_the_outcomes_that_the_page_lists(tmp_path: Path) -> None:
     bad = lines(CHOICE, {**CHOICE, "answer": "C"})
     file = build_folder(
@@ -202,7 +229,7 @@ ADVICE = re.compile(r"→ [^.]*\.(?= |$)")
 
 
 def test_the_page_says_word_for_word_what_is_proven() -> None:
-    assert len(RULES) == 12
+    assert len(RULES) == 13
     assert {rule: [quote for quote in quotes if quote not in RULES[rule]] for rule, quotes in QUOTES.items()} == {
         rule: [] for rule in RULES
     }

@@ -24,6 +24,7 @@ from typing import Any
 from fuzzing.minimise import keep
 from fuzzing.mutators import mutated
 from fuzzing.oracle import Case, outcome, signature
+from mmconvert.storage import beneath
 
 SECONDS = 20
 ADDRESS_SPACE = 3 << 30
@@ -34,6 +35,8 @@ _EXECUTES = ("pickle.find_class", "subprocess.Popen", "os.system", "os.exec", "o
 _CODE = ("exec", "compile")
 _WRITES = ("os.mkdir", "os.rename", "os.remove", "os.rmdir", "os.link", "os.symlink", "os.truncate", "os.chmod")
 _NETWORK = ("socket.connect", "socket.getaddrinfo", "socket.bind", "socket.sendto", "socket.gethostbyname")
+_PASSES, _WALKED = getattr(os, "O_PATH", 0), getattr(os, "O_NOFOLLOW", 0)
+"""Flags of the folders and of the file that `mmconvert.storage.beneath` opens; the whole path is looked at before."""
 _OF_MACHINE = ("/proc/sys/kernel/random/boot_id", f"/proc/{os.getpid()}/stat")
 """What `mmconvert.storage.leases` reads to say which process writes an output."""
 
@@ -49,7 +52,16 @@ class Watch:
         self._readable += tuple(os.path.realpath(file) for file in [target.rpartition("@")[0]] if file)
         self._armed = False
         self.breaches: list[str] = []
+        # The hook is told no more than the last name of a file that is opened below a folder's handle.
+        self._walk, beneath._walk = beneath._walk, self._walk_watched
         sys.addaudithook(self._event)
+
+    def _walk_watched(self, place: str) -> int:
+        handle = self._walk(place)
+        opened = os.readlink(f"/proc/self/fd/{handle}")
+        if self._armed and not self._may_open(opened, os.O_RDONLY):
+            self._breach("open", (opened,))
+        return handle
 
     @contextlib.contextmanager
     def armed(self) -> Iterator[None]:
@@ -79,6 +91,8 @@ class Watch:
         if isinstance(path, int) or self._inside(path):
             return True
         reading = not flags & (os.O_WRONLY | os.O_RDWR | os.O_CREAT)
+        if reading and (flags & _PASSES or (flags & _WALKED and not os.path.isabs(path))):
+            return True
         return reading and (os.path.realpath(os.fsdecode(path)).startswith(self._readable) or _importing())
 
     def _inside(self, path: Any) -> bool:

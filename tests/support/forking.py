@@ -53,6 +53,7 @@ def forks(forbidden: Path, *, seconds: int, address_space: int) -> Iterator[Call
 
 def _child(arguments: list[str], errors: str, forbidden: str, seconds: int, address_space: int) -> None:
     from mmconvert.cli import main
+    from mmconvert.storage import beneath
 
     for number, target in enumerate((os.devnull, os.devnull, errors)):
         os.dup2(os.open(target, os.O_RDWR | os.O_CREAT), number)
@@ -66,6 +67,15 @@ def _child(arguments: list[str], errors: str, forbidden: str, seconds: int, addr
             os._exit(BROKE_OUT)
 
     sys.addaudithook(watch)
+    # The hook is told no more than the last name of a file that is opened below a folder's handle.
+    walk = beneath._walk
+
+    def watched_walk(place: str) -> int:
+        handle = walk(place)
+        watch("open", (os.readlink(f"/proc/self/fd/{handle}"),))
+        return handle
+
+    beneath._walk = watched_walk
     sys.argv = ["mmconvert", *arguments]
     code: Any = 1
     try:

@@ -7,6 +7,9 @@ from decimal import Decimal
 
 import pyarrow as pa
 
+from mmconvert.core.record import MOST_TEXT_BYTES
+from mmconvert.core.rows import MOST_ROW_BYTES
+from mmconvert.core.text.json import MOST_VALUES
 from mmconvert.io.tables import MOST_COLUMNS
 from mmconvert.io.xlsx import MAX_COLUMNS
 from support.policy_files import (
@@ -107,9 +110,12 @@ PROOFS = {
             "vmcq",
             rows=[{"question": '5" q'}, {"question": 'a "b"\tc\nd'}],
         ),
-        lmu({"question": "q" * 200_000}, quote="a cell may be of any length"),
+        lmu(
+            {"question": "q" * 200_000},
+            quote="a cell may be as large as a row may be ([P13](#the-rules-of-size))",
+        ),
         Proof(
-            "A quote that never closes refuses the file and says where it opened",
+            "A quote that never closes, or not in 64 MiB, refuses the file and says where it opened",
             {"a.tsv": b'question\toptions\nq\t["a","b"]\nq\t"x\n'},
             "vmcq",
             None,
@@ -478,6 +484,30 @@ PROOFS = {
             "vmcq",
             options=["--allow-empty"],
             rows=[],
+        ),
+    ],
+    "P13": [
+        vmcq(
+            {"note": "q" * MOST_ROW_BYTES},
+            quote="A row may hold 64 MiB, pictures that stand in it as base64 among them: a larger line of JSON Lines "
+            "or row of parquet is refused (`row.too_large`)",
+            refused={1: "row.too_large"},
+        ),
+        lmu(
+            {"question": "q" * MOST_ROW_BYTES},
+            quote="a larger row of a table or element of a JSON array refuses the file",
+            refused=None,
+            says="64 MiB",
+        ),
+        vmcq(
+            {"question": "<image 1> " + "q" * MOST_TEXT_BYTES},
+            quote="The texts of a sample may take 32 MiB (`text.too_large`)",
+            refused={1: "text.too_large"},
+        ),
+        vmcq(
+            {"note": [1000] * (MOST_VALUES + 1)},
+            quote="one JSON value may hold 1,000,000 values (`json.size`)",
+            refused={1: "json.size"},
         ),
     ],
 }

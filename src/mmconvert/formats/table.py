@@ -49,6 +49,7 @@ from mmconvert.core.text.options import (
     list_letter_columns,
     list_letters,
     read_option_texts,
+    require_several,
 )
 from mmconvert.core.text.placeholders import interleave, list_slots
 from mmconvert.io import json_array, json_head, json_object, jsonl, parquet, tables, xlsx
@@ -184,13 +185,14 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     def read_text(field: str) -> str | None:
         return _read_text(read(field), columns.get(field, (field,))[0])
 
-    shared = _read_text(row.fields.get(_SHARED), "id")
-    key = read_text("id")
-    key = key.strip() if key and key.strip() else context.numbered(row)
+    shared = _read_id(row.fields.get(_SHARED), "id")
+    key = _read_id(read("id"), columns.get("id", ("id",))[0]) or context.numbered(row)
     prediction = read_text("prediction")
     images = _load_images(row.fields, columns.get("image", ()), context, needed=prediction is None)
     question, hint, reply = read_text("question"), read_text("hint"), read_text("reply")
     options, letters = _read_options(row.fields, columns, read("options"))
+    if not context.for_scoring:
+        require_several(options, columns.get("options", ("A",))[0])
     label = read("answer")
     answers = _read_answers(label, columns.get("answer", ("answer",))[0], options, context)
     known = prediction is not None or (answers and (images or "id" in columns or shared))
@@ -222,6 +224,13 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         extra=keep_json_fields(extra, context),
         prediction=prediction,
     )
+
+
+def _read_id(value: Any, column: str) -> str | None:
+    """Read an id; a number with a point is none, for it would not be the 12 of another table."""
+    if isinstance(value, bool) or not (value is None or isinstance(value, str | int)):
+        raise RowError("id.type", column, f"expected a text or an integer {show(value)}.")
+    return str(value).strip() or None if value is not None else None
 
 
 def _read_text(value: Any, column: str) -> str | None:

@@ -242,7 +242,7 @@ class Pictures(PluginStruct, frozen=True):
             return None
         try:
             handle = open_resolved(posixpath.join(self.roots[0], name))
-        except OSError:
+        except (OSError, ValueError):
             return None
         return _read_handle(handle, posixpath.join(self.roots[0], name), text, self.max_bytes), name
 

@@ -34,6 +34,8 @@ UNFOLDED_BYTES = 512 << 20
 """What the rows of a file of any size may unfold to, and `MOST_TIMES` what its own is."""
 MOST_TIMES = 100
 """Tables of texts unfold to some twenty times their size where they are packed best."""
+EACH_ROW_BYTES = 1 << 10
+"""What each of many rows may unfold to beside: a million short rows that are alike are packed a thousandfold."""
 _SUSPICIOUS_ROWS = 1_000_000
 _SMALL_DICTIONARY = 16 << 20
 """One of this size is read ahead to see how long its texts are, and may be handed on with every batch."""
@@ -102,7 +104,8 @@ def read_batches(
         columns: Columns to read, None for all.
         groups: Row groups to read, None for all.
         most_rows: Most rows of a batch.
-        most_bytes: What the rows of a file of any size may unfold to; a larger one may to `MOST_TIMES` its own.
+        most_bytes: What the rows of a file of any size may unfold to; a larger one may to `MOST_TIMES` its own, and
+            one of many rows to `EACH_ROW_BYTES` a row.
 
     Yields:
         Batches in order; one that is larger than `BATCH_BYTES` holds one row, as a rule.
@@ -121,10 +124,15 @@ def _read_sized_batches(
 ) -> Iterator[tuple[pa.RecordBatch, int]]:
     """Read batches, each with about what it takes as values of Python."""
     parquet = open_parquet(path)
-    most, unfolded, number = max(most_bytes, MOST_TIMES * path.stat().st_size), 0, 0
+    most = max(most_bytes, MOST_TIMES * path.stat().st_size, parquet.metadata.num_rows * _find_row_bytes(parquet))
+    unfolded = number = 0
     # One by one: a batch over several would hold all of their pictures twice.
     for group in range(parquet.num_row_groups) if groups is None else groups:
-        plan = _plan(parquet, path, group, columns, most_rows)
+        try:
+            plan = _plan(parquet, path, group, columns, most_rows)
+        except UnicodeDecodeError:
+            told = "is a damaged parquet file (the name of a column is not UTF-8)"
+            raise Error(f"{path}: {told}. Get the whole file again.") from None
         source = open_checked_parquet(path, plan.dictionaries) if plan.dictionaries else parquet
         for batch in source.iter_batches(batch_size=plan.rows, columns=columns, row_groups=[group]):
             size = _measure_batch(batch)
@@ -139,6 +147,10 @@ def _read_sized_batches(
                 batch = _restore_types(batch, parquet.schema_arrow)
             number += batch.num_rows
             yield batch, size
+
+
+def _find_row_bytes(parquet: pq.ParquetFile) -> int:
+    return EACH_ROW_BYTES + _OBJECT * int(parquet.metadata.num_columns)
 
 
 def _restore_types(batch: pa.RecordBatch, schema: pa.Schema) -> pa.RecordBatch:

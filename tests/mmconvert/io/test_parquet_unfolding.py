@@ -24,6 +24,7 @@ def small_limits(monkeypatch: pytest.MonkeyPatch) -> None:
     for name, size in (("PAGE_BYTES", 4), ("BATCH_BYTES", 4), ("UNFOLDED_BYTES", 8), ("MOST_ROW_BYTES", 1)):
         monkeypatch.setattr(parquet, name, size * MB)
     monkeypatch.setattr(parquet, "MOST_TIMES", 1)
+    monkeypatch.setattr(parquet, "EACH_ROW_BYTES", 0)
 
 
 def read_all(path: Path) -> tuple[list[Row], list[Rejected], str]:
@@ -135,3 +136,12 @@ def test_headers_of_pages_say_what_they_hold(version: str, dictionary: bool, tmp
 def test_rows_may_reach_into_several_pages() -> None:
     pages = [Page(False, 1, size, 3) for size in (1, 5, 7, 2)]
     assert [find_most_bytes(pages, rows, 0) for rows in (1, 2, 4, 5, 9)] == [7, 12, 12, 14, 15]
+
+
+def test_a_hundred_thousand_rows_that_are_alike_are_read(tmp_path: Path) -> None:
+    """Frameworks' answers of one word are packed hundredfold, and no bomb."""
+    path, count = tmp_path / "a.parquet", 100_000
+    table = pa.table({"id": pa.array(range(count)), "prediction": ["yes"] * count, "question": ["x" * 500] * count})
+    pq.write_table(table, path, compression="zstd")
+    assert path.stat().st_size * 100 < 50_000_000
+    assert sum(batch.num_rows for batch in parquet.read_batches(path, most_rows=16_384, most_bytes=1 << 20)) == count
