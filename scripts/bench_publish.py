@@ -25,6 +25,7 @@ from mmconvert.pipeline import parts  # noqa: E402
 from mmconvert.pipeline.convert import ReadOptions  # noqa: E402
 from mmconvert.pipeline.inputs import plan_inputs  # noqa: E402
 from mmconvert.pipeline.read import Records  # noqa: E402
+from mmconvert.storage.source_files import Sources  # noqa: E402
 from support.hub_server import hub_server  # noqa: E402  (the path is set above)
 
 GIGABYTES = 5
@@ -89,7 +90,7 @@ def many_parts(shards: int = SHARDS, files: int = FILES) -> Planned:
             read = [Records(source, how) for source in inputs]
             folders = [writer.make_folder(source.split) for source in inputs]
             pattern = parts.FilePart(0, inputs[0], None, folders[0], how)
-            planned = sum(1 for _ in parts.split_inputs(inputs, read, folders, pattern))
+            planned = sum(1 for _ in parts.split_inputs(inputs, read, folders, pattern, Sources()))
             seconds = time.perf_counter() - started
             writer.write(records(1, 8), split="train")
         return Planned(planned, seconds, *_manifest(Path(work) / "out", shards))

@@ -5,7 +5,6 @@ import hashlib
 import json
 from collections.abc import Iterator
 from contextlib import AbstractContextManager
-from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -17,7 +16,6 @@ from click.testing import CliRunner
 from mmconvert.cli import program as mmconvert
 from mmconvert.core.errors import UsageError
 from mmconvert.dataset.dataset import open_dataset
-from mmconvert.kits.vlmevalkit.lmu_download import download_table
 from mmconvert.storage import http
 from mmconvert.storage.http import Limits
 from mmscore import predict
@@ -188,13 +186,11 @@ def test_a_table_is_downloaded_from_dataset_url_and_checked(tmp_path, colours, m
         run(kit_program, "--data", "bench.py@Bench", "--model", "m")
     with web_server({"/Colours.tsv": reply(data)}) as server:
 
-        def at_loopback(url: str, limits: Limits) -> AbstractContextManager[Iterator[bytes]]:
+        def at_loopback(url: str, limits: Limits, **_: Any) -> AbstractContextManager[Iterator[bytes]]:
             here = url.replace("https://tables.example", f"http://127.0.0.1:{server.port}")
             return http.open_url(here, limits, allowed=lambda address: True)
 
-        monkeypatch.setattr(
-            "mmscore.compat.vlmevalkit.datasets.download_table", partial(download_table, open_url=at_loopback)
-        )
+        monkeypatch.setattr("mmscore.compat.vlmevalkit.datasets.open_url", at_loopback)
         (tmp_path / "says.py").write_text(
             "class Red:\n    def generate_inner(self, msgs, dataset=None): return 'red'\n"
         )

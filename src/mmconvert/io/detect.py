@@ -16,6 +16,8 @@ from mmconvert.plugins.registry import load_all
 
 _HEAD_ROWS = 8
 _SHOWN_NAMES, _NAME_LENGTH = 12, 30
+_MOST_KNOWN = 2
+"""Formats that are named with their reason where a file is none of theirs though they know it."""
 
 
 class UnknownFormatError(Error):
@@ -37,8 +39,14 @@ class UnknownFormatError(Error):
         reasons = "\n".join(f"  {name}: {reason}" for name, reason in refusals.items())
         self.details = f"{message} Change the file, or decide with --format NAME:\n{reasons}"
         nearest = next((refusals[name] for name in plain if name in refusals), None)
-        further = f"Why the others do not fit: mmconvert inspect {path}"
+        known = [f"{name}: {reason}." for name, reason in refusals.items() if name not in plain and _says_more(reason)]
+        further = f"{' '.join(known[:_MOST_KNOWN])} Why the others do not fit: mmconvert inspect {path}".lstrip()
         super().__init__(self.details if nearest is None else f"{message} As a plain table it has {nearest}. {further}")
+
+
+def _says_more(reason: str) -> bool:
+    """Tell whether a reason says more than which columns a file has or lacks: its format has known the file."""
+    return not reason.startswith(("no ", "it has ", "neither "))
 
 
 def sample(path: Path) -> Sample:

@@ -34,7 +34,7 @@ def test_every_problem_is_named_with_file_row_and_field(tmp_path: Path) -> None:
     assert ended.code == 3
     assert ended.out.splitlines() == [
         f"a.tsv:3 prediction: {NO_PREDICTION}",
-        "a.tsv:4 id: the row has no id. Give every row an id of its own.",
+        "a.tsv:4 id: the row has no id. Give every row an id of its own, a text or a whole number without a point.",
         "a.tsv:5 id: the id stands in line 2 too (got '1'). Give every row an id of its own.",
         "a.tsv:6: expected 2 cells, found 3. Check for a stray tab or newline, or quote the cell.",
     ]
@@ -158,7 +158,7 @@ def test_every_problem_of_every_row_is_named_with_its_line_its_field_and_what_to
     )
     for place, message in FOUND[name]:
         (line,) = [line for line in lines if line.startswith(f"{name}:{place}: {message}")]
-        assert re.search(r"[.?)] (?=[A-Z])[^()]*[.?]$|--image-root \.$|\[\"a\", \"b\"\]\.$", line), line
+        assert re.search(r"[.?)] (?=[A-Z])[^()]*[.?]$|--image-root \.$|\[\"a\", \"b\"\]\.$|Int64\"\)\.$", line), line
     assert [int(re.split(r"[: ]", line)[1]) for line in lines] == sorted(
         int(re.split(r"[: ]", line)[1]) for line in lines
     )

@@ -62,7 +62,7 @@ def shards_of_two(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         patch.setattr("mmconvert.dataset.shards.SHARD_BYTES", 1)
         patch.setattr("mmconvert.dataset.shards.ROW_GROUP_BYTES", 1)
         patch.setattr("mmconvert.dataset.shards.BATCH_RECORDS", 2)
-        patch.setattr("mmconvert.dataset.shards.estimate_weight", lambda record: 0)
+        patch.setattr("mmconvert.dataset.shards.estimate_memory", lambda record: 0)
         folder = write_dataset(tmp_path / "own", {"train": map(record, range(5)), "test": map(record, range(5, 8))})
     assert len([*folder.glob("data/*.parquet")]) == 5
     return folder

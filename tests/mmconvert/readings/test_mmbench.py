@@ -22,9 +22,9 @@ def _row(index, **cells):
 
 
 def test_words_are_lost_and_a_question_among_them_is_refused(tmp_path):
-    records = _table(tmp_path, _row("1", hint="None", B="NA"), _row("2", question="null"))
+    records = _table(tmp_path, _row("1", hint="None", B="NA", E="cow"), _row("2", question="null"))
     (record,) = records
-    assert (record.hint, record.options) == (None, ("cat",))
+    assert (record.hint, record.options) == (None, ("cat", None, None, None, "cow"))
     assert records.rejects[0].field == "question"
 
 

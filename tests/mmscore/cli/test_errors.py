@@ -42,7 +42,7 @@ ECHO = ["--model", "answer", "--backend", "echo"]
         (["answers.tsv", "--by", "nothing", "--recipe", "own_short_answer"], 2, "answers.tsv: no column 'nothing'"),
         (["answers.tsv", "--answers", "nope.tsv"], 2, "nope.tsv: no such file or folder."),
         (["answers.tsv", "--options", "run.yaml"], 2, "run.yaml"),
-        (["column.tsv"], 1, "  predictions: no column 'prediction'"),
+        (["column.tsv"], 1, "Name it: --map prediction=predicton"),
         (["empty.tsv"], 1, "empty.tsv: the file is empty."),
         (["none.tsv"], 1, "none.tsv: holds no rows that can be read."),
         (["damaged.parquet"], 1, "damaged.parquet: is a damaged parquet file"),
