@@ -87,14 +87,19 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Let one worker train the models, and leave out slow tests and all that want a browser or a Hub."""
-    # The first tests of the list are one worker's, and each worker would train a model of its own.
-    items.sort(key=lambda item: MODEL_FIXTURES.isdisjoint(getattr(item, "fixturenames", ())))
+    """Put files with slow tests first; with --fast leave those tests out, and all that want a browser or a Hub."""
+    # Files go to workers in this order, and one that takes long must not be the last.
+    slow_files = {item.path for item in items if item.get_closest_marker("slow") or _is_slow(item)}
+    items.sort(key=lambda item: item.path not in slow_files)
     if not config.getoption("--fast"):
         return
     slow = [item for item in items if item.get_closest_marker("slow") or SLOW_FIXTURES & {*item.fixturenames}]
     config.hook.pytest_deselected(items=slow)
     items[:] = [item for item in items if item not in {*slow}]
+
+
+def _is_slow(item: pytest.Item) -> bool:
+    return bool((MODEL_FIXTURES | SLOW_FIXTURES) & {*getattr(item, "fixturenames", ())})
 
 
 def pytest_collection_finish() -> None:

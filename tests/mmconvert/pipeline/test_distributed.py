@@ -197,6 +197,7 @@ def test_a_step_of_ones_own_that_was_edited_is_another_one(source, tmp_path):
         shared(source, tmp_path / "edited/d", prompt=f"{step}@word")
 
 
+@pytest.mark.release
 def test_a_run_alone_is_refused_while_others_share_and_clears_up_after_them(source, alone, tmp_path):
     output = tmp_path / "mixed/d"
     member = someone(output)
@@ -219,6 +220,7 @@ def test_those_who_want_something_else_are_refused_as_long_as_somebody_is_there(
     assert contents(output.parent) == alone
 
 
+@pytest.mark.release
 def test_a_file_that_is_refused_leaves_nothing_that_stands_in_the_way(source, alone, tmp_path):
     output = tmp_path / "bad/d"
     with pytest.raises(Error, match="--max-rows"):

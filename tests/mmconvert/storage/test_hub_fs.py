@@ -282,6 +282,7 @@ def test_a_hub_that_fails_while_it_is_read_is_one_message(hub_server, program, l
     assert not (tmp_path / "out").exists()
 
 
+@pytest.mark.release
 def test_a_hub_that_fails_for_a_moment_is_asked_again(hub_server, program, small, tmp_path):
     for pattern in ("GET /api/datasets/user/small", "GET .*/tree/", "/resolve/.*manifest", "/resolve/.*parquet"):
         hub_server.fail(pattern, 503, times=1)

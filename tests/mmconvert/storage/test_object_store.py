@@ -268,7 +268,7 @@ def test_what_changes_in_a_store_while_it_is_copied_is_refused(bucket, name, cha
         fetch(f"{BUCKET}/{name}")
 
 
-@pytest.mark.parametrize("number", [0, 29])
+@pytest.mark.parametrize("number", [pytest.param(0, marks=pytest.mark.release), 29])
 def test_a_picture_of_a_store_that_was_read_and_changes_then_is_refused(bucket, number, convert, tmp_path):
     bucket.pipe({f"bucket/in/pictures/{n}.png": picture(n) for n in range(30)})
     bucket.pipe("bucket/in/talks.jsonl", shown(*(f"pictures/{n}.png" for n in range(30))))
@@ -281,6 +281,7 @@ def test_a_picture_of_a_store_that_was_read_and_changes_then_is_refused(bucket, 
     assert convert(f"{BUCKET}/in/talks.jsonl", "-o", "d", "--transform", change)[0] == 0
 
 
+@pytest.mark.release
 def test_pictures_beside_a_file_of_the_hub_are_fetched_too(hub, tmp_path):
     files = {"in/talks.jsonl": shown("pictures/0.png", "../README.md"), "in/pictures/0.png": picture(0)}
     files["README.md"] = b"# Talks"

@@ -209,6 +209,7 @@ def test_each_way_to_break_the_contract_of_a_transform_is_named(new: str, promis
         ),
     ],
 )
+@pytest.mark.release
 def test_what_hangs_on_the_order_of_a_set_is_named(kind: str, text: str, name: str, message: str) -> None:
     told = found(kind, text, name)
     assert any(b.check == list_promises(kind)[-1] and message in b.message for b in told), told

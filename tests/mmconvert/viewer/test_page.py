@@ -41,6 +41,7 @@ def ids(page: Page) -> list[str]:
     return page.locator("tbody th").all_inner_texts()
 
 
+@pytest.mark.release
 def test_the_table_shows_fifty_items_a_page(browser: Browser, tmp_path: Path) -> None:
     with opened(browser, page_of(tmp_path, some(120))) as page:
         assert ids(page) == [f"q{n}" for n in range(50)]
@@ -82,6 +83,7 @@ def test_rows_without_a_value_can_be_chosen(browser: Browser, tmp_path: Path) ->
         assert ids(again) == ["i1", "i3"]
 
 
+@pytest.mark.release
 def test_a_held_key_does_not_wear_out_the_address(browser: Browser, tmp_path: Path) -> None:
     with opened(browser, page_of(tmp_path, some(60))) as page:
         page.evaluate(
@@ -225,6 +227,7 @@ def test_a_sorted_column_leaves_gaps_last(browser: Browser, tmp_path: Path) -> N
         assert page.locator("th[aria-sort]").get_attribute("aria-sort") == "descending"
 
 
+@pytest.mark.release
 def test_ten_thousand_items_are_filtered_and_sorted(browser: Browser, tmp_path: Path) -> None:
     items = some(10_000)
     with opened(browser, page_of(tmp_path, items)) as page:

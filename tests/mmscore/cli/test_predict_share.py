@@ -127,6 +127,7 @@ def test_processes_that_hold_dialogs_wait_for_each_other_s_rounds(predict, tmp_p
     assert output.read_bytes() == whole.read_bytes()
 
 
+@pytest.mark.release
 def test_a_row_that_fails_is_asked_by_one_of_them(tmp_path, output):
     dataset, log = write(tmp_path / "d", 40), tmp_path / "log"
     words = (dataset, "-o", output, "--backend", "echo", "--model", f"answer:delay=0.03,fail=5,batch=2,log={log}")

@@ -1,8 +1,10 @@
 """Models that are built, or trained, once a session."""
 
+import os
 from pathlib import Path
 
 import pytest
+from filelock import FileLock
 
 
 @pytest.fixture(scope="session")
@@ -10,8 +12,14 @@ def trained_llava(tmp_path_factory: pytest.TempPathFactory) -> Path:
     from mmconvert.testing.demo.tiny_vlm import train
     from support.questions import colour_records
 
-    folder = tmp_path_factory.mktemp("models") / "tiny-llava"
-    assert train(folder, colour_records()) == 1.0
+    # Trained by the worker that wants it first, for all of them.
+    shared = tmp_path_factory.getbasetemp()
+    shared = shared.parent if "PYTEST_XDIST_WORKER" in os.environ else shared
+    folder = shared / "tiny-llava"
+    with FileLock(shared / "tiny-llava.lock"):
+        if not folder.exists():
+            assert train(shared / "tiny-llava.new", colour_records()) == 1.0
+            (shared / "tiny-llava.new").rename(folder)
     return folder
 
 

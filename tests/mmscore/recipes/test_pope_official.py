@@ -109,6 +109,7 @@ def test_llavas_answers_get_the_numbers_of_its_script_by_the_key_of_their_questi
 
 @pytest.mark.parametrize(("key", "count"), [("popular", "1,132 of 3,000"), ("random", "2,801 of 2,910")])
 @pytest.mark.slow
+@pytest.mark.release
 def test_the_key_of_other_questions_is_refused_unless_allowed(field, key, count):
     file, answers = field / "llava-v1.5-13b_adversarial.jsonl", field / f"coco_pope_{key}.json"
     shown = mmscore(file, "--answers", answers)

@@ -110,6 +110,7 @@ def test_the_numbers_stand_in_the_hubs_model_index(hub_server, mmscore, repo, fi
     assert result.source_url == f"{hub_server.url}/datasets/{repo}"
 
 
+@pytest.mark.release
 def test_a_model_that_is_pushed_again_has_its_new_numbers_only(hub_server, mmscore, repo, tmp_path, first, second):
     mmscore(first, second, *RECIPE, "--push", repo)
     again = predictions(tmp_path / "again.parquet", "org/model-a", ("A", "A"))
@@ -124,6 +125,7 @@ def test_a_model_that_is_pushed_again_has_its_new_numbers_only(hub_server, mmsco
 
 
 @pytest.mark.parametrize("together", [True, False])
+@pytest.mark.release
 def test_models_that_ascii_cannot_spell_join_each_other(mmscore, repo, tmp_path, together):
     files = [
         predictions(tmp_path / f"{number}.parquet", model, ("A", "A"), (reply, "A"))
@@ -137,6 +139,7 @@ def test_models_that_ascii_cannot_spell_join_each_other(mmscore, repo, tmp_path,
     assert values == {"通义千问": 0.5, "混元": 1.0, "Qwen-Ü": 1.0}
 
 
+@pytest.mark.release
 def test_benchmarks_that_ascii_cannot_spell_join_each_other(hub_server, mmscore, repo, first):
     for benchmark in ("颜色", "形状"):
         mmscore(first, *RECIPE, "--dataset", benchmark, "--push", repo, "--quiet")
@@ -145,7 +148,10 @@ def test_benchmarks_that_ascii_cannot_spell_join_each_other(hub_server, mmscore,
 
 
 @pytest.mark.parametrize("told", [True, False])
-@pytest.mark.parametrize(("model", "benchmark"), [("org-model-a", "Colours"), ("org/model-a_Colours", None)])
+@pytest.mark.parametrize(
+    ("model", "benchmark"),
+    [("org-model-a", "Colours"), pytest.param("org/model-a_Colours", None, marks=pytest.mark.release)],
+)
 def test_other_predictions_under_a_name_of_the_same_letters_are_not_replaced(
     hub_server, mmscore, repo, tmp_path, first, model, benchmark, told
 ):

@@ -75,6 +75,7 @@ def test_the_numbers_of_the_cards_are_those_of_the_json_report(browser, models):
             assert f"95 % interval {interval}, 60 rows, fraction" in card.inner_text()
 
 
+@pytest.mark.release
 def test_the_numbers_of_groups_are_those_of_the_json_report(browser, models):
     path, entries = models
     with opened(browser, path) as page:
@@ -101,12 +102,14 @@ def test_every_chart_has_a_name_a_table_and_the_colours_of_the_theme(browser, mo
         assert (sum(map(int, re.findall(r"\d+", ink)[:3])) > 3 * 128) == (scheme == "dark")
 
 
+@pytest.mark.release
 def test_models_are_held_against_each_other_with_the_test_that_compare_makes(browser, models):
     with opened(browser, models[0]) as page:
         line = panel(page, "Is the difference more than chance?").locator(".sheet tbody tr").last
         assert [cell.inner_text() for cell in line.locator("td").all()][::4] == ["+0.2000", "higher"]
 
 
+@pytest.mark.release
 def test_a_number_of_the_matrix_shows_its_rows(browser, models):
     with opened(browser, models[0]) as page:
         cells = page.locator(".matrix tbody button")
@@ -116,6 +119,7 @@ def test_a_number_of_the_matrix_shows_its_rows(browser, models):
             assert status(page) == number
 
 
+@pytest.mark.release
 def test_a_bar_shows_its_rows(browser, models):
     with opened(browser, models[0]) as page:
         panel(page, "By category").locator("svg .live").first.click()
@@ -123,6 +127,7 @@ def test_a_bar_shows_its_rows(browser, models):
         expect(page).to_have_url(re.compile("is.category=counting"))
 
 
+@pytest.mark.release
 def test_the_rows_that_explain_a_gap_are_those_that_changed(browser, recipes):
     path, found = recipes
     with opened(browser, path) as page:
@@ -158,6 +163,7 @@ def test_hostile_text_is_shown_as_text(browser, models):
         assert page.locator("img[src=x]").count() == 0
 
 
+@pytest.mark.release
 def test_the_page_prints_without_its_tools_and_says_which_number_a_chart_shows(browser, models):
     with opened(browser, models[0]) as page:
         page.emulate_media(media="print")
@@ -165,6 +171,7 @@ def test_the_page_prints_without_its_tools_and_says_which_number_a_chart_shows(b
         assert page.locator(".chart figcaption", has_text="accuracy by category").is_visible()
 
 
+@pytest.mark.release
 def test_a_printed_page_is_no_wider_than_its_paper(browser, files, tmp_path):
     recipes = ["own_choice", "vlmevalkit_mcq", "evalscope_general_vmcq"]
     write_report(tmp_path / "r.html", list(score_results(files, recipes, ScoreOptions())))
@@ -174,6 +181,7 @@ def test_a_printed_page_is_no_wider_than_its_paper(browser, files, tmp_path):
         assert page.evaluate("document.documentElement.scrollWidth") <= 720
 
 
+@pytest.mark.release
 def test_a_narrow_window_shows_a_result_beside_the_question(browser, tmp_path):
     rows = [{**row, "id": f"{row['id']}{'x' * 40}"} for row in answers("m", 7)]
     file = write_predictions(tmp_path / "p.parquet", rows)
@@ -201,6 +209,7 @@ def test_a_file_without_a_score_says_so(browser, tmp_path):
         assert status(page) == 2
 
 
+@pytest.mark.release
 def test_a_fraction_beside_a_percentage_is_drawn_on_one_scale(browser, tmp_path):
     rows = [{**row, "task": "yes_no", "options": None} for row in choices(*[("Yes", "Yes"), ("Yes", "No")] * 5)]
     file = write_predictions(tmp_path / "p.parquet", rows, model="m", dataset="Shapes")
@@ -216,6 +225,7 @@ def test_a_fraction_beside_a_percentage_is_drawn_on_one_scale(browser, tmp_path)
         assert chart.locator("[aria-label=text] text").all_text_contents() == ["50.00", "0.5000"]
 
 
+@pytest.mark.release
 def test_a_category_that_is_called_like_a_part_of_the_language_is_a_text(browser, tmp_path):
     rows = [{**row, "category": name} for name in ("constructor", "__proto__") for row in choices(("A", "A"))]
     rows = [{**row, "id": str(n)} for n, row in enumerate(rows)]
@@ -225,6 +235,7 @@ def test_a_category_that_is_called_like_a_part_of_the_language_is_a_text(browser
         expect(page.locator("#items td bdi.tag")).to_have_text(["right", "right"])
 
 
+@pytest.mark.release
 def test_a_pair_of_models_is_named_by_what_differs(browser, tmp_path):
     files = [
         write_predictions(tmp_path / f"{name}.parquet", choices(*[("A", "A"), (reply, "B")] * 5), model=name)
@@ -240,6 +251,7 @@ def test_a_pair_of_models_is_named_by_what_differs(browser, tmp_path):
         assert pairs.first.inner_text() == "two − one · own_choice@1"
 
 
+@pytest.mark.release
 def test_thousands_of_groups_stay_readable(browser, tmp_path):
     rows = [{**row, "category": f"group {n}"} for n, row in enumerate(choices(*[("A", "A")] * 2_000))]
     file = write_predictions(tmp_path / "p.parquet", rows)
@@ -251,6 +263,7 @@ def test_thousands_of_groups_stay_readable(browser, tmp_path):
         expect(groups.locator("svg .live")).to_have_count(40)
 
 
+@pytest.mark.release
 def test_everything_that_can_be_used_has_a_name_and_every_matrix_a_caption(browser, models):
     with opened(browser, models[0]) as page:
         named = "(all) => all.map((one) => one.ariaLabel || one.closest('label')?.textContent || one.textContent)"

@@ -25,6 +25,7 @@ def test_two_files_differ_as_mmscore_compare_says(tmp_path):
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_several_pairs_are_adjusted_for(tmp_path):
     found = differences(list(score_results(files(tmp_path, "abc"), ["own_choice"], ScoreOptions())))
     assert [(one["a"], one["b"]) for one in found] == [(0, 1), (0, 2), (1, 2)]
