@@ -344,8 +344,9 @@ def _choose_task(
 def _find_mismatch(sample: Sample) -> str | None:
     if clash := next((name for name in OTHERS if name in sample.columns), None):
         return f"a column {clash!r} of dialogs, which are not read. Look at the formats that have it"
-    if sample.suffix == ".json" and (keyed := _read_keyed_sample(sample)) is not None:
-        return _find_mismatch(keyed)
+    if sample.suffix == ".json" and json_head.is_object(sample.path):
+        keyed = _read_keyed_sample(sample)
+        return _find_mismatch(keyed) if keyed is not None else "one object and not a row for each id. Put rows in [...]"
     columns, several = _find_columns(sample.columns)
     if several:
         field, names = next(iter(several.items()))
@@ -381,6 +382,8 @@ def _read_keyed_sample(sample: Sample) -> Sample | None:
     if len(sample.rows) != 1 or not json_head.is_object(sample.path):
         return None
     values = [*sample.rows[0].values()]
+    if any(map(_is_known, sample.columns)):
+        return None
     if len(values) > 1 and all(isinstance(value, str) for value in values):
         return replace(sample, suffix="", columns=("id", "prediction"), rows=())
     if len(values) > 1 and all(isinstance(value, dict) for value in values):

@@ -153,6 +153,11 @@ def test_an_object_of_rows_is_a_table(folder):
     assert [(record.id, record.answer) for record in records] == [("7", "red"), ("8", "blue")]
 
 
+def test_an_object_that_is_a_row_itself_is_no_table_of_ids(folder):
+    with pytest.raises(Error, match="one object and not a row for each id"):
+        guess(write(folder, {"question": "What?", "answer": "red"}, "t.json"))
+
+
 def test_an_id_of_several_rows_is_their_group(folder):
     path = write(folder, "question_id,question,response\ni1,a?,yes\ni1,b?,no\ni2,c?,yes\n")
     records, _ = read(path)
