@@ -17,7 +17,7 @@ _STEPS = {
     "id.": "Give every row an id of its own.",
     "id.missing": "Give every row an id of its own, a text or a whole number without a point.",
     "id.number": "Make the cell a text, and type the id anew.",
-    "id.type": 'Write it as text or as a whole number without a point; in pandas: .astype("Int64").',
+    "id.type": "Write it as text or as a whole number without a point, in pandas as type Int64.",
     "image.absent": "Give its picture, or leave the row out.",
     "image.base64": "Encode the picture's file again.",
     "image.data_url": "Write data:image/png;base64, and the encoded file.",
