@@ -230,7 +230,7 @@ def _read_id(value: Any, column: str) -> str | None:
     """Read an id; a number with a point is none, for it would not be the 12 of another table."""
     if isinstance(value, bool) or not (value is None or isinstance(value, str | int)):
         raise RowError("id.type", column, f"expected a text or an integer {show(value)}.")
-    return str(value).strip() or None if value is not None else None
+    return None if value is None else str(value).strip() or None
 
 
 def _read_text(value: Any, column: str) -> str | None:
