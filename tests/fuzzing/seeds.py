@@ -95,16 +95,11 @@ def seeds(target: str, scratch: Path, shared: Path | None) -> list[Seed]:
     if source.is_dir():
         shutil.copytree(source, folder / "example" / source.name)
     else:
-        shutil.copytree(source.parent, folder / "example", ignore=_others(source))
+        # A file may name others beside it.
+        shutil.copytree(source.parent, folder / "example")
     own = Seed(folder / "example" / source.name, folder / "example")
     found = [own, *_rewritten(target, source, folder)]
     return found + (_good_inputs(target, shared / "badinput/visible") if shared is not None else [])
-
-
-def _others(source: Path):
-    return lambda folder, names: [
-        n for n in names if Path(folder) == source.parent and n not in (source.name, "images")
-    ]
 
 
 def _picture(folder: Path, kind: str) -> Seed:
