@@ -5,8 +5,9 @@ usage: python scripts/golden_cases_made FRAMEWORK CHECKOUT [--shared ../shared]
 
 FRAMEWORK: vlmevalkit (open-compass/VLMEvalKit@e8e78f05), pope (AoiDragon/POPE@f3ec604), mme (eval_tool of
 BradyFU/Awesome-Multimodal-Large-Language-Models@dd29509, unpacked), mmtrusteval (thu-ml/MMTrustEval@a067801),
-reform_eval (FudanDISC/ReForm-Eval@df1cfa7). Needs what the framework's rules import, such as scikit-learn, and for
-VLMEvalKit pandas 2 and validators; models and API clients are stood in for. The same checkout gives the same cases.
+reform_eval (FudanDISC/ReForm-Eval@df1cfa7), mathvista (lupantech/MathVista@53d5258). Needs what the framework's rules
+import, such as scikit-learn or Levenshtein, for VLMEvalKit pandas 2 and validators, for MathVista pandas 2; models and
+API clients are stood in for. The same checkout gives the same cases.
 
 Cases are written to tests/goldens/cases/FAMILY.made_FRAMEWORK.jsonl.xz; scripts/golden_cases.py leaves those alone.
 reform_eval makes the cases anew that hold its prose in ../shared/golden: the same data under instructions of ours.
@@ -24,7 +25,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent), str(ROOT / "src")]
 
 from golden_cases import CASES, SUFFIX, write_family  # noqa: E402  (the path is set above)
 
-FRAMEWORKS = ("vlmevalkit", "pope", "mme", "mmtrusteval", "reform_eval")
+FRAMEWORKS = ("vlmevalkit", "pope", "mme", "mmtrusteval", "reform_eval", "mathvista")
 
 
 def main() -> int:

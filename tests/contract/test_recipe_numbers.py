@@ -40,12 +40,13 @@ TYPED = Item(
     extra='{"question_type": "free_form", "answer_type": "integer"}',
     answers=("7",),
 )
+EXTRACTED = TYPED._replace(extra='{"question_type": "free_form", "answer_type": "integer", "extraction": "7"}')
 GRADED = Item(task="vqa", label='"1"', answer="1", dataset="dt-text")
 UNLABELLED = Item(task="vqa", dataset="stereo-agreement-text")
 COVERED = Item(task="ocr", answer="a cat", answers=("a cat",), label='["a cat"]', category="Regular Text Recognition")
 NAMED = CHOICE._replace(id="validation_Art_{n}")
 RATED = Item(task="yes_no", answer="1", label="1")
-KINDS = (CHOICE, NAMED, RATED, YES_NO, LISTED, TYPED, GRADED, UNLABELLED, COVERED)
+KINDS = (CHOICE, NAMED, RATED, YES_NO, LISTED, TYPED, EXTRACTED, GRADED, UNLABELLED, COVERED)
 
 REPLIES = ("A", "(B) green", "red", "Yes", "no.", "a cat on a mat", "7", "1", "[Yes]", "strongly agree", "50", "hm", "")
 ORDERED = {

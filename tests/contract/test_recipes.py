@@ -46,9 +46,10 @@ CHOICE = Item(
 YES_NO = Item(id="VD_x_y_0_0_0", group="1.jpg", task="yes_no", category="OCR", answer="Yes", label='"Yes"')
 LISTED = Item(id="1", task="caption", answers=("a cat",), label='["a cat"]')
 TYPED = Item(id="1", task="vqa", label='"7"', extra='{"question_type": "free_form", "answer_type": "integer"}')
+EXTRACTED = TYPED._replace(extra='{"question_type": "free_form", "answer_type": "integer", "extraction": "7"}')
 GRADED = Item(id="1", task="vqa", label='"1"', dataset="dt-text")
 UNLABELLED = Item(id="1", task="vqa", dataset="stereo-agreement-text")
-EXAMPLES = (CHOICE, YES_NO, LISTED, TYPED, GRADED, UNLABELLED)
+EXAMPLES = (CHOICE, YES_NO, LISTED, TYPED, EXTRACTED, GRADED, UNLABELLED)
 
 
 @given(reply=st.text(max_size=60))

@@ -182,22 +182,14 @@ def _write_mmmu_outputs(case: dict, folder: Path) -> Iterator[File]:
 
 
 def _write_mmmu_final(case: dict, folder: Path) -> Iterator[File]:
-    """Write final answers as model outputs, those without a reference without its fields."""
-    answers = case["input"]["answers"]
-    subjects: dict[str, list[dict]] = {}
-    for id, response in case["input"]["predictions"].items():
-        _, *subject, _ = id.split("_")
-        options = {letter: f"option {letter}" for letter in LETTERS}
-        output = {"id": id, "response": response, "all_choices": list(options), "index2ans": options}
-        if id in answers:
-            output |= {"question_type": answers[id]["question_type"], "answer": answers[id]["ground_truth"]}
-        subjects.setdefault("_".join(subject), []).append(output)
-    _write_subjects(subjects, folder)
+    path, key = folder / "model_val.json", folder / "answer_dict_val.json"
+    path.write_text(json.dumps(case["input"]["predictions"], indent=4), "utf-8")
+    key.write_text(json.dumps(case["input"]["answers"], indent=4), "utf-8")
 
     def read(entry: Entry) -> dict:
         return {line["name"]: {"num": line["num"], "acc": line["acc"]} for line in entry.table}
 
-    yield File(folder, case["expected"], read, {"recipe": "mmmu_val@eval_only"})
+    yield File(path, case["expected"], read, {"answers": key})
 
 
 def _write_subjects(outputs: dict[str, list[dict]], folder: Path) -> None:
@@ -415,6 +407,7 @@ WRITERS: dict[tuple[str, str], tuple[str | Callable[[dict], str], Callable[[dict
     ("evalscope_vmcq", "evalscope_vmcq:parse"): ("evalscope_general_vmcq", _write_evalscope_choice),
     ("evalscope_bleu_rouge", "evalscope_bleu_rouge"): ("evalscope_general_vqa", _write_evalscope_text),
     (f"{FILES}benchmarks", "pope_file"): ("pope_official", _write_as_given),
+    (f"{FILES}benchmarks", "mathvista_file"): ("mathvista_official", _write_as_given),
     (f"{FILES}benchmarks", "mme_folder_file"): ("mme_official", _write_as_given),
     (f"{FILES}benchmarks", "mmmu_pro_file"): ("mmmu_pro", _write_as_given),
     **{

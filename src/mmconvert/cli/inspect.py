@@ -1,6 +1,7 @@
 """`mmconvert inspect`: what a file is, and why; writes nothing."""
 
 import json
+from collections.abc import Sequence
 
 import click
 
@@ -16,7 +17,7 @@ FILE_OPTIONS = {
     "map": {"metavar": "FIELD=COLUMN"},
 }
 """What the terminal shows for values."""
-_LINES, _WIDTH = 8, 110
+_LINES, _WIDTH, _NAMES = 8, 110, 24
 
 
 @click.command()
@@ -43,14 +44,20 @@ def _format_file(file: Inspected) -> str:
         "all refused": f"mmconvert check {file.file}{again}" if file.rejected > 1 else None,
         "tasks": ", ".join(f"{count:,} {task}" for task, count in file.tasks.items()),
         "pictures": f"{file.images:,}",
-        "understood": ", ".join(file.columns),
-        "kept in extra": ", ".join(file.extra),
+        "understood": _list_names(file.columns),
+        "kept in extra": _list_names(file.extra),
     }
     lines = [file.file, *(f"  {name + ':':<15}{text}" for name, text in facts.items() if text)]
     lines += [f"  warning: {text} ({count:,} times)" for text, count in file.warnings.items()]
     for shown in file.samples:
         lines += _sample_lines(shown)
     return "\n".join(lines)
+
+
+def _list_names(names: Sequence[str]) -> str:
+    """List names; of a JSON object of rows they are its ids, as many as there are rows."""
+    more = f" and {len(names) - _NAMES:,} more" if len(names) > _NAMES else ""
+    return f"{', '.join(names[:_NAMES])}{more}"
 
 
 def _sample_lines(shown: InspectedRecord) -> list[str]:

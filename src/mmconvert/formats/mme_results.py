@@ -1,11 +1,12 @@
-"""MME's result files: a folder of texts, one a category, each line `picture<TAB>question<TAB>answer<TAB>response`.
+"""MME's folders of texts, one a category, each line `picture<TAB>question<TAB>answer` and, in results, the response.
 
 Tabs alone separate, a quote is a character like any other. Two lines in a row ask about one picture; they
 share a `group`, by which MME scores them together. Source: BradyFU/Awesome-Multimodal-Large-Language-Models,
 branch Evaluation, eval_tool/calculation.py and the LaVIN folder beside it.
 
 Kept: the picture's name in `extra.image`.
-Refused: lines without exactly four cells (`table.cells`), an answer that is not Yes or No (`answer.type`).
+Refused: lines with another number of cells than the first one, three or four (`table.cells`), an answer that is not Yes
+or No (`answer.type`).
 Lost: nothing; the files hold no pictures.
 """
 
@@ -23,6 +24,9 @@ from mmconvert.storage.source_files import open_source
 DATASET = "MME"
 FIELDS = ("image", "question", "answer", "response")
 ANSWERS = ("yes", "no")
+_CELLS = (3, 4)
+"""Cells of a line: without and with a response."""
+
 _SUFFIX = ".txt"
 _BOM = b"\xef\xbb\xbf"
 _HEAD = 1 << 16
@@ -41,7 +45,7 @@ def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
 
 
 def _read_lines(path: Path) -> Iterator[Row | Rejected]:
-    number = 0
+    number = count = 0
     with open_source(path) as file:
         refuse_other_magic(file.read(4), path, "tab-separated text")
         file.seek(0)
@@ -51,25 +55,28 @@ def _read_lines(path: Path) -> Iterator[Row | Rejected]:
                 continue
             where = Where(path.name, number, line)
             number += 1
+            count = count or (raw.count(b"\t") + 1)
             try:
-                yield Row(_read_cells(raw), where)
+                yield Row(_read_cells(raw, count), where)
             except RowError as error:
                 yield Rejected.of(error, where)
 
 
-def _read_cells(raw: bytes) -> dict[str, str]:
+def _read_cells(raw: bytes, count: int) -> dict[str, str]:
     try:
         cells = raw.decode().split("\t")
     except UnicodeDecodeError as error:
         raise RowError("text.encoding", "", f"the line is not UTF-8 at byte {error.start + 1}.") from None
-    if len(cells) != len(FIELDS):
-        raise RowError("table.cells", "", f"expected 4 cells, found {len(cells)}. Take stray tabs out of the response.")
-    return dict(zip(FIELDS, cells, strict=True))
+    if len(cells) != count or count not in _CELLS:
+        expected = count if count in _CELLS else " or ".join(map(str, _CELLS))
+        message = f"expected {expected} cells, found {len(cells)}. Take stray tabs out of the response."
+        raise RowError("table.cells", "", message)
+    return dict(zip(FIELDS, cells, strict=False))
 
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
-    image, question, answer, response = (row.fields[name] for name in FIELDS)
-    if str(answer).strip().lower() not in ANSWERS:
+    image, question, answer = (str(row.fields[name]) for name in FIELDS[:3])
+    if answer.strip().lower() not in ANSWERS:
         raise RowError("answer.type", "answer", f"expected Yes or No {show(answer)}.")
     category = row.where.stem
     key = f"{category}-{row.where.row:09d}"
@@ -88,7 +95,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         dataset=context.dataset or DATASET,
         subset=context.subset,
         extra={"image": image},
-        prediction=response,
+        prediction=row.fields.get("response"),
     )
 
 
@@ -101,13 +108,13 @@ def _find_mismatch(sample: Sample) -> str | None:
     for file in files:
         with open_source(file) as lines:
             first = lines.readline(_HEAD).removeprefix(_BOM).split(b"\t")
-        if len(first) != len(FIELDS) or first[2].strip().lower().decode(errors="replace") not in ANSWERS:
-            return f"{file.name} has no lines of picture, question, yes or no, and response"
+        if len(first) not in _CELLS or first[2].strip().lower().decode(errors="replace") not in ANSWERS:
+            return f"{file.name} has no lines of picture, question, yes or no, and perhaps a response"
     return None
 
 
 FORMAT = Format(
-    summary="MME result folder, one tab-separated text a category",
+    summary="MME folder of questions or results, one tab-separated text a category",
     suffixes=("", _SUFFIX),
     rows=_read_rows,
     records=_read_records,

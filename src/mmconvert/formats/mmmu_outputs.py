@@ -1,4 +1,4 @@
-"""Folder of MMMU's model outputs: one folder a subject, each with an `output.json`.
+"""MMMU's model outputs: a folder with a folder a subject, each with an `output.json`, or one of these alone.
 
 A row has `id`, `question_type`, `answer` (a letter, a text, or a list of texts), `response` and, for
 multiple choice, `all_choices` and `index2ans`. The file `total_val_output.json` beside the folders
@@ -12,6 +12,7 @@ Lost: `total_val_output.json`; questions and pictures are not in the files.
 """
 
 from collections.abc import Iterable, Iterator
+from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -19,24 +20,42 @@ from mmconvert.core.errors import Error, RowError, show
 from mmconvert.core.record import LETTERS, Record, encode_json
 from mmconvert.core.rows import Rejected, Row, Span, Where
 from mmconvert.core.text.json import parse_json
+from mmconvert.io import json_head
 from mmconvert.io.columns import keep_extra_fields
-from mmconvert.kits.mmmu.subjects import parse_split
+from mmconvert.kits.mmmu.subjects import (
+    DATASET,
+    DOMAIN_OF,
+    MULTIPLE_CHOICE,
+    parse_split,
+    parse_subject,
+    read_answers,
+)
 from mmconvert.plugins.format import Context, Format, Framework, Sample
 from mmconvert.storage.folders import require_inside
 from mmconvert.storage.source_files import read_source
 
 OUTPUT = "output.json"
-MULTIPLE_CHOICE = "multiple-choice"
-DATASET = "MMMU"
+_SUFFIX = ".json"
+_NEEDED = ("id", "question_type", "answer", "response")
+_HEAD_ROWS = 8
 
 
 def _list_files(folder: Path) -> list[Path]:
-    return sorted(folder.glob(f"*/{OUTPUT}"))
+    return sorted(folder.glob(f"*/{OUTPUT}")) or [*filter(Path.is_file, [folder / OUTPUT])]
+
+
+def _list_models(folder: Path) -> list[str]:
+    """Name the folders of several models, each with its subjects."""
+    return sorted({file.parent.parent.name for file in folder.glob(f"*/*/{OUTPUT}")})
 
 
 def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
-    for file in require_inside(path, _list_files(path)):
-        name = f"{file.parent.name}/{file.name}"
+    if path.is_dir() and not _list_files(path):
+        models = [str(path / name) for name in _list_models(path)]
+        found = f"holds outputs of {len(models)} models. Name one: {' or '.join(models)}."
+        raise Error(f"{path}: {found}" if models else f"{path}: holds no {OUTPUT}. Give the folder of a model.")
+    for file in require_inside(path, _list_files(path)) if path.is_dir() else [path]:
+        name = file.name if file == path else f"{file.parent.name}/{file.name}"
         try:
             values = parse_json(read_source(file).removeprefix(b"\xef\xbb\xbf").decode())
         except UnicodeDecodeError as error:
@@ -63,7 +82,8 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     if response is not None and not isinstance(response, str):
         raise RowError("response.type", "response", f"expected a text {show(response)}.")
     answer = fields.pop("answer", None)
-    answers = _read_answers(answer)
+    answers = read_answers(answer, "answer")
+    subject, folder = parse_subject(key.strip()), row.where.file.partition("/")[0]
     kind = fields.get("question_type")
     if kind == MULTIPLE_CHOICE:
         options = _read_options(fields.pop("all_choices", None), fields.pop("index2ans", None))
@@ -79,20 +99,13 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         answer=answers[0] if answers else None,
         answers=answers,
         label=None if answer is None else encode_json(answer),
-        category=row.where.file.partition("/")[0],
+        category=subject if subject in DOMAIN_OF else folder,
         split=parse_split(key),
         dataset=context.dataset or DATASET,
         subset=context.subset,
         extra=keep_extra_fields(fields),
         prediction=response,
     )
-
-
-def _read_answers(answer: Any) -> tuple[str, ...]:
-    values = answer if isinstance(answer, list) else [] if answer is None else [answer]
-    if not all(isinstance(value, str) for value in values):
-        raise RowError("answer.type", "answer", f"expected a text or a list of texts {show(answer)}.")
-    return tuple(values)
 
 
 def _read_options(letters: Any, texts: Any) -> tuple[str | None, ...]:
@@ -106,12 +119,19 @@ def _read_options(letters: Any, texts: Any) -> tuple[str | None, ...]:
 
 
 def _find_mismatch(sample: Sample) -> str | None:
-    return None if sample.path.is_dir() and _list_files(sample.path) else f"no folder with {OUTPUT} in it"
+    single = sample.path / OUTPUT if sample.path.is_dir() else sample.path
+    if single != sample.path and not single.is_file():
+        return None if _list_files(sample.path) or _list_models(sample.path) else f"no folder with {OUTPUT} in it"
+    head = [row.fields for row in islice(json_head.rows(single), _HEAD_ROWS) if isinstance(row, Row)]
+    if any(name not in fields for fields in head for name in _NEEDED):
+        return f"its rows do not all have {', '.join(_NEEDED)}"
+    known = bool(head) and all(parse_subject(str(fields["id"])) in DOMAIN_OF for fields in head)
+    return None if known else "the ids are not all MMMU's, such as validation_Art_1"
 
 
 FORMAT = Format(
-    summary="Folder of MMMU model outputs, one output.json a subject",
-    suffixes=("",),
+    summary="MMMU model outputs: a folder with an output.json a subject, or one of them",
+    suffixes=("", _SUFFIX),
     rows=_read_rows,
     records=_read_records,
     mismatch=_find_mismatch,

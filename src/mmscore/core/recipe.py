@@ -199,6 +199,7 @@ class Recipe(PluginStruct, frozen=True):
         parse: (item, version) -> what the reply says.
         metrics: (item, parsed, version) -> the row's scores; empty when the recipe leaves the row out.
         default_for: Facts of a file -> why the recipe fits it, or None.
+        version_for: Facts of a file that it fits -> the version that it takes; the first one where there is none.
         fit: Facts of the file that it scores -> the recipe as they configure it; a UsageError where they say
             too little. Options of the user's take its place.
         keep: Columns that `settle`, `reduce` and `table` read.
@@ -229,6 +230,7 @@ class Recipe(PluginStruct, frozen=True):
     parse: Callable[[Item, str], Parsed]
     metrics: Callable[[Item, Parsed, str], Mapping[str, float]]
     default_for: Callable[[Facts], str | None]
+    version_for: Callable[[Facts], str] | None = None
     fit: Callable[[Facts], "Recipe"] | None = None
     keep: tuple[str, ...] = ()
     groups: tuple[str, ...] = BREAKDOWN

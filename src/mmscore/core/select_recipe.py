@@ -115,7 +115,8 @@ def choose_recipe(facts: Facts, options: str | Path | None = None) -> RecipeChoi
     for name, recipe in load_all(RECIPES):
         reason = recipe.default_for(facts)
         if reason is not None:
-            offers.append(RecipeChoice(name, next(iter(recipe.versions)), recipe, reason))
+            version = recipe.version_for(facts) if recipe.version_for else next(iter(recipe.versions))
+            offers.append(RecipeChoice(name, version, recipe, reason))
     best = [offer for offer in offers if offer.recipe.parity != OWN] or _offer_instead(facts, offers)
     if len(best) == 1:
         (choice,) = best

@@ -22,10 +22,15 @@ from mmscore.kits.vlmevalkit.choices import (
 )
 from mmscore.scoring.grouping import score_circular
 
+LLAVA = frozenset(("llava_answers",))
+"""Formats of LLaVA's answers, which it sends to MMBench's server; its repository scores no rotations itself."""
+
 
 def _default_for(facts: Facts) -> str | None:
     if is_from_kit(facts) and is_circular(facts):
         return "circular multiple-choice rows of a VLMEvalKit table"
+    if facts.formats == LLAVA and facts.tasks == {"multiple_choice"} and facts.circular:
+        return "LLaVA's answers to circular multiple-choice questions, as the server of MMBench scores them"
     return None
 
 

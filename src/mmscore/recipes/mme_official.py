@@ -18,7 +18,10 @@ from mmscore.parsers.mme_yes_no import mme_yes_no
 from mmscore.scoring.yes_no_rates import check_word
 
 TOTALS = dict.fromkeys(PERCEPTION, "perception") | dict.fromkeys(COGNITION, "cognition")
+DATASET = "MME"
 FORMATS = frozenset(("mme_results",))
+LLAVA = frozenset(("llava_answers",))
+"""Formats of LLaVA's answers, which its `convert_answer_to_mme.py` brings into MME's form."""
 
 
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
@@ -58,7 +61,9 @@ def _build_table(scored: Scored, version: str) -> Sequence[Row]:
 
 
 def _default_for(facts: Facts) -> str | None:
-    return "MME's own result files" if facts.formats and facts.formats <= FORMATS else None
+    if facts.formats and facts.formats <= FORMATS:
+        return "MME's own result files"
+    return "LLaVA's answers to MME" if facts.formats == LLAVA and facts.datasets == {DATASET} else None
 
 
 RECIPE = Recipe(

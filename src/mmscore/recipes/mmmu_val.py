@@ -6,7 +6,7 @@ is the official number; `accuracy_without_fallback` counts the drawn ones as wro
 `fallback_share` says how many there were. Rows of subjects that MMMU does not have are left out.
 
 Version `eval_only` takes answers that are final: letters as they are, nothing drawn, and a choice that
-nobody made is wrong.
+nobody made is wrong. It is taken for MMMU's files of final answers.
 
 Parity: MMMU-Benchmark/MMMU@bb0b95a mmmu/main_parse_and_eval.py (subject ALL) and
 mmmu/print_results.py, whose table rounds to three digits; `eval_only`: mmmu/main_eval_only.py.
@@ -21,7 +21,7 @@ from msgspec.structs import replace
 from mmconvert.core.errors import Error, RowError
 from mmconvert.core.record import LETTERS
 from mmconvert.core.text.options import list_letters
-from mmconvert.kits.mmmu.subjects import DOMAIN_OF, SUBJECTS, parse_subject
+from mmconvert.kits.mmmu.subjects import DATASET, DOMAIN_OF, SUBJECTS, parse_subject
 from mmscore.core.parsed import UNPARSED, Parsed
 from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row, average_scores, read_label
 from mmscore.core.table import FAILED, SCORED, Scored
@@ -30,14 +30,15 @@ from mmscore.metrics.mmmu_open_match import mmmu_open_match
 from mmscore.parsers.mmmu_choice import draw_choice, mmmu_choice
 from mmscore.parsers.mmmu_open import mmmu_open
 
-FINAL = "eval_only"
+OFFICIAL, FINAL = "1", "eval_only"
 SEED = 42
 DRAWN = "random fallback"
 FORMATS = frozenset(("mmmu", "mmmu_outputs"))
+FINAL_FORMATS = frozenset(("mmmu_eval_only",))
 
 
 def _parse(item: Item, version: str) -> Parsed:
-    if item.options and version == FINAL:
+    if version == FINAL and _is_choice(item):
         return Parsed(item.prediction, "as given")
     if item.options:
         texts = {letter: text for letter, text in zip(LETTERS, item.options, strict=False) if text is not None}
@@ -46,11 +47,16 @@ def _parse(item: Item, version: str) -> Parsed:
     return Parsed(" | ".join(map(str, values)), "key phrases")
 
 
+def _is_choice(item: Item) -> bool:
+    """Tell a choice from an open question; the key of final answers says so without the options."""
+    return bool(item.options) or item.task == "multiple_choice"
+
+
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     if parse_subject(item.id or "") not in DOMAIN_OF:
         return {}
     gold = _read_gold(item)
-    if item.options:
+    if item.options or (version == FINAL and _is_choice(item)):
         right = is_right_choice(parsed.value, gold)
     else:
         right = mmmu_open_match(gold, mmmu_open(item.prediction))
@@ -95,13 +101,15 @@ def _with_unmade_choices(scored: Scored) -> Scored:
     """Count a choice that nobody made as wrong; the script stops at an open question without an answer."""
     rows = zip(*map(scored.column, ("id", "status", "options")), strict=True)
     unmade = [status == FAILED and parse_subject(id or "") in DOMAIN_OF for id, status, _ in rows]
-    if not all(options for options, row in zip(scored.column("options"), unmade, strict=True) if row):
+    choices = [options or task == "multiple_choice" for options, task in zip(*map(scored.column, _KIND), strict=True)]
+    if not all(choice for choice, row in zip(choices, unmade, strict=True) if row):
         raise Error('an open question has no answer, at which the script stops. Give one, or "".')
     statuses = [SCORED if row else status for status, row in zip(scored.column("status"), unmade, strict=True)]
     scores = {name: np.where(unmade, 0.0, values) for name, values in scored.scores.items()}
     return scored.with_column("status", statuses).with_scores(**scores)
 
 
+_KIND = ("options", "task")
 _UNREAD = (SCORED, UNPARSED.how)
 _REFERENCES = ("answer", "answers", "label")
 
@@ -118,22 +126,26 @@ def _build_table(scored: Scored, version: str) -> Sequence[Row]:
 
 
 def _default_for(facts: Facts) -> str | None:
-    if facts.formats and facts.formats <= FORMATS and facts.datasets <= {"MMMU"}:
-        return "answers to MMMU's own records"
-    return None
+    if not facts.formats or not facts.datasets <= {DATASET}:
+        return None
+    if facts.formats <= FINAL_FORMATS:
+        return "MMMU's files of final answers"
+    return "answers to MMMU's own records" if facts.formats <= FORMATS else None
 
 
 RECIPE = Recipe(
     summary="MMMU as its own script scores model outputs, random fallback reproduced",
     parity="MMMU main_parse_and_eval.py",
-    versions={"1": "MMMU-Benchmark/MMMU@bb0b95a", FINAL: "MMMU-Benchmark/MMMU@bb0b95a main_eval_only.py"},
+    versions={OFFICIAL: "MMMU-Benchmark/MMMU@bb0b95a", FINAL: "MMMU-Benchmark/MMMU@bb0b95a main_eval_only.py"},
     columns=("id", "options", *_REFERENCES),
+    optional=("task",),
     parse=_parse,
     metrics=_score_row,
     settle=_adjust_rows,
     reduce=_reduce,
     table=_build_table,
-    keep=("options", *_REFERENCES),
+    keep=("options", "task", *_REFERENCES),
     groups=("domain", "subject"),
     default_for=_default_for,
+    version_for=lambda facts: FINAL if facts.formats <= FINAL_FORMATS else OFFICIAL,
 )

@@ -1,4 +1,12 @@
-"""The subjects of MMMU and their domains."""
+"""MMMU's subjects, their domains, and what its files have in common."""
+
+from typing import Any
+
+from mmconvert.core.errors import RowError, show
+
+DATASET = "MMMU"
+MULTIPLE_CHOICE = "multiple-choice"
+"""`question_type` of a question with options."""
 
 # Source: MMMU-Benchmark/MMMU@bb0b95a mmmu/utils/data_utils.py, DOMAIN_CAT2SUB_CAT
 DOMAINS = {
@@ -39,3 +47,23 @@ def parse_split(question: str) -> str | None:
         ('validation', None)
     """
     return question.partition("_")[0] if "_" in question else None
+
+
+def read_answers(value: Any, field: str) -> tuple[str, ...]:
+    """Read a reference: a letter, a text, or a list of texts; none for null.
+
+    Args:
+        value: The reference as the file has it.
+        field: Its name, for messages.
+
+    Raises:
+        RowError: `answer.type`.
+
+    Example:
+        >>> read_answers(["10", "10.0"], "answer"), read_answers(None, "answer")
+        (('10', '10.0'), ())
+    """
+    values = value if isinstance(value, list) else [] if value is None else [value]
+    if not all(isinstance(value, str) for value in values):
+        raise RowError("answer.type", field, f"expected a text or a list of texts {show(value)}.")
+    return tuple(values)

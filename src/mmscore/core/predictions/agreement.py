@@ -1,6 +1,7 @@
 """Whether two joined files ask the same: their questions and options, row by row."""
 
-from collections.abc import Sequence
+import re
+from collections.abc import Mapping, Sequence
 
 import msgspec
 import numpy as np
@@ -19,9 +20,20 @@ _LEAST_CONTAINED = 8
 """Letters from which on a question counts as the same inside another: a prompt holds its question and more."""
 _EXAMPLES = 2
 _SHOWN = 90
+_EXTENSION = re.compile(r"\.(?:png|jpe?g|webp|gif|bmp|tiff?)$", re.IGNORECASE)
 _BLANKS = r"[\s\p{Z}]+"
 _IMAGES = r"<image(?: ?\d+)?>"
 _DIVIDER = "\x1f"
+
+ANSWER_FORMS = (
+    "Answer the question using a single word or phrase.",
+    "Answer with the option's letter from the given choices directly.",
+    "Please answer yes or no.",
+)
+"""Last sentences that say how to answer; with and without them a question is the same.
+Source: haotian-liu/LLaVA@32cebc3 docs/Evaluation.md and its question files; MME's files."""
+
+_ANSWER_FORM = f" ?(?:{'|'.join(re.escape(form.lower()) for form in ANSWER_FORMS)})$"
 
 
 class Agreement(msgspec.Struct, frozen=True):
@@ -44,8 +56,8 @@ def compare_questions(predictions: Rows, references: Rows, partner: pa.Array) ->
     """Compare what two files ask, for the rows that were joined.
 
     Questions are the same where one is the other, or holds it and it has 8 letters or more; options where they are the
-    same texts in the same order. White space, case and the places of images do not count. What a side does not say
-    is no difference.
+    same texts in the same order. White space, case, the places of images and a last sentence of `ANSWER_FORMS` do not
+    count. What a side does not say is no difference.
 
     Args:
         predictions: One file.
@@ -86,6 +98,41 @@ def compare_questions(predictions: Rows, references: Rows, partner: pa.Array) ->
         compared += int(known.sum())
         unlike += int(differ.sum())
     return Agreement(joined, compared, unlike, tuple(examples))
+
+
+class QuestionIndex:
+    """Finds the row of a file that asks a question of a group, such as the questions about one image."""
+
+    def __init__(self, rows: Rows) -> None:
+        """Read the groups and questions of a file; the first of equal ones counts."""
+        self._rows: dict[str, dict[str, int]] = {}
+        for number, (group, question) in enumerate(_list_questions(rows)):
+            if group is not None and question:
+                self._rows.setdefault(group, {}).setdefault(question, number)
+
+    def find(self, group: str | None, question: str) -> int | None:
+        """Give the row that asks the question, else the one whose question is the longest that it holds."""
+        asked: Mapping[str, int] = self._rows.get(group or "", {})
+        if question in asked:
+            return asked[question]
+        held = [text for text in asked if _is_contained(text, question)]
+        return asked[max(held, key=len)] if held else None
+
+
+def find_by_question(predictions: Rows, references: Rows) -> pa.Array:
+    """Find the row number of each prediction's reference by group and question, null for none.
+
+    Groups that are names of images are the same with and without their extension.
+    """
+    index = QuestionIndex(references)
+    return pa.array([index.find(group, text) for group, text in _list_questions(predictions)], pa.int32())
+
+
+def _list_questions(rows: Rows) -> list[tuple[str | None, str]]:
+    """Give the group and the folded question of each row; "" for a row without one."""
+    groups = [None if group is None else _EXTENSION.sub("", group) for group in rows.identity["group"].to_pylist()]
+    questions = pa.Table.from_batches(rows.read([QUESTION]))[QUESTION].combine_chunks()
+    return [*zip(groups, _fold(pc.fill_null(questions, "")).to_pylist(), strict=True)]
 
 
 def _has_texts(rows: Rows, name: str) -> bool:
@@ -143,7 +190,8 @@ def _find_apart(a: pa.Array, b: pa.Array) -> npt.NDArray[np.bool_]:
 
 def _fold(texts: pa.Array) -> pa.Array:
     bare = pc.replace_substring_regex(pc.replace_substring_regex(texts, _IMAGES, " "), _BLANKS, " ")
-    return pc.utf8_lower(pc.utf8_trim_whitespace(pc.replace_substring_regex(bare, f" ?{_DIVIDER} ?", _DIVIDER)))
+    trimmed = pc.utf8_trim_whitespace(pc.replace_substring_regex(bare, f" ?{_DIVIDER} ?", _DIVIDER))
+    return pc.replace_substring_regex(pc.utf8_lower(trimmed), _ANSWER_FORM, "")
 
 
 def _is_contained(shorter: str, longer: str) -> bool:

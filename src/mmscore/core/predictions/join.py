@@ -13,7 +13,7 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, show
 from mmconvert.core.record import NUMBER_DIGITS, encode_json
-from mmscore.core.predictions.agreement import MOST_UNLIKE, compare_questions
+from mmscore.core.predictions.agreement import MOST_UNLIKE, QUESTION, compare_questions, find_by_question
 from mmscore.core.predictions.load import FORMAT, ROW, TABLES, Refusal, Rows, check_ids
 
 ANSWER_COLUMNS = frozenset(("id", "prediction", "prediction_status", "prediction_error", "method", "model"))
@@ -23,6 +23,12 @@ REFERENCES = frozenset(("answer", "answers", "label"))
 """Columns in which a reference answer can stand; those of a row go together."""
 
 _CHECK = "Check that it is the dataset that the predictions were made of."
+BY_PLACE, BY_QUESTION = "place", "group and question"
+_ABSENT = {
+    "": "no row with this id",
+    BY_PLACE: "no row at the place of this one",
+    BY_QUESTION: "no row with the group and question of this one",
+}
 _COPY = "variant"
 _EXTRA = "extra"
 _GIVE = "Give the dataset that was asked about: --answers DATASET."
@@ -30,11 +36,12 @@ _ALLOW = "Give the dataset that the predictions were made of, or score all the s
 
 
 def join(predictions: Rows, references: Rows, *, allow_mismatch: bool = False) -> Rows:
-    """Join predictions and the dataset they were made of: by id, else by sample and variant, else by place.
+    """Join predictions and the dataset they were made of: by id, else by sample and variant, by question, by place.
 
     Questions and options of joined rows must agree (`compare_questions`) but for `MOST_UNLIKE` of the rows. Ids with
-    which a reader numbered rows say nothing but their place: such rows must have questions that agree. By place
-    alone are joined rows of which no id is found, where one side at least has no ids of its own.
+    which a reader numbered rows say nothing but their place: such rows must have questions that agree. Where no id is
+    found and one side at least has no ids of its own, rows are joined by group (the image that questions are about) and
+    question where both sides have groups, else by place.
 
     Several replies to one question, which have a variant where the dataset has none, all find it by
     their sample, and keep their variants. Where both sides say something of a question the dataset
@@ -80,7 +87,7 @@ def join(predictions: Rows, references: Rows, *, allow_mismatch: bool = False) -
             arrays = [_choose_column(name, of_question, batch) for name in columns]
             yield pa.RecordBatch.from_arrays(arrays, names=list(columns))
 
-    what = "no row at the place of this one" if pairs.by_place else "no row with this id"
+    what = _ABSENT[pairs.how]
     lost = tuple(Refusal(id, f"{references.path}: has {what} {show(id)}. {_GIVE}") for id in unmatched)
     return replace(
         predictions,
@@ -122,13 +129,13 @@ def read_unmatched(rows: Rows, ids: Sequence[str | None], columns: Sequence[str]
 class _Pairs(msgspec.Struct, frozen=True):
     """Row numbers of references: of each prediction, null for none, and of each refused row.
 
-    `vouched`: ids of at least one side's own say so; `by_place`: none does.
+    `vouched`: ids of at least one side's own say so; `how`: what they were joined by where no id is found.
     """
 
     partner: pa.Array
     refused: pa.Array
     vouched: bool = False
-    by_place: bool = False
+    how: str = ""
 
 
 def _find_pairs(predictions: Rows, references: Rows) -> _Pairs:
@@ -139,15 +146,25 @@ def _find_pairs(predictions: Rows, references: Rows) -> _Pairs:
         return _Pairs(partner, refused, vouched=not (_is_numbered(predictions) and _is_numbered(references)))
     places, theirs = _list_places(predictions), _list_places(references)
     if _is_numbered(predictions) or _is_numbered(references):
+        if all(_has_groups(side) for side in (predictions, references)):
+            partner = find_by_question(predictions, references)
+            if partner.null_count < len(partner):
+                return _Pairs(partner, pa.nulls(len(predictions.rejected), pa.int32()), how=BY_QUESTION)
         partner = pc.index_in(places, value_set=theirs)
         single = all(len(pc.unique(side)) == len(side) for side in (places, theirs))
         if single and partner.null_count < len(partner):
             rows = _cast_ids([None if one.row is None else str(one.row) for one in predictions.rejected])
-            return _Pairs(partner, pc.index_in(rows, value_set=theirs, skip_nulls=True), by_place=True)
+            return _Pairs(partner, pc.index_in(rows, value_set=theirs, skip_nulls=True), how=BY_PLACE)
     raise Error(
         f"{references.path}: has none of the ids of {predictions.path} {show(predictions.identity['id'][0].as_py())}. "
         "Give the dataset that the predictions were made of."
     )
+
+
+def _has_groups(rows: Rows) -> bool:
+    """Tell whether each row says to which group it belongs, and some what it asks."""
+    has_columns = "group" in rows.identity.column_names and QUESTION in rows.names
+    return has_columns and not rows.identity["group"].null_count
 
 
 def _list_places(rows: Rows) -> pa.Array:
@@ -183,14 +200,14 @@ def _check_pairs(
     unknown = 0 if pairs.vouched else found.joined - found.compared
     doubtful = found.unlike + unknown
     example = show(predictions.identity["id"][0].as_py())
-    how = f" joined by place, since no id is found {example}" if pairs.by_place else ""
+    how = f" joined by {pairs.how}, since no id is found {example}" if pairs.how else ""
     if found.unlike or not unknown:
         what = f"{found.unlike:,} of {found.joined:,} rows{how} differ from {predictions.path} in question or options"
         what += f", such as {'; '.join(found.examples)}"
     else:
         what = f"{unknown:,} of {found.joined:,} rows{how} have no question to compare, nor ids of their own"
     if doubtful <= MOST_UNLIKE * found.joined:
-        notes = [f"{references.path}: its rows are{how}; the questions agree."] if pairs.by_place else []
+        notes = [f"{references.path}: its rows are{how}; the questions agree."] if pairs.how else []
         notes += [f"{references.path}: {what}. {_CHECK}"] if found.unlike else []
         return tuple(notes), ""
     if not allow_mismatch:

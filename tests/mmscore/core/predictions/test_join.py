@@ -274,3 +274,33 @@ def test_a_run_of_ours_takes_the_ids_over(tmp_path):
     pq.write_table(table, tmp_path / "p.parquet")
     key = write_predictions(tmp_path / "q.parquet", [{"id": "000000000", "answer": "yes"}])
     assert len(join(open_rows(tmp_path / "p.parquet"), open_rows(key, required=("id",)))) == 1
+
+
+def _ask(*questions: tuple[str, str], **more: str) -> list[dict]:
+    return [
+        {"id": f"{number:09d}", "group": group, "question": question, **more}
+        for number, (group, question) in enumerate(questions)
+    ]
+
+
+def test_rows_without_ids_are_joined_by_the_image_and_the_question_about_it(tmp_path):
+    asked = (
+        ("color/1.png", "Is it red? Please answer yes or no."),
+        ("color/1.png", "Is it blue? Please answer yes or no."),
+    )
+    questions = [{**row, "answer": row["question"]} for row in _ask(*asked, ("color/2.png", asked[0][1]))]
+    said = (("color/1", "Is it blue?\nAnswer the question using a single word or phrase."), ("color/1", "is it  red?"))
+    rows = _joined(tmp_path, _ask(*said, prediction="yes"), [{**row, "id": f"color-{row['id']}"} for row in questions])
+    assert _columns(rows, "answer") == [(asked[1][1],), (asked[0][1],)]
+    assert rows.missing == ("color-000000002",)
+    assert any("group and question" in note for note in rows.notes)
+
+
+def test_a_question_that_no_group_asks_is_rejected_and_not_joined_by_place(tmp_path):
+    questions = [
+        {**row, "id": f"q{row['id']}", "answer": "Yes"}
+        for row in _ask(("1.png", "Is it red?"), ("2.png", "Is it tall?"))
+    ]
+    rows = _joined(tmp_path, _ask(("1.png", "Is it red?"), ("2.png", "Is it far away?"), prediction="yes"), questions)
+    assert len(rows) == 1
+    assert "no row with the group and question of this one" in rows.rejected[0].message
