@@ -103,6 +103,7 @@ def _format_summary(summary: Summary) -> str:
     counts = f"{summary.rows_written:,} rows ({splits}), {summary.images:,} pictures"
     lines = [
         f"{summary.output}: {counts}, {summary.seconds:.1f} s, {rate:.0f} MB/s, read as {summary.format}",
+        *(f"columns: read with {columns}" for columns in summary.columns),
         *(f"warning: {warning}" for warning in summary.warnings),
     ]
     lines += [f"refused: {reason}" for reason in summary.reasons if summary.rejects]

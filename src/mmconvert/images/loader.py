@@ -31,6 +31,9 @@ from mmconvert.storage.object_store import StoreFolder, is_url
 from mmconvert.storage.source_files import note_read_file
 
 SUFFIXES = {"PNG": "png", "JPEG": "jpg", "GIF": "gif", "WEBP": "webp", "BMP": "bmp", "TIFF": "tiff"}
+ENDINGS = frozenset(f".{suffix}" for suffix in (*SUFFIXES.values(), "jpeg", "tif"))
+"""How names of images end, lower case."""
+
 MIME_TYPES = {name: f"image/{name.lower()}" for name in FORMATS}
 MAX_IMAGE_BYTES = 20 << 20
 

@@ -82,6 +82,12 @@ def is_one_input(folder: Path) -> bool:
     return any("" in plugin.suffixes and plugin.mismatch(head) is None for plugin in plugins)
 
 
+def list_splits(folder: Path) -> dict[str, Path]:
+    """Give the folder of each split of a folder that a format takes as several, by name; empty for any other."""
+    plugins: list[Format] = [plugin for _, plugin in load_all("mmconvert.formats")]
+    return next((dict(found) for plugin in plugins if (found := plugin.splits(folder))), {})
+
+
 def guess(path: Path, mapping: tuple[tuple[str, str], ...] = ()) -> tuple[str, str]:
     """Find the one format that a file has.
 
@@ -103,22 +109,23 @@ def guess(path: Path, mapping: tuple[tuple[str, str], ...] = ()) -> tuple[str, s
     fitting: list[str] = []
     plugins: dict[str, Format] = dict(load_all("mmconvert.formats"))
     plugins = {name: plugin for name, plugin in plugins.items() if head.suffix in plugin.suffixes}
-    plain = {name: plugin for name, plugin in plugins.items() if plugin.describe is not None}
-    plugins = plain if mapping else {name: plugin for name, plugin in plugins.items() if name not in plain}
+    mapped = {name: plugin for name, plugin in plugins.items() if plugin.describe is not None}
+    plain = {name: plugin for name, plugin in mapped.items() if plugin.fallback}
+    plugins = {name: plugin for name, plugin in (mapped if mapping else plugins).items() if name not in plain}
     for name, plugin in plugins.items():
-        reason = None if mapping else plugin.mismatch(head)
+        reason = plugin.mismatch(head)
         if reason is None:
             fitting.append(name)
         else:
             refusals[name] = reason
     fitting = fitting or _fit_most_rows(head, plugins)
     for name, plugin in {} if fitting else plain.items():
-        if (reason := plugin.mismatch(head)) is None:
+        if (reason := None if mapping else plugin.mismatch(head)) is None:
             fitting.append(name)
         else:
             refusals[name] = reason
     if len(fitting) == 1:
-        describe = plain[fitting[0]].describe if fitting[0] in plain else None
+        describe = mapped[fitting[0]].describe if fitting[0] in mapped else None
         if describe is not None:
             return fitting[0], f"read with {describe(head, mapping)}"
         shown = ", ".join(head.columns[:_SHOWN_NAMES]) or head.suffix or "the folder's files"

@@ -103,6 +103,7 @@ def write(records: Iterable[Record], target: Target, format: str) -> list[Loss]:
 class Summary(msgspec.Struct):
     """What a conversion did.
 
+    `columns` says of plain tables which column was taken for which field, as options to type.
     Not part of the JSON: `reasons`, the first refused rows, and `predicted`, how many rows have a prediction.
     """
 
@@ -117,6 +118,7 @@ class Summary(msgspec.Struct):
     rejects: str | None = None
     splits: dict[str, int] = msgspec.field(default_factory=dict)
     warnings: list[str] = msgspec.field(default_factory=list)
+    columns: list[str] = msgspec.field(default_factory=list)
     reasons: list[str] = msgspec.field(default_factory=list)
     predicted: int = 0
 
@@ -231,6 +233,10 @@ class _Job(msgspec.Struct):
         return ", ".join(dict.fromkeys(records.format for records in self.files))
 
     @property
+    def columns(self) -> list[str]:
+        return list(dict.fromkeys(records.columns for records in self.files if records.columns))
+
+    @property
     def about(self) -> dict[str, Any]:
         inputs = [describe_input(file) for source in self.inputs for file in source.list_files()]
         return {"format": self.formats, "input": inputs, "options": self.how.list_facts()}
@@ -321,7 +327,7 @@ def _finish(job: _Job, writer: DatasetWriter, kept: Iterable[str] = ()) -> Summa
     rejects = [reject for result in job.results for reject in result.rejects]
     if not any(result.ids for result in job.results) and not job.where.allow_empty:
         raise Error(_describe_nothing(job, rejects))
-    summary = _build_summary(job.results, job.formats, job.output)
+    summary = replace(_build_summary(job.results, job.formats, job.output), columns=job.columns)
     # Before the dataset appears, so that a dataset never stands beside rejects of another run.
     summary.rejects = write_rejects(rejects, job.rejects_file, job.where.append)
     return summary
@@ -350,6 +356,7 @@ def _find_finished(job: _Job) -> Summary | None:
         rejects=str(job.rejects_file) if rejects else None,
         splits=splits,
         warnings=["another process has published it, and has told its pictures and bytes"],
+        columns=job.columns,
     )
 
 

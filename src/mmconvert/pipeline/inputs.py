@@ -18,7 +18,8 @@ from mmconvert.core.errors import Error, UsageError, build_missing_path_error, s
 from mmconvert.core.rows import READERS
 from mmconvert.dataset.dataset import open_dataset
 from mmconvert.dataset.manifest import DEFAULT_CONFIG, MANIFEST, check_names, find_config_folder
-from mmconvert.io.detect import is_one_input
+from mmconvert.images.loader import ENDINGS
+from mmconvert.io.detect import is_one_input, list_splits
 from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root
 from mmconvert.storage.folders import require_inside
 from mmconvert.storage.hub_fs import HubPath, find_on_hub, read_known_sha256
@@ -115,6 +116,8 @@ def plan_inputs(
             found += [(path, one) for split in shards for one in ([split] if whole_splits else split.list_files())]
         elif isinstance(path, HubPath) and path.is_dir():
             found += [(file, Input(file, own_split or split or _read_split(file))) for file in _list_hub_files(path)]
+        elif path.is_dir() and own_split is None and split is None and (splits := list_splits(path)):
+            found += [(place, Input(place, part)) for part, place in splits.items()]
         elif files := _list_files(path):
             found += [(file, Input(file, chosen, _read_subset(file))) for file in _choose_files(path, files, subsets)]
             subsets_used = True
@@ -234,6 +237,8 @@ def _list_files(path: Path) -> list[Path]:
     files = [p for p in entries if p.is_file()]
     data = [p for p in files if p.suffix.lower() in READERS]
     if len(files) < len(entries) and (not data or is_one_input(path)):
+        return []
+    if all(p.suffix.lower() in ENDINGS for p in files):
         return []
     return require_inside(path, data or files)
 

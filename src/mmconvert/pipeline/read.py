@@ -135,6 +135,7 @@ class Records:
     Attributes:
         format: Name of the format.
         reason: Why it was taken.
+        columns: Which column of a plain table is taken for which field, as options to type; "" for other formats.
         rejects: Refused rows of the last iteration.
         mended: With `every_problem`, place and id of the refused rows that would have given a record.
         rows_read: Rows seen in the last iteration.
@@ -169,8 +170,9 @@ class Records:
             raise UsageError(
                 f"--map is for plain tables, and {self.format} has names of its own. Leave one of them out."
             )
-        if self._mapping:
-            check_mapping(self._mapping, sample(source.path).columns, source.path)
+        if self._mapping and (columns := sample(source.path).columns):
+            check_mapping(self._mapping, columns, source.path)
+        self.columns = self.plugin.describe(sample(source.path), self._mapping) if self.plugin.describe else ""
         if source.path.is_dir() and "" not in self.plugin.suffixes:
             files = f"{source.path}/*{min(self.plugin.suffixes, default='')}"
             raise UsageError(f"{source.path}: is a folder, and {self.format} reads files. Name them: {files}")

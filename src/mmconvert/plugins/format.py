@@ -151,8 +151,10 @@ class Format(PluginStruct, frozen=True):
         read_numbers: File -> the numbers that the framework itself gives for its rows, None where there are none;
             it never raises for what stands in a file beside.
         files: Folder -> the files that `rows` reads of it; None for a format of single files.
+        splits: Folder -> the folder of each split, by name; empty where the folder is one input.
         describe: (head of a file, `Context.mapping`) -> which column is taken for which field, as options to type. Only
-            a format of plain tables has it: it takes `--map`, and is guessed where no other format fits.
+            a format of plain tables has it: it takes `--map`.
+        fallback: It is guessed where no other format fits.
     """
 
     summary: str
@@ -168,7 +170,9 @@ class Format(PluginStruct, frozen=True):
     framework: Framework | None = None
     read_numbers: Callable[[Path], StatedNumbers | None] = lambda path: None
     files: Callable[[Path], Sequence[Path]] | None = None
+    splits: Callable[[Path], Mapping[str, Path]] = lambda folder: {}
     describe: Callable[[Sample, tuple[tuple[str, str], ...]], str] | None = None
+    fallback: bool = False
 
 
 def require_honoured(target: Target, plugin: Format, name: str) -> None:

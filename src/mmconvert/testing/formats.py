@@ -114,7 +114,7 @@ def _check_others_refused(it: Subject) -> Iterator[str]:
         head = sample(path)
         if head.suffix not in it.plugin.suffixes or load("mmconvert.formats", name) is it.plugin:
             continue
-        if it.plugin.describe is not None:
+        if it.plugin.fallback:
             if guess(path)[0] == it.name:
                 yield f"a file of {name!r} ({path.name}) is taken as this one. Refuse what another format reads."
             continue

@@ -11,11 +11,9 @@ from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.record import Record
 from mmconvert.core.run_cache import cache_for_run
 from mmconvert.images.canvas import decode_rgb, encode_png
-from mmconvert.images.loader import SUFFIXES
+from mmconvert.images.loader import ENDINGS
 from mmconvert.kits.mmtrusteval.methods import PARAMETERS, add_text_image, parse_size, sample_text
 from mmconvert.plugins.transform import Setting, Transform
-
-ENDINGS = {f".{suffix}" for suffix in (*SUFFIXES.values(), "jpeg", "tif")}
 
 
 def folder_image(record: Record, parameters: Mapping[str, Any], setting: Setting) -> Iterator[Record]:

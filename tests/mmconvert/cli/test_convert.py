@@ -28,6 +28,7 @@ SUMMARY = {
     "rejects",
     "splits",
     "warnings",
+    "columns",
 }
 
 
@@ -112,6 +113,7 @@ def test_the_summary_has_exactly_its_keys(table: str) -> None:
         "format": "predictions",
         "rows_read": 3,
         "rows_written": 2,
+        "columns": [],
         "rows_rejected": 1,
         "images": 0,
         "bytes": 0,

@@ -98,7 +98,7 @@ def join(predictions: Rows, references: Rows, *, allow_mismatch: bool = False) -
         missing=tuple(missing.to_pylist()),
         sides=(predictions, references),
         reread=reread and (lambda reading: join(reread(reading), references, allow_mismatch=True)),
-        notes=notes,
+        notes=(*predictions.notes, *references.notes, *notes),
         mismatch=mismatch,
     )
 

@@ -86,7 +86,7 @@ class Rows(msgspec.Struct, frozen=True):
         replies: The run asked for several replies a question, which `variant` numbers.
         title: What the rows are called where they name no model.
         sides: The predictions and the references, where these rows are both, joined.
-        notes: Remarks on how these were joined.
+        notes: Remarks on how the columns were read, and how these were joined.
         mismatch: How many of the joined rows differ in what they ask, `N/M`, where that was allowed; else empty.
         run: What the run that wrote the first file says of itself; empty where it says nothing.
         reread: Opens the file again under a reading of `mmconvert.readings`; None where there is nothing to read anew.
@@ -421,6 +421,7 @@ def _load_other_format(
         tuple(map(_build_refusal, records.rejects)),
         reread=partial(_load_other_format, path, place, records.format, mapping) if is_table else None,
         stated=records.read_numbers(),
+        notes=(f"{path}: read with {records.columns}.",) if records.columns else (),
     )
 
 
