@@ -7,9 +7,9 @@ from decimal import Decimal
 
 import pyarrow as pa
 
-from mmconvert.core.record import MOST_TEXT_BYTES
 from mmconvert.core.rows import MOST_ROW_BYTES
 from mmconvert.core.text.json import MOST_VALUES
+from mmconvert.core.validation import MOST_TEXT_BYTES
 from mmconvert.io.tables import MOST_COLUMNS
 from mmconvert.io.xlsx import MAX_COLUMNS
 from support.policy_files import (

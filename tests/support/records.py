@@ -6,9 +6,10 @@ from functools import cache
 from typing import Any, get_args
 
 from hypothesis import strategies as st
+from msgspec.structs import replace
 from PIL import Image as Picture
 
-from mmconvert.core.record import Image, Part, Record, Source, Task, Turn, encode_json
+from mmconvert.core.record import Image, Part, Preference, Record, Source, Task, Turn, encode_json
 from mmconvert.images.loader import Pictures
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=40)
@@ -44,23 +45,35 @@ def checked(kind: str, colour: int, slot: int) -> Image:
     return Pictures(()).of_bytes(picture_bytes(kind, colour), slot)
 
 
+PAIRED = st.booleans()
+SCORE = st.one_of(st.none(), st.floats(allow_nan=False, allow_infinity=False))
+TIME = st.one_of(st.none(), st.floats(0, 1e6))
 ATTACHMENTS = st.lists(st.sampled_from([checked("PNG", 1, 9), checked("GIF", 2, 8)]), max_size=2)
 
 
 @st.composite
-def records(draw: st.DrawFn) -> Record:
-    """Any record that the schema allows."""
+def records(draw: st.DrawFn, pairs: bool = False) -> Record:
+    """Any record that the schema allows; preference pairs among them where they are asked for."""
     images: list[Image] = []
 
     def turn(role: str) -> Turn:
         parts = []
         for text in draw(PARTS):
             if text is None:
-                images.append(checked(draw(KIND), draw(COLOUR), len(images) + 1))
+                image = checked(draw(KIND), draw(COLOUR), len(images) + 1)
+                images.append(replace(image, time=draw(TIME), source_name=draw(NAME)))
             parts.append(Part("image") if text is None else Part("text", text))
         return Turn(role, tuple(parts))
 
     messages = tuple(turn(role) for role in draw(ROLES))
+    shown = len(images)
+    attachments = draw(ATTACHMENTS)
+    pair = None
+    if pairs and draw(PAIRED):
+        places = st.integers(0, len(attachments) - 1)
+        others = draw(st.lists(places, min_size=shown, max_size=shown)) if attachments and draw(PAIRED) else []
+        sides = [tuple(turn("assistant") for _ in range(draw(st.integers(1, 2)))) for _ in range(2)]
+        pair = Preference(*sides, draw(SCORE), draw(SCORE), draw(SCORE), tuple(others))
     options: Sequence[str | None] = draw(OPTIONS)
     while options and options[-1] is None:
         options = options[:-1]
@@ -71,7 +84,7 @@ def records(draw: st.DrawFn) -> Record:
         sample=draw(TEXT),
         messages=messages,
         task=draw(TASK),
-        source=Source("test", draw(TEXT), draw(NUMBER)),
+        source=Source("test", draw(TEXT), draw(NUMBER), draw(st.sampled_from([False, True, None]))),
         images=tuple(images),
         question=draw(NAME),
         options=tuple(options),
@@ -82,7 +95,8 @@ def records(draw: st.DrawFn) -> Record:
         category=draw(NAME),
         split=draw(NAME),
         variant=draw(VARIANT),
-        attachments=tuple(draw(ATTACHMENTS)),
+        attachments=tuple(attachments),
         extra=extra,
         prediction=draw(NAME),
+        preference=pair,
     )

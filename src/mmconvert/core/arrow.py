@@ -16,7 +16,7 @@ import pyarrow as pa
 from mmconvert.core.buffers import take
 
 _MOST = (1 << 31) - 1
-_INTEGERS = {pa.int32(): "i", pa.int64(): "q"}
+_NUMBERS = {pa.int32(): "i", pa.int64(): "q", pa.float64(): "d"}
 
 
 def build_column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
@@ -34,11 +34,18 @@ def build_column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     nulls = values.count(None)
     if nulls == len(values):
         return pa.nulls(len(values), kind)
-    if kind in _INTEGERS and not nulls:
-        return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(array(_INTEGERS[kind], values))])
+    if kind in _NUMBERS and not nulls:
+        return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(array(_NUMBERS[kind], values))])
+    if kind == pa.bool_() and not nulls:
+        return pa.Array.from_buffers(kind, len(values), [None, pack_bits(values)])
     if pa.types.is_list(kind):
         return build_lists(values, build_column([item for row in values for item in row], kind.value_type))
     return pa.array(values, kind)
+
+
+def pack_bits(values: Sequence[bool]) -> pa.Buffer:
+    """Pack truth values as Arrow lays them out: what a column of them holds, or which rows of a column are not null."""
+    return pa.py_buffer(np.packbits(np.fromiter(values, np.bool_, len(values)), bitorder="little"))
 
 
 def _build_strings(values: Sequence[str | None]) -> pa.Array:

@@ -2,14 +2,9 @@
 
 `Record` is what formats make and backends see; `SCHEMA` is what every shard of every dataset has,
 column by column, in this order. Nothing about the schema is ever inferred from data.
-
-What every record must be, whatever made it, is checked once, where readers hand records over: they look at the
-fields that they know, but a file may hold anything in any field. A value that Arrow cannot take refuses its row
-here, by name, instead of ending the whole run later.
 """
 
 import json
-import sys
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
@@ -19,19 +14,15 @@ from typing import Any, Literal
 import msgspec
 import orjson
 import pyarrow as pa
-from msgspec.structs import replace
 
-from mmconvert.core.arrow import build_binary, build_column, build_lists, build_structs
-from mmconvert.core.errors import RowError, show
-from mmconvert.core.json_values import convert_to_json
+from mmconvert.core.arrow import build_binary, build_column, build_lists, build_structs, pack_bits
 from mmconvert.core.plugin_struct import PluginStruct
 
-SCHEMA_VERSION = 1
+SCHEMA_VERSION = 2
+"""Version 2 added `preference`, `image_info.time`, `image_info.source_name` and `source.numbered`."""
+
 NUMBER_DIGITS = 9
 """Digits of the number that stands for an id where the source has none: the place of the record in its file."""
-
-MOST_TEXT_BYTES = 32 << 20
-"""Bytes of the texts of one record in memory; what is written of a record is made of several copies of them."""
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 Task = Literal["multiple_choice", "yes_no", "vqa", "caption", "ocr", "kie", "chat"]
@@ -50,6 +41,8 @@ class Image(PluginStruct, frozen=True, gc=False):
         height: Pixels, 0 without bytes.
         detail: OpenAI's `detail` of an image_url part, None where the source has none.
         url: The address a kept reference stands for.
+        time: Seconds from the start of the video that it is a frame of, None for any other picture.
+        source_name: The file that it was taken from, where several pictures come of one; None elsewhere.
     """
 
     bytes: bytes | None
@@ -61,6 +54,8 @@ class Image(PluginStruct, frozen=True, gc=False):
     height: int = 0
     detail: str | None = None
     url: str | None = None
+    time: float | None = None
+    source_name: str | None = None
 
 
 class Part(PluginStruct, frozen=True, gc=False):
@@ -78,17 +73,48 @@ class Turn(PluginStruct, frozen=True, gc=False):
 
 
 class Source(PluginStruct, frozen=True, gc=False):
-    """Where a record came from: format name, bare file name, 0-based record number."""
+    """Where a record came from.
+
+    Attributes:
+        format: Name of the format.
+        file: Bare name of the file.
+        row: Record number, from 0.
+        numbered: The source has no id for the record, so that its id is made of its number and says nothing more;
+            None where that is not known, as in datasets of version 1.
+    """
 
     format: str
     file: str
     row: int
+    numbered: bool | None = False
+
+
+class Preference(PluginStruct, frozen=True, gc=False):
+    """Two replies to one prompt, the better one and the other.
+
+    Attributes:
+        chosen: Turns of the better reply.
+        rejected: Turns of the other one.
+        margin: How much better it is, None where the source does not say.
+        score_chosen: Score of the better reply, as a judge or a rater gave it.
+        score_rejected: Score of the other one.
+        rejected_images: Where the rejected side sees other pictures of the prompt: their positions in `attachments`,
+            one for each picture that the prompt shows; () where both sides see the same.
+    """
+
+    chosen: tuple[Turn, ...]
+    rejected: tuple[Turn, ...]
+    margin: float | None = None
+    score_chosen: float | None = None
+    score_rejected: float | None = None
+    rejected_images: tuple[int, ...] = ()
 
 
 class Record(PluginStruct, frozen=True, gc=False):
     """One example. Fields have the meaning of the columns of the same name (docs/schema.md).
 
-    `images` holds one entry for each image part of `messages`, in reading order.
+    `images` holds one entry for each image part of `messages`, then of the chosen and of the rejected turns of
+    `preference`, in reading order.
     `label` is canonical JSON of the source's reference, None when unlabelled.
     `extra` maps names of source fields that have no column to JSON values.
     """
@@ -117,6 +143,7 @@ class Record(PluginStruct, frozen=True, gc=False):
     attachments: tuple[Image, ...] = ()
     extra: Mapping[str, Any] = msgspec.field(default_factory=dict)
     prediction: str | None = None
+    preference: Preference | None = None
 
 
 IMAGE_TYPE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])
@@ -130,12 +157,24 @@ _INFO = pa.struct(
         ("height", pa.int32()),
         ("detail", pa.string()),
         ("url", pa.string()),
+        ("time", pa.float64()),
+        ("source_name", pa.string()),
     ]
 )
 _PART = pa.struct([("type", pa.string()), ("text", pa.string())])
 _TURN = pa.struct([("role", pa.string()), ("content", pa.list_(_PART))])
 _ATTACHMENT = pa.struct([("image", IMAGE_TYPE), ("info", _INFO)])
-_SOURCE = pa.struct([("format", pa.string()), ("file", pa.string()), ("row", pa.int64())])
+_SOURCE = pa.struct([("format", pa.string()), ("file", pa.string()), ("row", pa.int64()), ("numbered", pa.bool_())])
+_PREFERENCE = pa.struct(
+    [
+        ("chosen", pa.list_(_TURN)),
+        ("rejected", pa.list_(_TURN)),
+        ("margin", pa.float64()),
+        ("score_chosen", pa.float64()),
+        ("score_rejected", pa.float64()),
+        ("rejected_images", pa.list_(pa.int32())),
+    ]
+)
 
 _FIELDS: list[tuple[str, pa.DataType]] = [
     ("id", pa.string()),
@@ -147,6 +186,7 @@ _FIELDS: list[tuple[str, pa.DataType]] = [
     ("subset", pa.string()),
     ("images", pa.list_(IMAGE_TYPE)),
     ("messages", pa.list_(_TURN)),
+    ("preference", _PREFERENCE),
     ("task", pa.string()),
     ("question", pa.string()),
     ("hint", pa.string()),
@@ -248,8 +288,8 @@ def _build_attachments(images: Sequence[Image]) -> pa.Array:
     return pa.StructArray.from_arrays([_build_images(images), build_structs(_INFO, images)], fields=list(_ATTACHMENT))
 
 
-def _build_messages_array(records: Sequence[Record]) -> pa.Array:
-    rows = [record.messages for record in records]
+def build_turns(rows: Sequence[Sequence[Turn]]) -> pa.Array:
+    """Build a column of chat turns, as `messages` is one."""
     turns = _flatten(rows)
     contents = [turn.content for turn in turns]
     parts = build_lists(contents, build_structs(_PART, _flatten(contents)))
@@ -257,11 +297,30 @@ def _build_messages_array(records: Sequence[Record]) -> pa.Array:
     return build_lists(rows, pa.StructArray.from_arrays([roles, parts], fields=list(_TURN)))
 
 
+def _build_preferences(records: Sequence[Record]) -> pa.Array:
+    pairs = [record.preference for record in records]
+    if pairs.count(None) == len(pairs):
+        return pa.nulls(len(pairs), _PREFERENCE)
+    known = [pair or Preference((), ()) for pair in pairs]
+    columns = [
+        build_turns([pair.chosen for pair in known]),
+        build_turns([pair.rejected for pair in known]),
+        *(build_column([getattr(pair, name) for pair in known], pa.float64()) for name in SCORES),
+        build_column([pair.rejected_images for pair in known], pa.list_(pa.int32())),
+    ]
+    known_rows = pack_bits([pair is not None for pair in pairs])
+    return pa.StructArray.from_buffers(_PREFERENCE, len(pairs), [known_rows], children=columns)
+
+
+SCORES = ("margin", "score_chosen", "score_rejected")
+"""Numbers of a preference."""
+
 _ARRAYS: dict[str, Callable[[Sequence[Record]], pa.Array]] = {
     "images": lambda records: _build_nested([one.images for one in records], _build_images),
     "image_info": lambda records: _build_nested([one.images for one in records], partial(build_structs, _INFO)),
     "attachments": lambda records: _build_nested([one.attachments for one in records], _build_attachments),
-    "messages": _build_messages_array,
+    "messages": lambda records: build_turns([record.messages for record in records]),
+    "preference": _build_preferences,
     "source": lambda records: build_structs(_SOURCE, [record.source for record in records]),
     "extra": lambda records: build_column(
         [encode_json(one.extra) if one.extra else "{}" for one in records], pa.string()
@@ -293,21 +352,62 @@ _PLAIN = tuple(name for name, _ in _FIELDS if name not in {*_ARRAYS, "id", "samp
 """Columns whose Arrow value is the field's value."""
 
 IMAGE_COLUMNS = ("images", "image_info", "attachments")
+LATER_COLUMNS = ("preference",)
+"""Columns that datasets of version 1 do not have."""
+LATER_FIELDS = ("time", "source_name", "numbered")
+"""Fields of nested columns that datasets of version 1 do not have."""
 
 
 def list_missing_columns(names: Iterable[str]) -> list[str]:
     """List the columns that a dataset of ours must have and these names lack.
 
-    Pictures may be missing, as in a predictions file; `prompt` and `completion` stand for `messages`.
+    Pictures may be missing, as in a predictions file, and what version 1 did not have; `prompt` stands for `messages`.
 
     Example:
         >>> list_missing_columns(name for name in SCHEMA.names if name not in ("id", "images"))
         ['id']
     """
-    known = {*names, *IMAGE_COLUMNS}
-    if {"prompt", "completion"} <= known:
+    known = {*names, *IMAGE_COLUMNS, *LATER_COLUMNS}
+    if "prompt" in known:
         known.add("messages")
     return [name for name in SCHEMA.names if name not in known]
+
+
+def upgrade_batch(batch: pa.RecordBatch, columns: Iterable[str]) -> pa.RecordBatch:
+    """Give rows of version 1 the columns and fields of today, null where version 1 said nothing.
+
+    Args:
+        batch: Rows of any version; those of today come back as they are.
+        columns: The columns that were asked for.
+    """
+    for name in LATER_COLUMNS:
+        if name in columns and name not in batch.schema.names:
+            batch = batch.append_column(SCHEMA.field(name), pa.nulls(batch.num_rows, SCHEMA.field(name).type))
+    place = batch.schema.get_field_index("source")
+    if place >= 0 and {field.name for field in batch.schema.field(place).type} == {"format", "file", "row"}:
+        batch = batch.set_column(place, "source", batch.column(place).cast(_SOURCE))
+    return batch
+
+
+def _read_turns(turns: Iterable[Mapping[str, Any]]) -> tuple[Turn, ...]:
+    return tuple(
+        Turn(turn["role"], tuple(Part(part["type"], part["text"]) for part in turn["content"])) for turn in turns
+    )
+
+
+def _read_preference(row: Mapping[str, Any]) -> Preference | None:
+    """Read the two sides of a row, whether they stand in `preference` or in columns of their own."""
+    sides = row if "chosen" in row and "rejected" in row else row.get("preference")
+    if sides is None:
+        return None
+    return Preference(
+        _read_turns(sides["chosen"]),
+        _read_turns(sides["rejected"]),
+        margin=sides["margin"],
+        score_chosen=sides["score_chosen"],
+        score_rejected=sides["score_rejected"],
+        rejected_images=tuple(sides.get("rejected_images") or ()),
+    )
 
 
 def from_row(row: Mapping[str, Any]) -> Record:
@@ -317,20 +417,19 @@ def from_row(row: Mapping[str, Any]) -> Record:
         KeyError: A column of `SCHEMA` is missing.
     """
     images = zip(row["images"], row["image_info"], strict=True)
-    turns = row["messages"] if "messages" in row or "prompt" not in row else [*row["prompt"], *row["completion"]]
+    turns = row["messages"] if "messages" in row or "prompt" not in row else row["prompt"]
     return Record(
         id=row["id"],
         sample=row["sample"],
-        messages=tuple(
-            Turn(turn["role"], tuple(Part(part["type"], part["text"]) for part in turn["content"])) for turn in turns
-        ),
+        messages=_read_turns([*turns, *row.get("completion", ())]),
         task=row["task"],
-        source=Source(**row["source"]),
+        source=Source(**{"numbered": None, **row["source"]}),
         images=tuple(Image((image or {}).get("bytes"), **info) for image, info in images),
         options=tuple(row["options"]),
         answers=tuple(row["answers"]),
         attachments=tuple(Image((a["image"] or {}).get("bytes"), **a["info"]) for a in row["attachments"]),
         extra=json.loads(row["extra"]),
+        preference=_read_preference(row),
         **{name: row[name] for name in _PLAIN},
     )
 
@@ -373,10 +472,45 @@ def estimate_weight(record: Record) -> int:
         total += len(image.bytes or b"")
     for image in record.attachments:
         total += len(image.bytes or b"")
-    for turn in record.messages:
+    for turn in list_turns(record):
         for part in turn.content:
             total += len(part.text)
     return total
+
+
+def list_turns(record: Record) -> Sequence[Turn]:
+    """List every turn of a record in the order of its pictures: the prompt's, the chosen ones, the rejected ones."""
+    pair = record.preference
+    return record.messages if pair is None else (*record.messages, *pair.chosen, *pair.rejected)
+
+
+TEXTS = (
+    "question", "answer", "label", "hint", "instruction", "category", "l2_category", "split", "dataset", "subset",
+    "group", "prediction",
+)  # fmt: skip
+"""Columns of a record that hold a text or nothing."""
+
+_TEXT_VALUES = attrgetter(*TEXTS)
+
+
+def count_images(turns: Iterable[Turn]) -> int:
+    """Count the pictures that turns show."""
+    return sum(part.type == "image" for turn in turns for part in turn.content)
+
+
+def remove_preference(record: Record) -> Record:
+    """Give the prompt of a pair alone, with the pictures that it shows; any other record as it is."""
+    if record.preference is None:
+        return record
+    return msgspec.structs.replace(record, preference=None, images=record.images[: count_images(record.messages)])
+
+
+def keep_chosen(record: Record) -> Record:
+    """Give a pair as the prompt with its better reply; any other record as it is."""
+    if record.preference is None:
+        return record
+    turns = (*record.messages, *record.preference.chosen)
+    return msgspec.structs.replace(record, messages=turns, preference=None, images=record.images[: count_images(turns)])
 
 
 def estimate_memory(record: Record) -> int:
@@ -406,161 +540,6 @@ def _count_letters(value: Any) -> int:
         else:
             total += 8
     return total
-
-
-_NEEDED = ("id", "sample", "task")
-_TEXTS = (
-    "question", "answer", "label", "hint", "instruction", "category", "l2_category", "split", "dataset", "subset",
-    "group", "prediction",
-)  # fmt: skip
-_NEEDED_VALUES, _TEXT_VALUES = attrgetter(*_NEEDED), attrgetter(*_TEXTS)
-_INT32 = range(-(1 << 31), 1 << 31)
-_INT64 = range(-(1 << 63), 1 << 63)
-
-
-def check_record(record: Record) -> Record:
-    """Give a record back if it can be stored, values of `extra` that JSON does not know as texts.
-
-    Raises:
-        RowError: `id.missing`: the id is blank; `<field>.type`: a value of another type than the column's, a number
-            out of range, half a character; `messages.part`: a part that is neither text nor image;
-            `messages.images`: not one picture for each image part; `text.too_large`: all texts are over the limit.
-    """
-    texts = [value for value in (*_TEXT_VALUES(record), *record.options) if value is not None]
-    texts += _NEEDED_VALUES(record)
-    texts += record.answers
-    kinds = []
-    for turn in record.messages:
-        texts.append(turn.role)
-        for part in turn.content:
-            kinds.append(part.type)
-            texts.append(part.text)
-    images = kinds.count("image")
-    size = _measure_texts(texts)
-    if images + kinds.count("text") != len(kinds) or size is None:
-        _check_texts(record)
-    elif size > MOST_TEXT_BYTES:
-        raise _build_long_error("", size)
-    if not record.id.strip():
-        raise RowError("id.missing", "id", f"the row has no id {show(record.id)}.")
-    if record.variant is not None:
-        _check_number("variant", record.variant)
-    if record.round is not None:
-        _check_number("round", record.round)
-    _check_source(record)
-    if record.messages and images != len(record.images):
-        message = f"the prompt shows {images} pictures, the row has {len(record.images)}."
-        raise RowError("messages.images", "messages", message)
-    for image in record.images:
-        _check_image(image)
-    for image in record.attachments:
-        _check_image(image)
-    return _write_extra_as_json(record) if record.extra else record
-
-
-def _measure_texts(values: list[Any]) -> int | None:
-    """Measure what texts take in memory; None where not all are texts, without saying which is not.
-
-    The fast way, for nearly every record.
-    """
-    try:
-        joined = "".join(values)
-        if not joined.isascii():
-            joined.encode()
-    except (TypeError, UnicodeEncodeError):
-        return None
-    return sys.getsizeof(joined)
-
-
-def _build_long_error(field: str, size: int) -> RowError:
-    limit = f"over the limit of {MOST_TEXT_BYTES >> 20} MiB"
-    return RowError(
-        "text.too_large", field, f"the row's texts take {size:,} bytes, {limit}. Cut them, or leave it out."
-    )
-
-
-def _check_texts(record: Record) -> None:
-    for name, value in zip(_NEEDED, _NEEDED_VALUES(record), strict=True):
-        _check_text(name, value)
-    for name, value in zip(_TEXTS, _TEXT_VALUES(record), strict=True):
-        if value is not None:
-            _check_text(name, value)
-    for value in record.options:
-        if value is not None:
-            _check_text("options", value)
-    for value in record.answers:
-        _check_text("answers", value)
-    for turn in record.messages:
-        _check_text("messages", turn.role)
-        for part in turn.content:
-            _check_text("messages", part.type)
-            _check_text("messages", part.text)
-            if part.type not in ("text", "image"):
-                raise RowError("messages.part", "messages", f"expected parts of type text or image {show(part.type)}.")
-
-
-def _check_text(field: str, value: Any) -> None:
-    if not isinstance(value, str):
-        raise RowError(f"{field}.type", field, f"expected a text {show(value)}.")
-    if not value.isascii():
-        try:
-            value.encode()
-        except UnicodeEncodeError:
-            raise RowError("text.surrogate", field, f"the text holds half a character {show(value)}.") from None
-
-
-def _check_number(field: str, value: Any) -> None:
-    # Anything but an int would be compared with every number of the range.
-    if type(value) is not int or value not in _INT32:
-        raise RowError(f"{field}.type", field, f"expected a whole number of 32 bits {show(value)}.")
-
-
-def _check_source(record: Record) -> None:
-    source = record.source
-    if type(source.format) is not str or type(source.file) is not str:
-        raise RowError("source.type", "source", f"expected format and file as texts {show(source)}.")
-    if type(source.row) is not int or source.row not in _INT64:
-        raise RowError("source.type", "source", f"expected a whole number as row {show(source.row)}.")
-
-
-def _check_image(image: Image) -> None:
-    _check_number("image", image.slot)
-    for value in (image.name, image.detail, image.url):
-        if value is not None:
-            _check_text("image", value)
-
-
-def _write_extra_as_json(record: Record) -> Record:
-    """Give a record whose `extra` JSON can say: what JSON does not know becomes text; most records are as they were."""
-    if (text := _encode_extra(record.extra)) is not None:
-        _check_extra_size(record.extra, text)
-        return record
-    extra = {}
-    for name, value in record.extra.items():
-        try:
-            extra[str(name)] = convert_to_json(value)
-            encode_json(extra[str(name)]).encode()
-        except (TypeError, ValueError, RecursionError):
-            message = f"the value cannot be written as JSON {show(value)}."
-            raise RowError("extra.type", str(name), message) from None
-    _check_extra_size(extra, encode_json(extra))
-    return replace(record, extra=extra)
-
-
-def _check_extra_size(extra: Mapping[str, Any], text: str) -> None:
-    if len(text) > MOST_TEXT_BYTES:
-        longest = max(extra, key=lambda name: len(encode_json(extra[name])))
-        raise _build_long_error(str(longest), len(text))
-
-
-def _encode_extra(value: Any) -> str | None:
-    """Write a value as JSON; None where JSON cannot say it."""
-    try:
-        text = encode_json(value)
-        text.encode()
-    except (TypeError, ValueError, RecursionError):
-        return None
-    return text
 
 
 canonical_json = encode_json  # the name that plug-ins know from before the first release

@@ -35,6 +35,15 @@ MEANINGS = {
     "images": "The pictures the prompt shows, in reading order; original bytes.",
     "messages": "The prompt as chat turns; one part of type `image` for each entry of `images`.",
     "prompt": "The chat turns before the completion; one part of type `image` for each entry of `images`.",
+    "preference": "Two replies to the prompt: chosen and rejected turns, margin and scores where the source has them; "
+    "null for other data. `images` holds the pictures of the prompt, of chosen, of rejected, in this order; "
+    "`rejected_images` the positions in `attachments` of those that the rejected side sees in place of the prompt's.",
+    "chosen": "The better reply, as chat turns.",
+    "rejected": "The other reply, as chat turns.",
+    "margin": "How much better the chosen reply is; null where the source does not say.",
+    "score_chosen": "Score of the chosen reply.",
+    "score_rejected": "Score of the rejected reply.",
+    "solution": "The reference for reward functions: the letter for multiple choice, else the first reference.",
     "completion": "The assistant's turn to learn.",
     "task": "multiple_choice, yes_no, vqa, caption, ocr, kie or chat.",
     "question": "The question as in the source, placeholders such as `<image 1>` kept.",
@@ -47,9 +56,11 @@ MEANINGS = {
     "category": "Breakdown group.",
     "l2_category": "Finer or coarser breakdown group.",
     "split": "Split as the source's row says.",
-    "image_info": "Slot, name, sha256, format and size of each entry of `images`.",
+    "image_info": "Slot, name, sha256, format and size of each entry of `images`; of a video's frame its time in "
+    "seconds and the file it was taken from.",
     "attachments": "Pictures of the source that the prompt does not show.",
-    "source": "Format, file and 0-based record number this row came from.",
+    "source": "Format, file and 0-based record number this row came from; `numbered` where its id is only "
+    "that number, null where that is not known.",
     "extra": "JSON object of every source field that has no column.",
     "prediction": "The model's answer; null until there is one.",
     "prediction_status": "ok, failed or skipped; null before inference.",

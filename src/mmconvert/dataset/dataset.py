@@ -98,6 +98,9 @@ class DatasetWriter:
             raise Error(f"{self.path}: is no dataset of ours (no {manifest.MANIFEST}). Name another folder.")
         if self._append:
             self._kept, earlier = manifest.read_manifest(self.path)
+            if int(earlier["schema_version"]) != SCHEMA_VERSION:
+                version = f"has schema version {earlier['schema_version']}, and version {SCHEMA_VERSION} is written."
+                raise UsageError(f"{self.path}: {version} Convert it anew first: mmconvert convert {self.path} -o NEW.")
             if earlier.get("view", EVAL) != self._view:
                 view = earlier.get("view", EVAL)
                 advice = f"Give --view {view}, or another folder."

@@ -13,7 +13,7 @@ import pyarrow as pa
 from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError
-from mmconvert.core.record import LETTERS, SCHEMA, Part, Record, Turn, attach_features, to_arrow
+from mmconvert.core.record import LETTERS, SCHEMA, Part, Record, Turn, attach_features, keep_chosen, to_arrow
 from mmconvert.core.text.options import list_letters
 from mmconvert.core.text.placeholders import list_slots
 from mmconvert.core.text.prompt_parts import OPTION_NAMES, REPLY
@@ -120,7 +120,13 @@ def split_prompt_completion(record: Record) -> tuple[tuple[Turn, ...], tuple[Tur
     return turns[:cut], turns[cut:]
 
 
+def _convert_to_sft(record: Record) -> Record:
+    record = keep_chosen(record)
+    return replace(record, messages=list_sft_turns(record))
+
+
 def _convert_to_prompt_completion(record: Record) -> Record:
+    record = keep_chosen(record)
     prompt, completion = split_prompt_completion(record)
     return replace(record, messages=(*prompt, *completion))
 
@@ -163,7 +169,7 @@ class View(msgspec.Struct, frozen=True):
 
 VIEWS = {
     EVAL: View(SCHEMA, None, to_arrow),
-    "sft": View(SCHEMA, lambda record: replace(record, messages=list_sft_turns(record)), to_arrow),
+    "sft": View(SCHEMA, _convert_to_sft, to_arrow),
     "prompt-completion": View(PROMPT_COMPLETION_SCHEMA, _convert_to_prompt_completion, _build_split_batch),
 }
 """Layouts by the names of `ViewName`."""

@@ -17,7 +17,7 @@ import pyarrow as pa
 from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, RowError, in_field, show
-from mmconvert.core.record import IMAGE_COLUMNS, SCHEMA, Image, Record, from_row, list_missing_columns
+from mmconvert.core.record import IMAGE_COLUMNS, LATER_FIELDS, SCHEMA, Image, Record, from_row, list_missing_columns
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.dataset.dataset import open_dataset
 from mmconvert.dataset.manifest import MANIFEST, find_config_folder
@@ -54,13 +54,17 @@ def _holds(found: pa.DataType, ours: pa.DataType) -> bool:
         return _is_list(found) and _holds(found.value_type, ours.value_type)
     if pa.types.is_struct(ours):
         return bool(pa.types.is_struct(found)) and all(
-            found.get_field_index(field.name) >= 0 and _holds(found.field(field.name).type, field.type)
+            _holds(found.field(field.name).type, field.type)
+            if found.get_field_index(field.name) >= 0
+            else field.name in LATER_FIELDS
             for field in ours
         )
     kinds = (
         (pa.types.is_string, pa.types.is_large_string, pa.types.is_string_view),
         (pa.types.is_binary, pa.types.is_large_binary, pa.types.is_binary_view),
         (pa.types.is_integer,),
+        (pa.types.is_floating,),
+        (pa.types.is_boolean,),
     )
     return any(any(is_one(found) for is_one in same) and any(is_one(ours) for is_one in same) for same in kinds)
 
@@ -97,10 +101,10 @@ def _check_image(image: Image, field: str, context: Context) -> Image:
         wanted = images.fetch is not None and not images.keep_urls and _ADDRESS.match(image.url)
         with in_field(field):
             fetched = images.of_reference(image.url, image.slot, image.detail) if wanted else image
-        return replace(fetched, name=image.name)
+        return replace(fetched, name=image.name, time=image.time, source_name=image.source_name)
     with in_field(field):
         checked = context.pictures.of_bytes(image.bytes or b"", image.slot, image.name, image.detail)
-    return replace(checked, url=image.url)
+    return replace(checked, url=image.url, time=image.time, source_name=image.source_name)
 
 
 def _find_mismatch(sample: Sample) -> str | None:

@@ -8,7 +8,7 @@ import json
 import os
 import time
 from collections import Counter
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ from msgspec.structs import asdict, replace
 
 from mmconvert._version import __version__
 from mmconvert.core.errors import Error, UsageError, suggest_spelling
-from mmconvert.core.record import Record
+from mmconvert.core.record import Record, keep_chosen
 from mmconvert.core.rows import Rejected
 from mmconvert.core.run_cache import begin_run
 from mmconvert.dataset.card import Origin
@@ -95,9 +95,31 @@ def write(records: Iterable[Record], target: Target, format: str) -> list[Loss]:
     require_honoured(target, plugin, format)
     require_folder(target.path)
     with occupied(target.path), open_published_file(target.path) as temporary:
-        losses = list(plugin.write(records, replace(target, path=temporary, name=target.path.resolve().name)))
+        chosen = _ChosenResponses(records)
+        given = records if plugin.pairs else chosen
+        losses = list(plugin.write(given, replace(target, path=temporary, name=target.path.resolve().name)))
         require_unchanged()
-    return losses
+    return [*chosen.losses, *losses]
+
+
+class _ChosenResponses:
+    """Records for a format without preference pairs: of each pair the prompt and its chosen reply.
+
+    Attributes:
+        losses: A loss for each pair of the last iteration.
+    """
+
+    def __init__(self, records: Iterable[Record]) -> None:
+        self._records = records
+        self.losses: list[Loss] = []
+
+    def __iter__(self) -> Iterator[Record]:
+        self.losses = []
+        for record in self._records:
+            if record.preference is not None:
+                message = "the format has no field for a pair; the chosen reply alone is written"
+                self.losses.append(Loss(record.id, "preference", message))
+            yield keep_chosen(record)
 
 
 class Summary(msgspec.Struct):

@@ -2,7 +2,7 @@
 
 import re
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
 from functools import lru_cache, partial
 from itertools import chain, groupby, islice
 from pathlib import Path
@@ -13,9 +13,11 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, RowError, UsageError, build_memory_error, is_out_of_memory, show
 from mmconvert.core.option_fields import Place
-from mmconvert.core.record import Image, Record, check_record
+from mmconvert.core.record import Image, Record
 from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span, Where
 from mmconvert.core.text.options import remove_option_names
+from mmconvert.core.text.turns import change_prompt
+from mmconvert.core.validation import check_record
 from mmconvert.dataset.views import remove_response
 from mmconvert.images.loader import MAX_IMAGE_BYTES, Pictures
 from mmconvert.images.prefetch import decode_ahead
@@ -247,7 +249,7 @@ class Records:
         )
         through = self._build_steps(images)
         made: Iterator[_Made] = (self._convert_row(item, context, through) for item in islice(rows, options.first_rows))
-        strict = replace(context, pictures=replace(images, decode=options.decode), warnings=Counter())
+        strict = replace(context, pictures=replace(images, decode=options.decode), warnings=Counter(), numbers=set())
         read_strictly = partial(self._convert_row, context=strict, through=through)
         if options.decode:
             made = decode_ahead(made, _list_images, lambda one: read_strictly(one.row))
@@ -318,18 +320,33 @@ class Records:
         try:
             if not context.for_scoring:
                 _refuse_controls(row)
+            context.numbers.clear()
             records = [check_record(record) for record in self.plugin.records(row, context)]
+            if context.numbers:
+                records = [_mark_numbered(record, context.numbers) for record in records]
             if not context.for_scoring and any(record.prediction is None for record in records):
                 _refuse_media(row.fields)
             if through.first is not None:
                 records = [through.first(record) for record in records]
             if through.transforms:
                 records = [made for record in records for made in apply_steps(record, through.transforms)]
-            if through.reword is not None:
-                records = [through.reword(record) for record in records]
+            if (reword := through.reword) is not None:
+                change = partial(_reword, reword)
+                records = [made for record in records for made in change_prompt(record, change)]
             return _Made(row, records)
         except RowError as error:
             return _Made(row, (), Rejected.of(error, row.where, _read_row_id(row)))
+
+
+def _reword(reword: Callable[[Record], Record], record: Record) -> tuple[Record]:
+    return (reword(record),)
+
+
+def _mark_numbered(record: Record, numbers: Collection[str]) -> Record:
+    """Say of a record that its id is the number of its row, where it is."""
+    if not record.id.startswith(tuple(numbers)):
+        return record
+    return replace(record, source=replace(record.source, numbered=True))
 
 
 _TABLES = tuple(DELIMITERS)

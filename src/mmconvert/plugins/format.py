@@ -32,6 +32,7 @@ class Context(PluginStruct, frozen=True):
         for_scoring: Predictions are read to be scored: what only a question must have (options in their number, an
             answer that is one of them) is not demanded, so that a framework's own recipe counts the rows it counts.
         warnings: How often each remark was made; shown once, with its count.
+        numbers: Ids that `numbered` gave, for whoever called the format to tell them from a source's own.
     """
 
     pictures: Pictures
@@ -43,6 +44,7 @@ class Context(PluginStruct, frozen=True):
     mapping: tuple[tuple[str, str], ...] = ()
     for_scoring: bool = False
     warnings: Counter[str] = msgspec.field(default_factory=Counter)
+    numbers: set[str] = msgspec.field(default_factory=set)
 
     def warn(self, message: str) -> None:
         """Count a remark that needs no action but should be seen."""
@@ -50,7 +52,9 @@ class Context(PluginStruct, frozen=True):
 
     def numbered(self, row: Row) -> str:
         """Give an id to a row whose source has none: its record number, nine digits."""
-        return f"{self.id_prefix}{row.where.row:0{NUMBER_DIGITS}d}"
+        number = f"{self.id_prefix}{row.where.row:0{NUMBER_DIGITS}d}"
+        self.numbers.add(number)
+        return number
 
     def source(self, row: Row) -> Source:
         """Say where a record came from."""
@@ -155,6 +159,7 @@ class Format(PluginStruct, frozen=True):
         describe: (head of a file, `Context.mapping`) -> which column is taken for which field, as options to type. Only
             a format of plain tables has it: it takes `--map`.
         fallback: It is guessed where no other format fits.
+        pairs: `write` writes preference pairs; other formats are given the chosen reply alone.
     """
 
     summary: str
@@ -173,6 +178,7 @@ class Format(PluginStruct, frozen=True):
     splits: Callable[[Path], Mapping[str, Path]] = lambda folder: {}
     describe: Callable[[Sample, tuple[tuple[str, str], ...]], str] | None = None
     fallback: bool = False
+    pairs: bool = False
 
 
 def require_honoured(target: Target, plugin: Format, name: str) -> None:

@@ -7,6 +7,7 @@ its result depends on the record, its parameters and the seed alone: not on orde
 import hashlib
 from collections import Counter
 from collections.abc import Callable, Iterable, Mapping, Sequence
+from functools import partial
 from random import Random
 from typing import Any
 
@@ -15,7 +16,9 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError
 from mmconvert.core.plugin_struct import PluginStruct
-from mmconvert.core.record import Record, check_record
+from mmconvert.core.record import Record
+from mmconvert.core.text.turns import change_prompt
+from mmconvert.core.validation import check_record
 from mmconvert.images.loader import Pictures
 from mmconvert.plugins.arguments import convert_arguments, parse_spec
 from mmconvert.plugins.registry import load
@@ -131,6 +134,10 @@ def apply_steps(record: Record, chain: Sequence[Step]) -> tuple[Record, ...]:
     Raises:
         RowError: A step refused the record, or gave one that cannot be stored.
     """
+    return change_prompt(record, partial(_run_chain, chain)) if chain else (record,)
+
+
+def _run_chain(chain: Sequence[Step], record: Record) -> tuple[Record, ...]:
     records: tuple[Record, ...] = (record,)
     for step in chain:
         records = tuple(check_record(made) for before in records for made in step(before))

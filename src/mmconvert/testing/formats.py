@@ -8,8 +8,9 @@ from pathlib import Path
 from typing import Any
 
 from mmconvert.core.errors import Error, RowError, describe_error, show
-from mmconvert.core.record import Record, check_record, from_arrow, to_arrow
+from mmconvert.core.record import Record, from_arrow, to_arrow
 from mmconvert.core.rows import READERS, Row
+from mmconvert.core.validation import check_record
 from mmconvert.images.loader import Pictures
 from mmconvert.io.detect import guess, sample
 from mmconvert.io.tables import format_row

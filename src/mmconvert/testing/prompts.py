@@ -8,9 +8,10 @@ from typing import Any
 from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError, describe_error, show
-from mmconvert.core.record import Part, Record, check_record
+from mmconvert.core.record import Part, Record
 from mmconvert.core.text.prompt_parts import Wording
 from mmconvert.core.text.turns import replace_prompt
+from mmconvert.core.validation import check_record
 from mmconvert.pipeline.prompting import Prompt, load_prompt
 from mmconvert.plugins.arguments import parse_spec
 from mmconvert.plugins.registry import load

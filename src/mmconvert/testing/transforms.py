@@ -5,7 +5,7 @@ from pathlib import Path
 from typing import Any
 
 from mmconvert.core.errors import RowError, describe_error, show
-from mmconvert.core.record import Record, from_arrow, to_arrow
+from mmconvert.core.record import Record, count_images, from_arrow, list_turns, to_arrow
 from mmconvert.plugins.arguments import parse_spec
 from mmconvert.plugins.registry import load
 from mmconvert.plugins.transform import Step, Transform, apply_steps, load_steps
@@ -97,7 +97,7 @@ def find_faults(record: Record, chain: Sequence[Step]) -> Iterator[str]:
 
 
 def _find_faults_of_record(record: Record, one: Record) -> Iterator[str]:
-    parts = sum(part.type == "image" for turn in one.messages for part in turn.content)
+    parts = count_images(list_turns(one))
     if parts != len(one.images):
         yield f"the prompt has {parts} places for pictures, images has {len(one.images)}. Keep them equal."
     if one.sample != record.sample:

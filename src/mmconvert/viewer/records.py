@@ -3,7 +3,7 @@
 import json
 from collections.abc import Sequence
 
-from mmconvert.core.record import LETTERS, Image, Record
+from mmconvert.core.record import LETTERS, Image, Preference, Record
 from mmconvert.core.text.placeholders import PLACEHOLDER
 from mmconvert.viewer.items import Choice, Column, Filter, Mark, Message, PageItem, Picture, Shown, Text, TextSpan, Tone
 from mmconvert.viewer.thumbnails import Thumbnails
@@ -23,6 +23,7 @@ FILTERS: tuple[Filter, ...] = (
     Mark("several pictures"),
     Mark("no picture"),
     Mark("no answer", "no answer", "Rows without a reference", "warn"),
+    Mark("pair", "preference pairs", "Rows with a chosen and a rejected reply"),
 )
 
 
@@ -33,11 +34,16 @@ def list_images(record: Record, thumbnails: Thumbnails) -> list[Picture]:
 
 
 def list_messages(record: Record) -> list[Message]:
-    """Give the turns of a record, each image part as the number of its picture in `list_images`."""
+    """Give the turns of a record, a pair's too, each image part as the number of its picture in `list_images`."""
     numbers = iter(range(len(record.images)))
+    pair = record.preference
+    sides = [("", record.messages)]
+    if pair is not None:
+        sides += [(" (chosen)", pair.chosen), (" (rejected)", pair.rejected)]
     return [
-        Message(turn.role, tuple(part.text if part.type == "text" else next(numbers) for part in turn.content))
-        for turn in record.messages
+        Message(turn.role + side, tuple(part.text if part.type == "text" else next(numbers) for part in turn.content))
+        for side, turns in sides
+        for turn in turns
     ]
 
 
@@ -76,6 +82,8 @@ def list_fields(record: Record) -> dict[str, Shown | Sequence[Shown]]:
         fields["Answer"] = record.answer if record.answer is not None else []
     if record.answers and list(record.answers) != [record.answer]:
         fields["References"] = list(record.answers)
+    if record.preference is not None:
+        fields |= _list_scores(record.preference)
     if record.prediction is not None:
         fields["Prediction"] = record.prediction
     if record.extra:
@@ -83,9 +91,19 @@ def list_fields(record: Record) -> dict[str, Shown | Sequence[Shown]]:
     return fields
 
 
+def _list_scores(pair: Preference) -> dict[str, Shown | Sequence[Shown]]:
+    """Give what is known of a pair beside its turns."""
+    scores = {"Margin": pair.margin, "Score of chosen": pair.score_chosen, "Score of rejected": pair.score_rejected}
+    fields: dict[str, Shown | Sequence[Shown]] = {}
+    fields |= {name: f"{score:g}" for name, score in scores.items() if score is not None}
+    if pair.rejected_images:
+        fields["Pictures of rejected"] = ", ".join(f"attachment {place + 1}" for place in pair.rejected_images)
+    return fields
+
+
 def _has_open_question(record: Record) -> bool:
     """Tell whether the turns leave something to answer; those of training data end with the assistant."""
-    return not record.messages or record.messages[-1].role != "assistant"
+    return record.preference is None and (not record.messages or record.messages[-1].role != "assistant")
 
 
 def list_facts(record: Record) -> dict[str, str]:
@@ -112,6 +130,7 @@ def build_item(record: Record, thumbnails: Thumbnails) -> PageItem:
     marks = {
         "several pictures": len(record.images) > 1,
         "no picture": not record.images,
+        "pair": record.preference is not None,
         "no answer": _has_open_question(record) and record.answer is None and not record.answers,
     }
     return PageItem(

@@ -26,7 +26,16 @@ from msgspec.structs import asdict, replace
 from mmconvert._version import __version__
 from mmconvert.core.errors import Error
 from mmconvert.core.progress import Advance
-from mmconvert.core.record import IMAGE_COLUMNS, SCHEMA, Part, Record, Turn, from_arrow
+from mmconvert.core.record import (
+    IMAGE_COLUMNS,
+    SCHEMA,
+    Part,
+    Record,
+    Turn,
+    from_arrow,
+    remove_preference,
+    upgrade_batch,
+)
 from mmconvert.dataset.dataset import Dataset
 from mmconvert.storage.source_files import note_source, require_unchanged
 from mmscore.infer.backend import GENERATE, LIKELIHOOD, Backend, Batching, Generation, Streaming, Wary, identify_file
@@ -466,6 +475,7 @@ def _read_batches(job: Job, columns: Sequence[str] = _COLUMNS) -> Iterator[pa.Re
     for batch in job.dataset.batches(columns):
         if left <= 0:
             return
+        batch = upgrade_batch(batch, columns)
         missing = set(columns) - set(batch.schema.names) - set(IMAGE_COLUMNS)
         if missing:
             raise Error(f"{job.dataset.path}: is no dataset of ours, it lacks {', '.join(sorted(missing))}.")
@@ -476,7 +486,8 @@ def _read_batches(job: Job, columns: Sequence[str] = _COLUMNS) -> Iterator[pa.Re
 
 
 def _prepare_record(record: Record, job: Job) -> Record:
-    """Put the system turn in the place of the record's own, and pictures where the model takes them."""
+    """Put the system turn in the place of the record's own, pictures where the model takes them; leave replies out."""
+    record = remove_preference(record)
     if not job.interleave:
         record = keep_first_image(record)
     if job.system is None:

@@ -10,8 +10,9 @@ from msgspec.structs import replace
 
 import mmconvert as mmconvert_api
 from mmconvert.core.errors import RowError, UsageError
-from mmconvert.core.record import Part, Turn, check_record
+from mmconvert.core.record import Part, Turn
 from mmconvert.core.text.turns import join_texts
+from mmconvert.core.validation import check_record
 from mmconvert.dataset.views import list_sft_turns
 from mmconvert.pipeline.convert import read
 from support.datasets_on_disk import picture, record, write_dataset

@@ -16,20 +16,23 @@ from mmconvert.core.record import (
     SCHEMA,
     Image,
     Part,
+    Preference,
     Record,
     Source,
     Turn,
-    check_record,
     encode_json,
     estimate_memory,
     from_arrow,
     join_prompt_text,
+    keep_chosen,
+    remove_preference,
     to_arrow,
 )
+from mmconvert.core.validation import check_record
 from support.records import records
 
 
-@given(st.lists(records(), max_size=4))
+@given(st.lists(records(pairs=True), max_size=4))
 def test_records_come_back_from_arrow_as_they_were(originals: list[Record]) -> None:
     batch = to_arrow(originals)
     batch.validate(full=True)
@@ -50,6 +53,44 @@ def test_image_parts_hold_an_empty_text_and_never_null() -> None:
     assert message["content"] == [{"type": "image", "text": ""}, {"type": "text", "text": "q"}]
 
 
+def test_pictures_of_a_pair_follow_those_of_its_prompt() -> None:
+    def turn(role: str) -> Turn:
+        return Turn(role, (Part("image"), Part("text", role)))
+
+    pair = Preference((turn("assistant"),), (turn("assistant"),), margin=0.5, rejected_images=(0,))
+    images = tuple(Image(name.encode(), slot) for slot, name in enumerate("abc", 1))
+    record = Record(
+        "1", "1", (turn("user"),), "chat", Source("f", "f", 0), images, attachments=(Image(b"o", 4),), preference=pair
+    )
+    assert check_record(record) is record
+    assert next(from_arrow(to_arrow([record]))) == record
+    assert remove_preference(record) == replace(record, preference=None, images=images[:1])
+    both = (*record.messages, *pair.chosen)
+    assert keep_chosen(record) == replace(record, preference=None, messages=both, images=images[:2])
+    assert keep_chosen(GOOD) is GOOD
+    assert remove_preference(GOOD) is GOOD
+    assert estimate_memory(record) == estimate_memory(replace(record, preference=None)) + 2 * len("assistant")
+
+
+@pytest.mark.parametrize("places", [(1,), (-1,), (True,), (0, 0)])
+def test_pictures_of_the_rejected_side_are_attached(places: tuple[int, ...]) -> None:
+    shown = Turn("user", (Part("image"),))
+    pair = Preference((REPLY,), (REPLY,), rejected_images=places)
+    record = replace(GOOD, messages=(shown,), images=(Image(b"a", 1),), attachments=(Image(b"b", 2),), preference=pair)
+    with pytest.raises(RowError) as caught:
+        check_record(record)
+    assert caught.value.code == "preference.images"
+
+
+def test_a_column_of_pairs_is_null_where_there_is_none() -> None:
+    pair = Preference((REPLY,), (REPLY,), score_chosen=2)
+    batch = to_arrow([GOOD, replace(GOOD, preference=pair), GOOD])
+    batch.validate(full=True)
+    assert batch["preference"].is_valid().to_pylist() == [False, True, False]
+    assert batch["preference"][1].as_py()["score_chosen"] == 2.0
+    assert to_arrow([GOOD])["preference"].null_count == 1
+
+
 def test_integers_of_any_size_survive_in_json() -> None:
     assert encode_json([2**70, "ü"]) == f'[{2**70},"ü"]'
 
@@ -67,10 +108,11 @@ def test_prompt_text_is_the_last_user_turn() -> None:
     assert join_prompt_text(Record("1", "1", (*turns, last), "vqa", Source("f", "f", 0))) == "see <image>"
 
 
+REPLY = Turn("assistant", (Part("text", "r"),))
 GOOD = Record("1", "1", (Turn("user", (Part("text", "q"),)),), "vqa", Source("f", "f.jsonl", 0))
 
 
-@given(records())
+@given(records(pairs=True))
 def test_what_the_schema_allows_passes(record: Record) -> None:
     assert check_record(record) is record
 
@@ -100,6 +142,22 @@ def test_what_the_schema_allows_passes(record: Record) -> None:
         ("attachments", (Image(b"", 2**40),), "image.type"),
         ("attachments", (Image(b"", None),), "image.type"),
         ("attachments", (Image(b"", 1, name=5),), "image.type"),
+        ("source", Source("f", "f", 0, "yes"), "source.type"),
+        ("attachments", (Image(b"", 1, source_name=5),), "image.type"),
+        ("attachments", (Image(b"", 1, time="1"),), "image.type"),
+        ("attachments", (Image(b"", 1, time=-1.0),), "image.type"),
+        ("attachments", (Image(b"", 1, time=float("nan")),), "image.type"),
+        ("preference", "chosen", "preference.type"),
+        ("preference", Preference((), (REPLY,)), "preference.missing"),
+        ("preference", Preference((REPLY,), ()), "preference.missing"),
+        ("preference", Preference((REPLY,), (Turn(None, ()),)), "rejected.type"),
+        ("preference", Preference((Turn("assistant", (Part("text", 1),)),), (REPLY,)), "chosen.type"),
+        ("preference", Preference((Turn("assistant", (Part("video"),)),), (REPLY,)), "messages.part"),
+        ("preference", Preference((Turn("assistant", (Part("image"),)),), (REPLY,)), "messages.images"),
+        ("preference", Preference((REPLY,), (REPLY,), margin="1"), "preference.type"),
+        ("preference", Preference((REPLY,), (REPLY,), score_chosen=float("inf")), "preference.type"),
+        ("preference", Preference((REPLY,), (REPLY,), score_rejected=True), "preference.type"),
+        ("preference", Preference((REPLY,), (REPLY,), rejected_images=(0,)), "preference.images"),
         ("extra", {"a": 1, "blob": object()}, "extra.type"),
         ("extra", {"a": "\ud800"}, "extra.type"),
     ],
@@ -142,7 +200,7 @@ def test_a_kind_of_text_is_a_text() -> None:
 
 
 def test_texts_that_take_too_much_refuse_their_record(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr("mmconvert.core.record.MOST_TEXT_BYTES", 1000)
+    monkeypatch.setattr("mmconvert.core.validation.MOST_TEXT_BYTES", 1000)
     where = Source("f", "f.jsonl", 0)
     good = Record("1", "1", (), "vqa", where, prediction="x" * 800, extra={"a": "y" * 900})
     assert check_record(good) is good

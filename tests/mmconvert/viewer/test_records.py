@@ -2,20 +2,20 @@
 
 from hypothesis import given
 
-from mmconvert.core.record import Part, Record, Source, Turn
+from mmconvert.core.record import Part, Preference, Record, Source, Turn, list_turns
 from mmconvert.viewer.items import Text
 from mmconvert.viewer.records import build_item, link_images
 from mmconvert.viewer.thumbnails import Thumbnails
 from support.records import checked, records
 
 
-@given(records())
+@given(records(pairs=True))
 def test_messages_show_each_picture_in_its_place(record: Record) -> None:
     item = build_item(record, Thumbnails(4))
     parts = [part for message in item.messages for part in message.parts]
     assert [part for part in parts if isinstance(part, int)] == list(range(len(record.images)))
     assert [part for part in parts if isinstance(part, str)] == [
-        part.text for turn in record.messages for part in turn.content if part.type == "text"
+        part.text for turn in list_turns(record) for part in turn.content if part.type == "text"
     ]
     assert len(item.pictures) == len(record.images) + len(record.attachments)
     assert [item.pictures[n].slot for n in item.others] == [None] * len(record.attachments)
@@ -50,3 +50,23 @@ def test_right_options_are_told_and_gaps_left_out() -> None:
     unlabelled = build_item(record, Thumbnails(0))
     assert unlabelled.fields["Answer"] == []
     assert set(unlabelled.marks) == {"no picture", "no answer"}
+
+
+def test_both_sides_of_a_pair_are_shown_with_what_is_known_of_them() -> None:
+    def turn(role: str, text: str) -> Turn:
+        return Turn(role, (Part("text", text),))
+
+    pair = Preference((turn("assistant", "Red."),), (turn("assistant", "Blue."),), margin=0.5, rejected_images=(0,))
+    shown = Turn("user", (Part("image"), Part("text", "Which?")))
+    one, other = checked("PNG", 1, 1), checked("PNG", 2, 2)
+    record = Record("1", "1", (shown,), "chat", Source("f", "f", 0), (one,), attachments=(other,), preference=pair)
+    item = build_item(record, Thumbnails(4))
+    assert [(message.role, message.parts) for message in item.messages] == [
+        ("user", (0, "Which?")),
+        ("assistant (chosen)", ("Red.",)),
+        ("assistant (rejected)", ("Blue.",)),
+    ]
+    assert (item.fields["Margin"], item.fields["Pictures of rejected"]) == ("0.5", "attachment 1")
+    assert "Score of chosen" not in item.fields
+    assert "pair" in item.marks
+    assert "no answer" not in item.marks

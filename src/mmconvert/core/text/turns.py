@@ -1,11 +1,11 @@
 """The last user turn of a record: the pictures it shows, and the record with other words in it."""
 
-from collections.abc import Sequence
+from collections.abc import Callable, Iterable, Sequence
 
 from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError
-from mmconvert.core.record import Image, Part, Record, Turn
+from mmconvert.core.record import Image, Part, Preference, Record, Turn, remove_preference
 from mmconvert.core.text.options import build_plain_prompt, list_letters, remove_option_names
 from mmconvert.core.text.placeholders import PLACEHOLDER, list_slots
 from mmconvert.core.text.prompt_parts import OPTION_NAMES, REPLY, Wording
@@ -108,6 +108,36 @@ def replace_prompt(record: Record, prompt: Wording) -> Record:
     others = (*record.attachments, *record.images[start:end])
     hidden = {image.slot: image for image in others if image.slot not in shown}
     return replace(record, messages=messages, images=images, attachments=tuple(hidden.values()), extra=extra)
+
+
+def change_prompt(record: Record, change: Callable[[Record], Iterable[Record]]) -> tuple[Record, ...]:
+    """Change the prompt of a record; of a preference pair the replies and their pictures stay behind it.
+
+    Args:
+        record: Any record.
+        change: Record without replies -> records in its place.
+
+    Raises:
+        RowError: `preference.images`: the rejected side sees pictures of its own;
+            what `change` raises.
+    """
+    pair = record.preference
+    if pair is None:
+        return tuple(change(record))
+    if pair.rejected_images:
+        message = "the rejected side sees other pictures, which no transform and no prompt follows."
+        raise RowError("preference.images", "rejected_images", f"{message} Convert without them, or leave the row out.")
+    prompt = remove_preference(record)
+    images = record.images[len(prompt.images) :]
+    return tuple(_append_responses(made, pair, images) for made in change(prompt))
+
+
+def _append_responses(record: Record, pair: Preference, images: Sequence[Image]) -> Record:
+    """Put responses behind a prompt; pictures whose slot the prompt took get one that is free."""
+    taken = {image.slot for image in (*record.images, *record.attachments)}
+    if not taken.isdisjoint(image.slot for image in images):
+        images = [replace(image, slot=slot) for slot, image in enumerate(images, max(taken) + 1)]
+    return replace(record, preference=pair, images=(*record.images, *images))
 
 
 def append_suffix(record: Record, suffix: str) -> Record:

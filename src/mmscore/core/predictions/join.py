@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from mmconvert.core.errors import Error, show
 from mmconvert.core.record import NUMBER_DIGITS, encode_json
 from mmscore.core.predictions.agreement import MOST_UNLIKE, QUESTION, compare_questions, find_by_question
-from mmscore.core.predictions.load import FORMAT, ROW, TABLES, Refusal, Rows, check_ids
+from mmscore.core.predictions.load import FORMAT, NUMBERED, ROW, SOURCE, TABLES, Refusal, Rows, check_ids
 
 ANSWER_COLUMNS = frozenset(("id", "prediction", "prediction_status", "prediction_error", "method", "model"))
 """Columns that tell what a model did; all others tell what it was asked."""
@@ -169,16 +169,28 @@ def _has_groups(rows: Rows) -> bool:
 
 def _list_places(rows: Rows) -> pa.Array:
     """Give the place of each row in the file that it was read from, as text; its place here where that is not known."""
-    if rows.names & {ROW, ROW.partition(".")[0]}:
+    places = _read_source_field(rows, ROW)
+    return pa.array(np.arange(len(rows))).cast(pa.string()) if places is None else places
+
+
+def _read_source_field(rows: Rows, name: str) -> pa.Array | None:
+    """Read what all rows say of where they came from; None where one says nothing."""
+    if rows.names & {name, SOURCE}:
         with contextlib.suppress(Error):
-            places = pa.Table.from_batches(rows.read([ROW])).column(ROW)
-            if not places.null_count:
-                return places.combine_chunks()
-    return pa.array(np.arange(len(rows))).cast(pa.string())
+            column = pa.Table.from_batches(rows.read([name])).column(name)
+            if not column.null_count:
+                return column.combine_chunks()
+    return None
 
 
 def _is_numbered(rows: Rows) -> bool:
-    """Tell whether a reader numbered the rows, since they have no ids; a run of ours takes the dataset's ids over."""
+    """Tell whether a reader numbered the rows, since they have no ids.
+
+    Rows of schema version 2 say so. Of others the ids are looked at; a run of ours takes the dataset's ids over.
+    """
+    stated = _read_source_field(rows, NUMBERED)
+    if stated is not None:
+        return bool(pc.all(pc.equal(stated, "true"), skip_nulls=False).as_py())
     if rows.run:
         return False
     ends = pc.utf8_slice_codeunits(rows.identity["id"], -NUMBER_DIGITS)

@@ -17,7 +17,15 @@ import pyarrow.compute as pc
 from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, UsageError, build_memory_error, show, suggest_spelling, take_first_line
-from mmconvert.core.record import IMAGE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, Record, estimate_memory, to_arrow
+from mmconvert.core.record import (
+    IMAGE_COLUMNS,
+    LATER_FIELDS,
+    PREDICTION_SCHEMA,
+    SCHEMA,
+    Record,
+    estimate_memory,
+    to_arrow,
+)
 from mmconvert.core.rows import DELIMITERS, Rejected, Row, Where
 from mmconvert.core.text.options import gather_lettered_options, list_letter_columns
 from mmconvert.dataset.manifest import MANIFEST, PREDICTIONS, build_config_folder, read_manifest
@@ -35,11 +43,18 @@ BATCH_ROWS = 16_384
 _BATCH_BYTES = 32 << 20
 _UNFOLDED_BYTES = 64 << 20
 """What the columns of a small file may unfold to: all of them are looked at letter by letter."""
+
+SOURCE = "source"
+"""Column of where a record came from."""
+
 FORMAT = "source.format"
 """Column name of the format that a record was read from."""
 
 ROW = "source.row"
 """Column name of the place of a record in the file that it was read from, as text."""
+
+NUMBERED = "source.numbered"
+"""Column name of whether the id of a record is only its number, as text."""
 
 FILE = "source.file"
 """Column name of the file that a record was read from."""
@@ -337,7 +352,12 @@ def _gather_options(batch: pa.RecordBatch, letters: str, columns: Sequence[str])
 
 def _pick(batch: pa.RecordBatch, name: str) -> pa.Array:
     head, _, field = name.partition(".")
-    return pc.struct_field(batch.column(head), field) if field else batch.column(head)
+    if not field:
+        return batch.column(head)
+    if head not in batch.schema.names or batch.schema.field(head).type.get_field_index(field) < 0:
+        # A field that version 1 of the schema did not have.
+        return pa.nulls(batch.num_rows, find_column_type(name))
+    return pc.struct_field(batch.column(head), field)
 
 
 def find_column_type(name: str) -> pa.DataType:
@@ -365,8 +385,14 @@ def _cast_column(array: pa.Array, name: str, file: Path) -> pa.Array:
 
 
 def _fits(found: pa.DataType, want: pa.DataType) -> bool:
-    if pa.types.is_null(found):
+    if pa.types.is_null(found) or found == want:
         return True
+    if pa.types.is_struct(want):
+        known = {field.name: field.type for field in found} if pa.types.is_struct(found) else {}
+        return all(
+            _fits(known[field.name], field.type) if field.name in known else bool(known) and field.name in LATER_FIELDS
+            for field in want
+        )
     if pa.types.is_list(want):
         lists = pa.types.is_list(found) or pa.types.is_large_list(found)
         return bool(lists) and _fits(found.value_type, want.value_type)
@@ -403,7 +429,7 @@ def _load_other_format(
             table = table.append_column(name, _build_column(name, chunk))
         tables.append(table)
     table = pa.concat_tables(tables) if tables else PREDICTION_SCHEMA.empty_table()
-    for name in (FORMAT, ROW):
+    for name in (FORMAT, ROW, NUMBERED):
         value = pc.struct_field(table["source"], name.partition(".")[2])
         table = table.append_column(name, value.cast(find_column_type(name)))
     table = table.drop_columns(["source"])

@@ -304,3 +304,35 @@ def test_a_question_that_no_group_asks_is_rejected_and_not_joined_by_place(tmp_p
     rows = _joined(tmp_path, _ask(("1.png", "Is it red?"), ("2.png", "Is it far away?"), prediction="yes"), questions)
     assert len(rows) == 1
     assert "no row with the group and question of this one" in rows.rejected[0].message
+
+
+NUMBERED = [{"id": f"{n:09d}", "question": f"What is shown in {n}?", "answer": str(n)} for n in range(4)]
+
+
+def _say(rows, numbered):
+    return [{**row, "source": {"format": "f", "file": "f.jsonl", "row": n, "numbered": numbered}}
+            for n, row in enumerate(rows)]  # fmt: skip
+
+
+def test_ids_that_a_reader_gave_do_not_vouch_for_a_join(tmp_path):
+    asked = _say(NUMBERED, True)
+    other = [{**row, "question": None, "prediction": "1"} for row in asked]
+    with pytest.raises(Error, match="have no question to compare, nor ids of their own"):
+        _joined(tmp_path, other, asked)
+    run = {RUN_METADATA: json.dumps({"n": 1}).encode()}
+    table = pq.read_table(write_predictions(tmp_path / "run.parquet", other)).replace_schema_metadata(run)
+    pq.write_table(table, tmp_path / "run.parquet")
+    with pytest.raises(Error, match="nor ids of their own"):
+        join(open_rows(tmp_path / "run.parquet"), open_rows(tmp_path / "q.parquet", required=("id",)))
+    alike = [{**row, "prediction": "1"} for row in asked]
+    assert len(_joined(tmp_path, alike, asked)) == 4
+
+
+def test_ids_of_a_source_vouch_though_they_look_like_numbers_of_rows(tmp_path):
+    asked = _say(NUMBERED, False)
+    silent = [{**row, "question": None, "prediction": "1"} for row in asked]
+    assert len(_joined(tmp_path, silent, asked)) == 4
+    # Where neither side says what its ids are, as in files of version 1, they are looked at.
+    old = [{name: value for name, value in row.items() if name != "source"} for row in asked]
+    with pytest.raises(Error, match="nor ids of their own"):
+        _joined(tmp_path, [{**row, "question": None, "prediction": "1"} for row in old], old)
