@@ -2,7 +2,9 @@
 
 from collections.abc import Sequence
 from pathlib import Path
-from typing import Literal, TypedDict, Unpack
+from typing import Literal, TypedDict, TypeVar, Unpack
+
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, UsageError, show
 from mmconvert.core.option_fields import build_options
@@ -19,6 +21,7 @@ from mmconvert.pipeline.convert import Summary
 from mmconvert.pipeline.convert_files import ConvertOptions, convert_files
 from mmconvert.pipeline.export import Exported, ExportOptions, export_dataset
 from mmconvert.pipeline.inspect import Inspected, inspect_files
+from mmconvert.pipeline.objects import Data, Inputs, open_inputs
 from mmconvert.pipeline.read import FileOptions
 from mmconvert.plugins.format import ImagePlacement
 from mmconvert.plugins.listing import ListedPlugin
@@ -48,7 +51,11 @@ __all__ = [
     "verify",
 ]
 
+Asked = TypeVar("Asked", ConvertOptions, FileOptions, PreviewOptions)
 FilePath = str | Path
+Given = FilePath | Sequence[FilePath] | Data
+"""Paths, or data in memory."""
+
 Several = str | Sequence[str]
 
 
@@ -129,12 +136,18 @@ class PushKeywords(TypedDict, total=False):
 
 @check_python_call(options=ConvertOptions)
 def convert(
-    inputs: FilePath | Sequence[FilePath], output: FilePath, *, quiet: bool = True, **options: Unpack[ConvertKeywords]
+    inputs: FilePath | Sequence[FilePath] | Data,
+    output: FilePath,
+    *,
+    quiet: bool = True,
+    **options: Unpack[ConvertKeywords],
 ) -> Summary:
     """Turn files of any known format into one dataset that appears whole or not at all.
 
     Args:
-        inputs: Files, folders of files of one format, `split=PATH`, bare dataset names, URLs.
+        inputs: Files, folders of files of one format, `split=PATH`, bare dataset names, URLs. Or data in memory: a
+            `datasets.Dataset`, a DataFrame, an Arrow table, a list of dicts, or a dict of these by split; relative
+            paths in them begin in the current folder.
         output: Folder that shall appear, or its URL in a store.
         quiet: No progress on standard error.
         **options: Listed here by the decorator; several values as a list.
@@ -155,11 +168,12 @@ def convert(
         mmconvert.core.errors.UsageError: convert: no option 'fromat'. Did you mean format? ...
     """
     asked = build_options(ConvertOptions, options, "convert")
-    return convert_files(_list_names(inputs), str(output), asked, quiet=quiet)
+    with open_inputs(inputs, "convert", format=asked.format, mapping=asked.map) as files:
+        return convert_files(_list_names(files, asked.split), str(output), _place(asked, files), quiet=quiet)
 
 
 @check_python_call(options=FileOptions)
-def check(inputs: FilePath | Sequence[FilePath], *, quiet: bool = True, **options: Unpack[FileKeywords]) -> Checked:
+def check(inputs: Given, *, quiet: bool = True, **options: Unpack[FileKeywords]) -> Checked:
     """Name every problem of files with file, row, field and what to do; writes nothing.
 
     Args:
@@ -170,11 +184,13 @@ def check(inputs: FilePath | Sequence[FilePath], *, quiet: bool = True, **option
     Raises:
         UsageError: A path is missing or the format unknown.
     """
-    return check_files(_list_names(inputs), build_options(FileOptions, options, "check"), quiet=quiet)
+    asked = build_options(FileOptions, options, "check")
+    with open_inputs(inputs, "check", format=asked.format, mapping=asked.map) as files:
+        return check_files(files.names, _place(asked, files), quiet=quiet)
 
 
 @check_python_call(options=FileOptions)
-def inspect(path: FilePath, **options: Unpack[FileKeywords]) -> list[Inspected]:
+def inspect(path: Given, **options: Unpack[FileKeywords]) -> list[Inspected]:
     """Say which format a file has, and why, with counts and the first records; writes nothing.
 
     Args:
@@ -188,7 +204,9 @@ def inspect(path: FilePath, **options: Unpack[FileKeywords]) -> list[Inspected]:
         UsageError: The path is missing or the format unknown.
         Error: The format cannot be told, or a file is damaged.
     """
-    return inspect_files(str(path), build_options(FileOptions, options, "inspect"))
+    asked = build_options(FileOptions, options, "inspect")
+    with open_inputs(path, "inspect", format=asked.format, mapping=asked.map) as files:
+        return [found for name in files.names for found in inspect_files(name, _place(asked, files))]
 
 
 @check_python_call(options=ExportOptions)
@@ -217,7 +235,11 @@ def export(
 
 @check_python_call(options=PreviewOptions)
 def preview(
-    inputs: FilePath | Sequence[FilePath], output: FilePath, *, quiet: bool = True, **options: Unpack[PreviewKeywords]
+    inputs: FilePath | Sequence[FilePath] | Data,
+    output: FilePath,
+    *,
+    quiet: bool = True,
+    **options: Unpack[PreviewKeywords],
 ) -> Previewed:
     """Show rows on one HTML page, as a model sees them, with their pictures and problems.
 
@@ -238,7 +260,8 @@ def preview(
     if type(rows) is not int or rows < 1:
         raise UsageError(f"preview: rows is a whole number from 1 {show(rows)}.")
     asked = build_options(PreviewOptions, options, "preview")
-    return preview_files(_list_names(inputs), Path(output), asked, quiet=quiet)
+    with open_inputs(inputs, "preview", format=asked.format, mapping=asked.map) as files:
+        return preview_files(files.names, Path(output), _place(asked, files), quiet=quiet)
 
 
 @check_python_call(options=PushOptions)
@@ -300,5 +323,11 @@ def list_plugins(kind: str | None = None, words: Several = ()) -> dict[str, list
 open_dataset = check_python_call(_open_dataset)
 
 
-def _list_names(given: FilePath | Sequence[FilePath]) -> list[str]:
-    return [str(given)] if isinstance(given, str | Path) else [str(name) for name in given]
+def _list_names(files: Inputs, split: str | None) -> list[str]:
+    """Name inputs; the caller's split counts before that of data in memory."""
+    return files.names if split is None else [path for _, path in files.paths]
+
+
+def _place(options: Asked, files: Inputs) -> Asked:
+    """Let relative paths of data in memory begin in the current folder."""
+    return replace(options, image_root=(".",)) if files.in_memory and not options.image_root else options

@@ -8,6 +8,7 @@ from mmconvert.core.errors import Error, UsageError, show
 from mmconvert.core.option_fields import build_options
 from mmconvert.core.signature_checks import check_python_call
 from mmconvert.core.text.yaml import read_mapping_file
+from mmconvert.pipeline.objects import Data, open_dataset_of, open_inputs
 from mmconvert.plugins.listing import ListedPlugin
 from mmconvert.plugins.listing import list_plugins as find_plugins
 from mmconvert.storage.source_files import watch_sources
@@ -123,7 +124,7 @@ class PredictKeywords(TypedDict, total=False):
 
 @check_python_call(options=PredictOptions)
 def predict(
-    dataset: str | Path,
+    dataset: str | Path | Data,
     output: str | Path,
     *,
     model: str | None = None,
@@ -137,7 +138,7 @@ def predict(
     """Ask a model about every row of a dataset and write its replies to a predictions file; `push` publishes it.
 
     Args:
-        dataset: Folder or parquet file of ours, or its URL.
+        dataset: Folder or parquet file of ours, or its URL. Or data in memory, as `mmconvert.convert` takes them.
         output: The predictions file that shall appear, or its URL; the replies are kept in a store beside it, of a URL
             in `NAME.work` in the current folder.
         model: Folder, Hub id, or a name for the predictions file; the backend's own name by default.
@@ -168,7 +169,8 @@ def predict(
         model = plugin.rpartition("@")[2]
     own = {"model": model, "backend": plugin, "resume": resume, "restart": restart, "share": share}
     asked = build_options(PredictOptions, {**options, **own}, "predict")
-    return session.predict(dataset, output, asked, given, quiet=quiet)
+    with open_dataset_of(dataset, "predict") as place:
+        return session.predict(place, output, asked, given, quiet=quiet)
 
 
 class RunKeywords(TypedDict, total=False):
@@ -231,7 +233,7 @@ class SubmitKeywords(TypedDict, total=False):
 
 @check_python_call(options=ReportOptions)
 def score(
-    predictions: str | Path | Sequence[str | Path],
+    predictions: str | Path | Sequence[str | Path] | Data,
     recipe: str | Recipe | Sequence[str | Recipe] = (),
     *,
     judge: JudgeRequest | str | None = None,
@@ -241,7 +243,8 @@ def score(
 
     Args:
         predictions: A parquet file or folder of ours, a kit's own result file, `-` for standard input,
-            or a Hub id `USER/REPO`; several are models side by side.
+            or a Hub id `USER/REPO`; several are models side by side. Or data in memory, as `mmconvert.convert` takes
+            them.
         recipe: Names, with `@version` where wanted, or recipes; none takes the one that fits the file.
         judge: A model that judges after the rules; the name of a judge is a request with nothing else said.
         **options: Options of `mmscore score` by their names.
@@ -256,14 +259,16 @@ def score(
     request = JudgeRequest(judge) if isinstance(judge, str) else judge
     asked = build_options(ReportOptions, {**options, "judge": request}, "score")
     kept: list[Scored] = []
-    files, recipes = list_files(predictions), list_recipes(recipe)
-    found = score_to_files(files, recipes, asked, then=lambda result: kept.append(result.scored))
+    recipes = list_recipes(recipe)
+    with open_inputs(predictions, "score", format=asked.format, mapping=asked.map) as files:
+        paths = list_files([path for _, path in files.paths])
+        found = score_to_files(paths, recipes, asked, then=lambda result: kept.append(result.scored))
     return Report(found.entries, tuple(kept))
 
 
 @check_python_call(options=ReportOptions)
 def judge(
-    predictions: str | Path | Sequence[str | Path],
+    predictions: str | Path | Sequence[str | Path] | Data,
     request: JudgeRequest | str,
     recipe: str | Recipe | Sequence[str | Recipe] = (),
     **options: Unpack[ReportKeywords],

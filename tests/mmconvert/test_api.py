@@ -15,6 +15,7 @@ from support.records import picture_bytes
 from support.terminal import mmconvert as at_the_terminal
 
 PICTURE = base64.b64encode(picture_bytes("PNG")).decode()
+DATA = "a path, a list of paths, or data: a Dataset, a DataFrame, an Arrow table, a list of dicts"
 HEADER = "index\tquestion\tA\tB\tanswer\timage\n"
 
 
@@ -136,10 +137,10 @@ def test_what_plug_ins_print_goes_where_it_is_told(table, capsys):
 @pytest.mark.parametrize(
     ("call", "said"),
     [
-        (lambda: mmconvert.convert(None, "o"), "convert: inputs: expected a path or a list of paths (got None)."),
+        (lambda: mmconvert.convert(None, "o"), f"convert: expected {DATA} (got None)."),
         (
             lambda: mmconvert.convert([b"a.tsv"], "o"),
-            "convert: inputs: expected a path or a list of paths (got b'a.tsv').",
+            f"convert: expected {DATA} (got b'a.tsv').",
         ),
         (lambda: mmconvert.convert("a.tsv", None), "convert: output: expected a path (got None)."),
         (lambda: mmconvert.export("d", output=3, to="vmcq"), "export: output: expected a path (got 3)."),

@@ -4,13 +4,14 @@ from collections.abc import Iterable
 from pathlib import Path
 
 import msgspec
+import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError, show, suggest_spelling
 from mmconvert.plugins.format import Format, Framework
 from mmconvert.plugins.registry import find_plugins, load, load_all
-from mmscore.core.predictions.load import FORMAT, Rows
+from mmscore.core.predictions.load import FORMAT, OPTIONS, Rows
 from mmscore.core.recipe import OWN, Facts, Recipe
 from mmscore.core.recipe_options import read_options
 
@@ -173,7 +174,7 @@ def gather_facts(rows: Rows, dataset: str | None = None) -> Facts:
     source = rows.sides[0] if rows.sides else rows
     return Facts(
         datasets=frozenset([dataset] if dataset else rows.list_distinct("dataset")),
-        tasks=frozenset(rows.list_distinct("task")),
+        tasks=frozenset(rows.list_distinct("task") or _infer_tasks(rows)),
         formats=frozenset(rows.list_distinct(FORMAT)),
         circular=len(rows.list_distinct("variant")) > 1 and not rows.replies,
         grouped=_has_shared(rows, "group"),
@@ -183,6 +184,15 @@ def gather_facts(rows: Rows, dataset: str | None = None) -> Facts:
         asked=bool(source.run),
         stated=tuple(rows.stated.values) if rows.stated else (),
     )
+
+
+def _infer_tasks(rows: Rows) -> set[str]:
+    """Tell the tasks of a table without a column of them, as a table of another kind is read: by options."""
+    if OPTIONS not in rows.names:
+        return {"vqa"}
+    offered = [pc.greater(pc.list_value_length(batch.column(OPTIONS)), 0) for batch in rows.read([OPTIONS])]
+    known = pa.chunked_array(offered, pa.bool_()).fill_null(False)
+    return {"multiple_choice" if choice else "vqa" for choice in pc.unique(known).to_pylist()}
 
 
 def _has_shared(rows: Rows, name: str) -> bool:

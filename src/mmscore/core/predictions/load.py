@@ -29,7 +29,7 @@ from mmconvert.core.record import (
 from mmconvert.core.rows import DELIMITERS, Rejected, Row, Where
 from mmconvert.core.text.options import gather_lettered_options, list_letter_columns
 from mmconvert.dataset.manifest import MANIFEST, PREDICTIONS, build_config_folder, read_manifest
-from mmconvert.io.detect import guess
+from mmconvert.io.detect import guess, sample
 from mmconvert.io.parquet import open_parquet, read_batches
 from mmconvert.pipeline import convert
 from mmconvert.plugins.format import Format, StatedNumbers
@@ -157,7 +157,7 @@ def open_rows(
     Args:
         path: A parquet file, a folder of them, a kit's own result file or folder, `-` for standard
             input, or `USER/REPO[@REVISION]` for parquet files on the Hub.
-        required: Columns that must be there by exactly these names.
+        required: Columns that must be there by exactly these names, or by others that a format knows.
         format: Format of `mmconvert`, or `file.py@NAME`; None to recognise it by the content.
         mapping: `FIELD=COLUMN` each, of a table whose columns have other names.
         repeated: Leave it to `read_for` whether ids may repeat.
@@ -175,7 +175,7 @@ def open_rows(
         listed = " or ".join(map(str, several))
         raise UsageError(f"{path}: holds predictions of several models. Name one: {listed}.")
     files = [] if format or mapping else list_parquet_files(place.path)
-    if files:
+    if files and not _is_foreign(files, required):
         rows = _load_parquet(str(path), files, required)
     else:
         rows = _load_other_format(str(path), place.path, format, mapping)
@@ -186,6 +186,19 @@ def open_rows(
     if not repeated:
         check_ids(rows)
     return rows
+
+
+def _is_foreign(files: Sequence[Path], required: Sequence[str]) -> bool:
+    """Tell a table that lacks a column of ours and is of a format that calls it otherwise."""
+    missing = {*required} - {*open_parquet(files[0]).schema_arrow.names}
+    if len(files) != 1 or not missing:
+        return False
+    try:
+        plugin: Format = load("mmconvert.formats", guess(files[0])[0])
+    except Error:
+        return False
+    columns = plugin.describe(sample(files[0]), ()) if plugin.describe else ""
+    return not plugin.fallback or all(f"--map {name}=" in columns for name in missing)
 
 
 def read_for(rows: Rows, results: OwnResults | None) -> Rows:

@@ -137,3 +137,13 @@ def test_a_field_of_a_kits_log_says_nothing_of_a_run_of_ours(tmp_path):
     row = {"doc_id": 0, "target": "x", "filtered_resps": ["x"], "input": "?", "prediction_status": "failed"}
     (tmp_path / "1_samples_x.jsonl").write_text(json.dumps({**row, "doc_hash": "0"}) + "\n")
     assert "prediction_status" not in open_rows(tmp_path / "1_samples_x.jsonl").names
+
+
+def test_a_parquet_table_with_names_of_its_own_is_read_as_any_other_table(tmp_path):
+    rows = [{"question_id": str(n), "question": f"What is {n}?", "gt": "red", "response": "red"} for n in range(3)]
+    pq.write_table(pa.Table.from_pylist(rows), tmp_path / "p.parquet")
+    found = open_rows(tmp_path / "p.parquet")
+    (batch,) = found.read(["id", "answer", "prediction"])
+    assert batch.to_pylist()[0] == {"id": "0", "answer": "red", "prediction": "red"}
+    columns = "--map id=question_id --map question=question --map answer=gt --map prediction=response"
+    assert found.notes == (f"{tmp_path}/p.parquet: read with {columns}.",)
