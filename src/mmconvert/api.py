@@ -27,6 +27,7 @@ from mmconvert.plugins.format import ImagePlacement
 from mmconvert.plugins.listing import ListedPlugin
 from mmconvert.plugins.listing import list_plugins as find_plugins
 from mmconvert.storage.object_store import find_local
+from mmconvert.viewer import notebook as _notebook  # noqa: F401  (it says how values show themselves)
 from mmconvert.viewer.preview import Previewed, PreviewOptions, preview_files
 
 __all__ = [

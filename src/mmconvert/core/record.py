@@ -16,6 +16,7 @@ import orjson
 import pyarrow as pa
 
 from mmconvert.core.arrow import build_binary, build_column, build_lists, build_structs, pack_bits
+from mmconvert.core.notebook import show_html
 from mmconvert.core.plugin_struct import PluginStruct
 
 SCHEMA_VERSION = 2
@@ -23,6 +24,9 @@ SCHEMA_VERSION = 2
 
 NUMBER_DIGITS = 9
 """Digits of the number that stands for an id where the source has none: the place of the record in its file."""
+
+_SHOWN = 80
+"""Letters of a value in the `repr` of a record."""
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZ"
 Task = Literal["multiple_choice", "yes_no", "vqa", "caption", "ocr", "kie", "chat"]
@@ -56,6 +60,13 @@ class Image(PluginStruct, frozen=True, gc=False):
     url: str | None = None
     time: float | None = None
     source_name: str | None = None
+
+    def __repr__(self) -> str:
+        """Say which picture it is, without its bytes."""
+        size = "no bytes" if self.bytes is None else f"{len(self.bytes):,} bytes"
+        name = self.name or self.url
+        known = f" {name!r}" if name else ""
+        return f"<Image {self.slot}{known}, {self.format} {self.width}x{self.height}, {size}>"
 
 
 class Part(PluginStruct, frozen=True, gc=False):
@@ -144,6 +155,21 @@ class Record(PluginStruct, frozen=True, gc=False):
     extra: Mapping[str, Any] = msgspec.field(default_factory=dict)
     prediction: str | None = None
     preference: Preference | None = None
+
+    def __repr__(self) -> str:
+        """Say which record it is in one line: texts cut short, no pictures."""
+        values = {name: getattr(self, name) for name in ("id", "task", "question", "options", "answer", "prediction")}
+        shown = [f"{name}={_shorten(value)}" for name, value in values.items() if value not in (None, ())]
+        pictures = f", {len(self.images)} pictures" if self.images else ""
+        return f"<Record {', '.join(shown)}{pictures}>"
+
+    def _repr_html_(self) -> str | None:
+        return show_html(self)
+
+
+def _shorten(value: object) -> str:
+    text = repr(value)
+    return text if len(text) <= _SHOWN else f"{text[:_SHOWN]} ..."
 
 
 IMAGE_TYPE = pa.struct([("bytes", pa.binary()), ("path", pa.string())])

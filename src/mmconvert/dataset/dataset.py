@@ -23,6 +23,7 @@ from msgspec.structs import replace
 from mmconvert._version import __version__
 from mmconvert.core.errors import Error, UsageError, build_missing_path_error, suggest_spelling, take_first_line
 from mmconvert.core.hashing import hash_file
+from mmconvert.core.notebook import show_html
 from mmconvert.core.record import SCHEMA_VERSION, Record, from_arrow, list_missing_columns
 from mmconvert.dataset import manifest
 from mmconvert.dataset.card import Origin, merge, write_card
@@ -265,6 +266,14 @@ class Dataset(msgspec.Struct, frozen=True):
     files: dict[str, list[Path]]
     splits: dict[str, int]
     fingerprint: str
+
+    def __repr__(self) -> str:
+        """Say where it is and how many rows its splits have."""
+        splits = ", ".join(f"{name}: {rows:,}" for name, rows in self.splits.items())
+        return f"<Dataset {str(self.path)!r}, {self.num_rows:,} rows ({splits})>"
+
+    def _repr_html_(self) -> str | None:
+        return show_html(self)
 
     @property
     def num_rows(self) -> int:

@@ -117,7 +117,7 @@ def _peek(given: Data) -> Data:
     return [*first, *given] if first and isinstance(first[0], str | os.PathLike) else chain(first, given)
 
 
-def _list_names(given: Data) -> list[str] | None:
+def _list_names(given: Any) -> list[str] | None:
     """Give the names of paths; None for data."""
     if isinstance(given, str | os.PathLike):
         return [os.fspath(given)]

@@ -12,6 +12,7 @@ import msgspec
 from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, UsageError
+from mmconvert.core.notebook import show_html
 from mmconvert.core.option_fields import copy_options
 from mmconvert.core.progress import Advance, Done, show_progress
 from mmconvert.core.record import Record
@@ -92,6 +93,9 @@ class Previewed:
     whole: bool = True
     warnings: list[str] = field(default_factory=list)
     output: str = ""
+
+    def _repr_html_(self) -> str | None:
+        return show_html(self)
 
     def to_json(self) -> dict[str, Any]:
         """Give the object that `mmconvert preview --json` prints."""
