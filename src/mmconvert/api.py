@@ -7,6 +7,7 @@ from typing import Literal, TypedDict, TypeVar, Unpack
 from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, UsageError, show
+from mmconvert.core.notebook import DISPLAYS
 from mmconvert.core.option_fields import build_options
 from mmconvert.core.progress import show_progress
 from mmconvert.core.record import Record, Task
@@ -27,7 +28,7 @@ from mmconvert.plugins.format import ImagePlacement
 from mmconvert.plugins.listing import ListedPlugin
 from mmconvert.plugins.listing import list_plugins as find_plugins
 from mmconvert.storage.object_store import find_local
-from mmconvert.viewer import notebook as _notebook  # noqa: F401  (it says how values show themselves)
+from mmconvert.viewer.notebook import format_dataset, format_preview, format_record
 from mmconvert.viewer.preview import Previewed, PreviewOptions, preview_files
 
 __all__ = [
@@ -51,6 +52,8 @@ __all__ = [
     "push",
     "verify",
 ]
+
+DISPLAYS.update({Record: format_record, Dataset: format_dataset, Previewed: format_preview})
 
 Asked = TypeVar("Asked", ConvertOptions, FileOptions, PreviewOptions)
 FilePath = str | Path

@@ -4,7 +4,7 @@ from collections.abc import Callable
 from typing import Any
 
 DISPLAYS: dict[type, Callable[[Any], str]] = {}
-"""Type -> its value as HTML; `mmconvert.viewer.notebook` fills it."""
+"""Type -> its value as HTML; `mmconvert.api` fills it."""
 
 
 def show_html(value: Any) -> str | None:

@@ -5,7 +5,6 @@ from html import escape
 from itertools import islice
 
 from mmconvert.core.errors import Error
-from mmconvert.core.notebook import DISPLAYS
 from mmconvert.core.record import Image, Record, Turn, encode_json
 from mmconvert.dataset.dataset import Dataset
 from mmconvert.viewer.preview import Previewed
@@ -84,6 +83,3 @@ def _build_table(heads: Sequence[str], rows: Iterable[Sequence[str]]) -> str:
     head = f"<tr>{''.join(f'<th>{name}</th>' for name in heads)}</tr>" if heads else ""
     body = "".join(f"<tr>{''.join(f'<td>{cell}</td>' for cell in row)}</tr>" for row in rows)
     return f'<table class="mmconvert">{head}{body}</table>'
-
-
-DISPLAYS.update({Record: format_record, Dataset: format_dataset, Previewed: format_preview})
