@@ -258,3 +258,33 @@ def test_a_refusal_names_no_place_in_memory() -> None:
         verify_decoded(b"GIF89a" + bytes(40))
     assert "cannot identify" in caught.value.message
     assert "0x" not in caught.value.message
+
+
+@pytest.mark.parametrize(
+    ("place", "name", "said"),
+    [
+        ("a/x.png", "a/x.png", "--image-root=."),  # in the folder above
+        ("a/b/pictures/x.png", "x.png", "--image-root=a/b/pictures"),  # in a folder beside the file
+        ("elsewhere/x.png", "x.png", "--image-root ."),
+        ("x.png", "../../x.png", None),  # a path that leaves the root is not looked for
+    ],
+)
+def test_a_missing_picture_is_named_where_it_is(tmp_path, monkeypatch, place, name, said) -> None:
+    monkeypatch.chdir(tmp_path)
+    for folder in (Path("a/b"), Path(place).parent):
+        folder.mkdir(parents=True, exist_ok=True)
+    Path(place).write_bytes(picture_bytes("PNG"))
+    with pytest.raises(RowError) as caught:
+        Pictures.within([tmp_path / "a/b"]).of_reference(name, 1)
+    shown = caught.value.message.partition("--image-root")
+    assert (shown[1] + shown[2] or None) == said
+
+
+def test_many_missing_pictures_of_one_folder_are_looked_for_once(tmp_path, monkeypatch) -> None:
+    (tmp_path / "in").mkdir()
+    listed = []
+    monkeypatch.setattr(loader, "_list_subfolders", lambda root: listed.append(root) or ())
+    pictures = Pictures.within([tmp_path / "in"])
+    for number in range(50):
+        assert code_of(pictures.of_reference, f"{number}.png", 1) == "image.missing"
+    assert len(listed) == 1
