@@ -5,7 +5,8 @@ usage: python scripts/golden_cases_made FRAMEWORK CHECKOUT [--shared ../shared]
 
 FRAMEWORK: vlmevalkit (open-compass/VLMEvalKit@e8e78f05), pope (AoiDragon/POPE@f3ec604), mme (eval_tool of
 BradyFU/Awesome-Multimodal-Large-Language-Models@dd29509, unpacked), mmtrusteval (thu-ml/MMTrustEval@a067801),
-reform_eval (FudanDISC/ReForm-Eval@df1cfa7), mathvista (lupantech/MathVista@53d5258). Needs what the framework's rules
+reform_eval (FudanDISC/ReForm-Eval@df1cfa7), mathvista (lupantech/MathVista@53d5258), llava
+(haotian-liu/LLaVA@c121f04). Needs what the framework's rules
 import, such as scikit-learn or Levenshtein, for VLMEvalKit pandas 2 and validators, for MathVista pandas 2; models and
 API clients are stood in for. The same checkout gives the same cases.
 
@@ -25,7 +26,7 @@ sys.path[:0] = [str(HERE), str(HERE.parent), str(ROOT / "src")]
 
 from golden_cases import CASES, SUFFIX, write_family  # noqa: E402  (the path is set above)
 
-FRAMEWORKS = ("vlmevalkit", "pope", "mme", "mmtrusteval", "reform_eval", "mathvista")
+FRAMEWORKS = ("vlmevalkit", "pope", "mme", "mmtrusteval", "reform_eval", "mathvista", "llava")
 
 
 def main() -> int:

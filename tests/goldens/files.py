@@ -408,6 +408,10 @@ WRITERS: dict[tuple[str, str], tuple[str | Callable[[dict], str], Callable[[dict
     ("evalscope_bleu_rouge", "evalscope_bleu_rouge"): ("evalscope_general_vqa", _write_evalscope_text),
     (f"{FILES}benchmarks", "pope_file"): ("pope_official", _write_as_given),
     (f"{FILES}benchmarks", "mathvista_file"): ("mathvista_official", _write_as_given),
+    **{
+        (f"{FILES}benchmarks", name): (name, _write_as_given)
+        for name in ("llava_textvqa", "llava_gqa", "llava_scienceqa", "llava_seed")
+    },
     (f"{FILES}benchmarks", "mme_folder_file"): ("mme_official", _write_as_given),
     (f"{FILES}benchmarks", "mmmu_pro_file"): ("mmmu_pro", _write_as_given),
     **{

@@ -15,11 +15,12 @@ from collections.abc import Iterable, Iterator
 from pathlib import Path
 from typing import Any
 
+from mmconvert.chat.benchmark_questions import find_keyed_mismatch
 from mmconvert.core.errors import RowError, in_field, show
 from mmconvert.core.record import LETTERS, Image, Part, Record, Turn, encode_json
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.options import build_plain_prompt, read_option_texts
-from mmconvert.io import json_head, json_object
+from mmconvert.io import json_object
 from mmconvert.io.columns import keep_extra_fields
 from mmconvert.plugins.format import Context, Format, Framework, Sample
 
@@ -113,13 +114,7 @@ def _load_images(value: Any, context: Context, needed: bool) -> tuple[Image, ...
 
 
 def _find_mismatch(sample: Sample) -> str | None:
-    if not json_head.is_object(sample.path) or len(sample.rows) != 1:
-        return "no object with an object for each pid"
-    members = [*sample.rows[0].values()]
-    if not members or not all(isinstance(member, dict) for member in members):
-        return "no object with an object for each pid"
-    missing = next((name for name in _NEEDED if any(name not in member for member in members)), None)
-    return None if missing is None else f"no field {missing!r}"
+    return find_keyed_mismatch(sample, _NEEDED)
 
 
 FORMAT = Format(

@@ -27,7 +27,7 @@ from mmconvert.core.record import LETTERS, Image, Part, Record, Turn, encode_jso
 from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.options import build_plain_prompt, is_option, read_option_texts
-from mmconvert.io import json_array, json_object
+from mmconvert.io import json_array, json_head, json_object
 from mmconvert.io.columns import add_extra, keep_extra_fields
 from mmconvert.io.json_head import is_object
 from mmconvert.io.write_delimited import write_json_array, write_json_object
@@ -240,6 +240,8 @@ def _find_mismatch(sample: Sample) -> str | None:
         if isinstance(data, dict):
             return None if "dialogs" in data else "its 'data' has no 'dialogs'"
         items: Sequence[Any] = data if isinstance(data, list) else ()
+    elif sample.suffix == ".json" and json_head.is_object(sample.path):
+        return "no member 'data' that lists items"
     else:
         items = sample.rows
     if not items or not isinstance(items[0], dict):

@@ -42,7 +42,7 @@ def test_annotations_may_be_json_lines_and_paths_those_of_the_working_folder(
     monkeypatch.chdir(tmp_path)
     records = read(file)
     assert not list(records)
-    assert "Give its folder: --image-root ." in str(records.rejects[0])
+    assert "Give the folder that has it: --image-root=." in str(records.rejects[0])
     assert len(list(read(file, image_roots=(Path(),)))) == 2
 
 

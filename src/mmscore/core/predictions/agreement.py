@@ -107,12 +107,12 @@ class QuestionIndex:
         """Read the groups and questions of a file; the first of equal ones counts."""
         self._rows: dict[str, dict[str, int]] = {}
         for number, (group, question) in enumerate(_list_questions(rows)):
-            if group is not None and question:
+            if group and question:
                 self._rows.setdefault(group, {}).setdefault(question, number)
 
-    def find(self, group: str | None, question: str) -> int | None:
+    def find(self, group: str, question: str) -> int | None:
         """Give the row that asks the question, else the one whose question is the longest that it holds."""
-        asked: Mapping[str, int] = self._rows.get(group or "", {})
+        asked: Mapping[str, int] = self._rows.get(group, {})
         if question in asked:
             return asked[question]
         held = [text for text in asked if _is_contained(text, question)]
@@ -122,15 +122,17 @@ class QuestionIndex:
 def find_by_question(predictions: Rows, references: Rows) -> pa.Array:
     """Find the row number of each prediction's reference by group and question, null for none.
 
-    Groups that are names of images are the same with and without their extension.
+    Groups that are names of images are the same with and without their extension; a prediction's id may be such a name.
     """
     index = QuestionIndex(references)
     return pa.array([index.find(group, text) for group, text in _list_questions(predictions)], pa.int32())
 
 
-def _list_questions(rows: Rows) -> list[tuple[str | None, str]]:
-    """Give the group and the folded question of each row; "" for a row without one."""
-    groups = [None if group is None else _EXTENSION.sub("", group) for group in rows.identity["group"].to_pylist()]
+def _list_questions(rows: Rows) -> list[tuple[str, str]]:
+    """Give the group, else the id, and the folded question of each row; "" for a row without one."""
+    identity = rows.identity
+    named = identity["group"] if "group" in identity.column_names else pa.nulls(len(rows), pa.string())
+    groups = [_EXTENSION.sub("", group or "") for group in pc.coalesce(named, identity["id"]).to_pylist()]
     questions = pa.Table.from_batches(rows.read([QUESTION]))[QUESTION].combine_chunks()
     return [*zip(groups, _fold(pc.fill_null(questions, "")).to_pylist(), strict=True)]
 

@@ -29,6 +29,9 @@ _ABSENT = {
     BY_PLACE: "no row at the place of this one",
     BY_QUESTION: "no row with the group and question of this one",
 }
+_PLAIN = TABLES | {"table"}
+"""Formats that say nothing of a framework, so that the references' format counts."""
+
 _COPY = "variant"
 _EXTRA = "extra"
 _GIVE = "Give the dataset that was asked about: --answers DATASET."
@@ -40,8 +43,8 @@ def join(predictions: Rows, references: Rows, *, allow_mismatch: bool = False) -
 
     Questions and options of joined rows must agree (`compare_questions`) but for `MOST_UNLIKE` of the rows. Ids with
     which a reader numbered rows say nothing but their place: such rows must have questions that agree. Where no id is
-    found and one side at least has no ids of its own, rows are joined by group (the image that questions are about) and
-    question where both sides have groups, else by place.
+    found, rows are joined by group (the image that questions are about; its name may be the prediction's id) and
+    question, where the references have groups, else by place where one side at least has no ids of its own.
 
     Several replies to one question, which have a variant where the dataset has none, all find it by
     their sample, and keep their variants. Where both sides say something of a question the dataset
@@ -55,7 +58,7 @@ def join(predictions: Rows, references: Rows, *, allow_mismatch: bool = False) -
 
     Returns:
         The predictions that have a reference; the others are `rejected`, and the references
-        without a prediction, or a refused one, `missing`.
+        without a prediction, or a refused one, `missing`, but for those of splits to which there is none at all.
 
     Raises:
         Error: No prediction finds a reference, or too many rows differ.
@@ -68,7 +71,8 @@ def join(predictions: Rows, references: Rows, *, allow_mismatch: bool = False) -
     unmatched = predictions.identity["id"].filter(pc.invert(found)).to_pylist()
     asked = references.identity["id"]
     replied = pa.concat_arrays([partner, pairs.refused])
-    missing = asked.filter(pc.invert(pc.is_in(pa.array(np.arange(len(references), dtype=np.int32)), value_set=replied)))
+    unanswered = pc.invert(pc.is_in(pa.array(np.arange(len(references), dtype=np.int32)), value_set=replied))
+    missing = asked.filter(pc.and_(unanswered, _is_of_answered_splits(references, replied)))
 
     reread = predictions.reread
 
@@ -101,6 +105,14 @@ def join(predictions: Rows, references: Rows, *, allow_mismatch: bool = False) -
         notes=(*predictions.notes, *references.notes, *notes),
         mismatch=mismatch,
     )
+
+
+def _is_of_answered_splits(references: Rows, replied: pa.Array) -> pa.Array:
+    """Tell the questions of splits of which some have a prediction; a key may hold several splits."""
+    if "split" not in references.names:
+        return pa.array(np.ones(len(references), bool))
+    splits = pa.Table.from_batches(references.read(["split"]))["split"].combine_chunks()
+    return pc.is_in(splits, value_set=pc.unique(splits.take(replied.drop_null())))
 
 
 def read_unmatched(rows: Rows, ids: Sequence[str | None], columns: Sequence[str]) -> pa.RecordBatch:
@@ -144,12 +156,12 @@ def _find_pairs(predictions: Rows, references: Rows) -> _Pairs:
     if pc.any(pc.is_valid(partner)).as_py():
         refused = _find_partners(_build_lookup(predictions.rejected), references.identity)
         return _Pairs(partner, refused, vouched=not (_is_numbered(predictions) and _is_numbered(references)))
+    if _has_groups(references) and QUESTION in predictions.names:
+        partner = find_by_question(predictions, references)
+        if partner.null_count < len(partner):
+            return _Pairs(partner, pa.nulls(len(predictions.rejected), pa.int32()), how=BY_QUESTION)
     places, theirs = _list_places(predictions), _list_places(references)
     if _is_numbered(predictions) or _is_numbered(references):
-        if all(_has_groups(side) for side in (predictions, references)):
-            partner = find_by_question(predictions, references)
-            if partner.null_count < len(partner):
-                return _Pairs(partner, pa.nulls(len(predictions.rejected), pa.int32()), how=BY_QUESTION)
         partner = pc.index_in(places, value_set=theirs)
         single = all(len(pc.unique(side)) == len(side) for side in (places, theirs))
         if single and partner.null_count < len(partner):
@@ -163,8 +175,8 @@ def _find_pairs(predictions: Rows, references: Rows) -> _Pairs:
 
 def _has_groups(rows: Rows) -> bool:
     """Tell whether each row says to which group it belongs, and some what it asks."""
-    has_columns = "group" in rows.identity.column_names and QUESTION in rows.names
-    return has_columns and not rows.identity["group"].null_count
+    groups = rows.identity["group"] if "group" in rows.identity.column_names else None
+    return groups is not None and not groups.null_count and QUESTION in rows.names
 
 
 def _list_places(rows: Rows) -> pa.Array:
@@ -286,7 +298,7 @@ def _choose_column(name: str, questions: pa.Table, responses: pa.Table | pa.Reco
         return pc.if_else(_flatten(_is_said(name, questions)), pa.scalar(None, facts.type), facts) if shared else facts
     found = _flatten(questions.column(name))
     if name == FORMAT:
-        plain = pc.is_in(facts, value_set=_cast_ids(sorted(TABLES)))
+        plain = pc.is_in(facts, value_set=_cast_ids(sorted(_PLAIN)))
         return pc.coalesce(pc.if_else(plain, None, facts), found, facts)
     either = pc.if_else(_flatten(_is_said(name, questions)), found, facts)
     return _merge_extra(found, facts, either) if name == _EXTRA else either
