@@ -3,6 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from mmconvert.core.errors import RowError, in_field, show, suggest_spelling
 from mmconvert.core.record import Image, Part, Record, Turn
 from mmconvert.core.rows import Row
@@ -119,6 +121,26 @@ def take_system_turn(
 def count_image_parts(turns: Sequence[Turn]) -> int:
     """Count the pictures that turns show."""
     return sum(part.type == "image" for turn in turns for part in turn.content)
+
+
+def show_unmarked_images(turns: tuple[Turn, ...], count: int, context: Context) -> tuple[Turn, ...]:
+    """Put images that no marker stands for in front of the first turn that is not the system's, as ms-swift does.
+
+    Args:
+        turns: The turns as their markers show them.
+        count: How many images the row has; the first ones are those in front.
+        context: Told of it.
+    """
+    missing = count - count_image_parts(turns)
+    first = next((number for number, turn in enumerate(turns) if turn.role != "system"), None)
+    if missing <= 0 or first is None:
+        return turns
+    context.warn(
+        "images without an <image> of their own stand in front of the first message, where ms-swift puts them; "
+        "LLaMA-Factory refuses such rows"
+    )
+    parts = (*[Part("image")] * missing, *turns[first].content)
+    return (*turns[:first], replace(turns[first], content=parts), *turns[first + 1 :])
 
 
 def as_list(value: Any) -> list[Any]:

@@ -22,7 +22,7 @@ from mmconvert.core.errors import RowError, in_field, show
 from mmconvert.core.record import Image, Part, Record, Turn
 from mmconvert.core.rows import Row
 from mmconvert.core.text.image_markers import Markers, escape, unescape
-from mmconvert.io import json_array, jsonl
+from mmconvert.io.row_files import read_rows
 from mmconvert.io.write_delimited import write_rows
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
@@ -158,7 +158,7 @@ def _format_inline_turn(turn: Turn, images: Iterator[tuple[int, str]]) -> str:
 FORMAT = Format(
     summary="Qwen-VL, Qwen2.5-VL and Qwen3-VL training data",
     suffixes=(".json", ".jsonl"),
-    rows=lambda path, span: (jsonl if path.suffix.lower() == ".jsonl" else json_array).rows(path, span),
+    rows=read_rows,
     records=_read_records,
     mismatch=_find_mismatch,
     write=_write,
