@@ -16,7 +16,10 @@ from mmconvert.plugins.format import Context
 ROLES = {"system": "system", "user": "user", "human": "user", "assistant": "assistant", "gpt": "assistant"}
 """Role in a training file -> role of a turn."""
 
-TOOL_ROLES = {"tool", "tool_call", "tool_response", "function", "function_call", "observation", "ipython", "mcp"}
+TOOL_ROLES = {
+    *("tool", "tool_call", "tool_response", "function", "function_call", "function_response"),
+    *("observation", "observations", "ipython", "mcp"),
+}
 MEDIA = ("video", "videos", "audio", "audios")
 MESSAGES_EXTRA = "messages_extra"
 """Key in `extra` for the fields of each message beside role and content."""

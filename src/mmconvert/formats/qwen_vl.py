@@ -92,7 +92,10 @@ def _find_mismatch(sample: Sample) -> str | None:
         return "no field 'conversations'"
     if "images" in sample.columns:
         return "it has a field 'images', not 'image'"
-    if any(_is_inline(conversations.list_objects(row.get("conversations"))) for row in sample.rows):
+    talks = [conversations.list_objects(row.get("conversations")) for row in sample.rows]
+    if not all("value" in turn for turns in talks for turn in turns):
+        return "turns have no 'value'"
+    if any(map(_is_inline, talks)):
         return None
     if "image" not in sample.columns:
         return "no field 'image', and no turn from 'user'"
