@@ -126,6 +126,13 @@ def count_image_parts(turns: Sequence[Turn]) -> int:
     return sum(part.type == "image" for turn in turns for part in turn.content)
 
 
+def put_images_in_front(turns: tuple[Turn, ...], count: int) -> tuple[Turn, ...]:
+    """Put images in front of the first turn that is not the system's."""
+    first = next((number for number, turn in enumerate(turns) if turn.role != "system"), 0)
+    parts = (*[Part("image")] * count, *turns[first].content)
+    return (*turns[:first], replace(turns[first], content=parts), *turns[first + 1 :])
+
+
 def show_unmarked_images(turns: tuple[Turn, ...], count: int, context: Context) -> tuple[Turn, ...]:
     """Put images that no marker stands for in front of the first turn that is not the system's, as ms-swift does.
 
@@ -135,15 +142,13 @@ def show_unmarked_images(turns: tuple[Turn, ...], count: int, context: Context) 
         context: Told of it.
     """
     missing = count - count_image_parts(turns)
-    first = next((number for number, turn in enumerate(turns) if turn.role != "system"), None)
-    if missing <= 0 or first is None:
+    if missing <= 0:
         return turns
     context.warn(
         "images without an <image> of their own stand in front of the first message, where ms-swift puts them; "
         "LLaMA-Factory refuses such rows"
     )
-    parts = (*[Part("image")] * missing, *turns[first].content)
-    return (*turns[:first], replace(turns[first], content=parts), *turns[first + 1 :])
+    return put_images_in_front(turns, missing)
 
 
 def as_list(value: Any) -> list[Any]:
