@@ -14,7 +14,8 @@ from typing import NoReturn
 
 from mmconvert.core.errors import Error, RowError, show
 from mmconvert.core.rows import MOST_ROW_BYTES, Rejected, Row, Span, Where
-from mmconvert.io.jsonl import parse_object, refuse_other_magic
+from mmconvert.io import json_lines
+from mmconvert.io.json_lines import parse_object, refuse_other_magic
 from mmconvert.storage.source_files import open_source
 
 BLOCK = 1 << 20
@@ -114,7 +115,7 @@ class JsonWindow:
 
 
 def rows(path: Path, span: Span | None = None, *, single: bool = False) -> Iterator[Row | Rejected]:
-    """Read the elements of a JSON array.
+    """Read the elements of a JSON array, or JSON Lines in a file that is called .json.
 
     Args:
         path: The file.
@@ -126,8 +127,13 @@ def rows(path: Path, span: Span | None = None, *, single: bool = False) -> Itera
         element's index, the line is where it begins.
 
     Raises:
-        Error: The file is empty, not one JSON array, or not whole.
+        Error: The file is empty, neither one JSON array nor JSON Lines, or not whole.
     """
+    return json_lines.rows(path) if json_lines.is_lines(path) else read_array(path, single=single)
+
+
+def read_array(path: Path, *, single: bool = False) -> Iterator[Row | Rejected]:
+    """Read the elements of a JSON array, as `rows` gives them."""
     with open_source(path) as file:
         window = JsonWindow(file, path)
         first = window.begin("a JSON array")
@@ -151,7 +157,7 @@ def _read_single(window: JsonWindow, name: str) -> Iterator[Row | Rejected]:
     except RowError as error:
         yield Rejected.of(error, where)
     if window.peek():
-        window.fail("something follows the object", "Put several into one [...], or name the file .jsonl.")
+        window.fail("something follows the object", "Put several into one [...], or each of them on a line of its own.")
 
 
 def read_elements(window: JsonWindow, name: str, *, nan: bool = False) -> Iterator[Row | Rejected]:
@@ -191,6 +197,6 @@ def _describe_no_array(first: bytes, rest: bytes) -> str:
     if first == b"{":
         return (
             "expected a JSON array, this begins with an object. "
-            "Put the objects into one [...], or name the file .jsonl if each line is one object."
+            "Put the objects into one [...], or each of them on a line of its own."
         )
     return f"expected a JSON array {show(rest[:80].decode(errors='replace'))}. Check that this is the right file."
