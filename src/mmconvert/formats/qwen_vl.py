@@ -3,13 +3,14 @@ r"""Qwen-VL training data, both forms: `<img>` inside the text, and `image` besi
 Qwen2.5-VL and Qwen3-VL: a JSON array or JSON Lines; `image` is a path or a list, each `<image>` of a
 `human` turn takes the next one; a `gpt` turn's text is only text. Qwen-VL (the first; `--columns v1` to
 write it): a JSON array, pictures stand in the text as `Picture k: <img>path</img>\n`, turns are from
-`user` and `assistant`. Which form a row has, its role words tell. Source: QwenLM/Qwen3-VL@9658872
-qwen-vl-finetune/README.md, qwenvl/data/data_processor.py; QwenLM/Qwen-VL@aa00ed0 README.md, finetune.py.
+`user` and `assistant`. Which form a row has, its role words tell. A list of rows, as Qwen packs them,
+gives a record for each. Source: QwenLM/Qwen3-VL@9658872 qwen-vl-finetune/README.md,
+qwenvl/data/data_processor.py; QwenLM/Qwen-VL@aa00ed0 README.md, finetune.py.
 
 Kept: `id` as `sample`, other fields in `extra`, those of a message in `extra.messages_extra`.
 Refused: more or fewer `<image>` than pictures (`placeholder.count`), tool calls, videos, sounds
 (`media.unsupported`).
-Lost: which of the two forms a row had.
+Lost: which of the two forms a row had, which rows a list packed into one sequence.
 """
 
 import re

@@ -158,3 +158,22 @@ def test_a_first_line_over_the_limit_is_not_looked_through(tmp_path: Path, monke
     path = tmp_path / "t.json"
     path.write_bytes(b'{"a": "' + b"x" * (3 << 20) + b'"}\n{"a": 1}\n')
     assert json_head.is_object(path)
+
+
+def test_lists_of_rows_are_read_row_by_row_and_said(tmp_path: Path) -> None:
+    data = b'[{"id": 0},\n [{"id": 1}, 7, {"id": 3}],\n [],\n [8],\n [{"id": 6}]]'
+    found = items(data, tmp_path)
+    assert [item.where.row for item in found] == [*range(7)]
+    assert [item.where.line for item in found] == [1, 2, 2, 2, 3, 4, 5]
+    assert [item.fields["id"] for item in found if isinstance(item, Row)] == [0, 1, 3, 6]
+    assert [item.code for item in found if isinstance(item, Rejected)] == ["json.type"] * 3
+    assert [item.remarks for item in found if isinstance(item, Row)] == [(), (json_array.PACKED,), (), ()]
+
+
+@pytest.mark.parametrize(
+    ("data", "code"), [(b'[[{"a": 1, "a": 2}]]', "json.duplicate_key"), (b'[["\xff"]]', "text.encoding")]
+)
+def test_a_list_that_is_no_strict_json_is_refused_alone(data: bytes, code: str, tmp_path: Path) -> None:
+    (bad,) = items(data, tmp_path)
+    assert isinstance(bad, Rejected)
+    assert bad.code == code
