@@ -30,7 +30,7 @@ from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
 MARKERS = Markers(("image", "video", "audio"))
 PROMPT, INPUT, RESPONSE = "instruction", "input", "output"
-TELLING = (INPUT, "history", "system", *queries.IMAGES)
+TELLING = (INPUT, "history", "system", "images")
 """Fields of which one at least tells training data from a model's predictions."""
 
 OTHERS = (

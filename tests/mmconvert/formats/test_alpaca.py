@@ -182,9 +182,10 @@ def test_a_file_is_taken_where_its_fields_are_certain(row: dict, expected: str, 
     assert guess(file)[0] == expected
 
 
-def test_instruction_and_output_alone_are_asked_about(tmp_path: Path) -> None:
+@pytest.mark.parametrize("more", [{}, {"image": "a.png"}, {"id": "1"}])
+def test_instruction_and_output_alone_are_asked_about(more: dict, tmp_path: Path) -> None:
     file = tmp_path / "f.jsonl"
-    file.write_text('{"instruction": "I", "output": "O"}\n')
+    file.write_text(json.dumps({"instruction": "I", "output": "O", **more}) + "\n")
     with pytest.raises(UnknownFormatError, match=r"--map reply=output.*--format alpaca reads them as training data"):
         guess(file)
 
