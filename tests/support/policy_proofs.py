@@ -342,8 +342,11 @@ PROOFS = {
                 "a.jsonl": lines(
                     *(
                         {
-                            "messages": [{"role": "user", "content": "<image>"}, {"role": "assistant", "content": "x"}],
-                            "images": ["red.png"] * count,
+                            "messages": [
+                                {"role": "user", "content": "<image>" * count},
+                                {"role": "assistant", "content": "x"},
+                            ],
+                            "images": ["red.png"],
                         }
                         for count in (1, 2)
                     )

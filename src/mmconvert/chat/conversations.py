@@ -3,6 +3,8 @@
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from mmconvert.core.errors import RowError, in_field, show, suggest_spelling
 from mmconvert.core.record import Image, Part, Record, Turn
 from mmconvert.core.rows import Row
@@ -14,7 +16,10 @@ from mmconvert.plugins.format import Context
 ROLES = {"system": "system", "user": "user", "human": "user", "assistant": "assistant", "gpt": "assistant"}
 """Role in a training file -> role of a turn."""
 
-TOOL_ROLES = {"tool", "tool_call", "tool_response", "function", "function_call", "observation", "ipython", "mcp"}
+TOOL_ROLES = {
+    *("tool", "tool_call", "tool_response", "function", "function_call", "function_response"),
+    *("observation", "observations", "ipython", "mcp"),
+}
 MEDIA = ("video", "videos", "audio", "audios")
 MESSAGES_EXTRA = "messages_extra"
 """Key in `extra` for the fields of each message beside role and content."""
@@ -119,6 +124,31 @@ def take_system_turn(
 def count_image_parts(turns: Sequence[Turn]) -> int:
     """Count the pictures that turns show."""
     return sum(part.type == "image" for turn in turns for part in turn.content)
+
+
+def put_images_in_front(turns: tuple[Turn, ...], count: int) -> tuple[Turn, ...]:
+    """Put images in front of the first turn that is not the system's."""
+    first = next((number for number, turn in enumerate(turns) if turn.role != "system"), 0)
+    parts = (*[Part("image")] * count, *turns[first].content)
+    return (*turns[:first], replace(turns[first], content=parts), *turns[first + 1 :])
+
+
+def show_unmarked_images(turns: tuple[Turn, ...], count: int, context: Context) -> tuple[Turn, ...]:
+    """Put images that no marker stands for in front of the first turn that is not the system's, as ms-swift does.
+
+    Args:
+        turns: The turns as their markers show them.
+        count: How many images the row has; the first ones are those in front.
+        context: Told of it.
+    """
+    missing = count - count_image_parts(turns)
+    if missing <= 0:
+        return turns
+    context.warn(
+        "images without an <image> of their own stand in front of the first message, where ms-swift puts them; "
+        "LLaMA-Factory refuses such rows"
+    )
+    return put_images_in_front(turns, missing)
 
 
 def as_list(value: Any) -> list[Any]:

@@ -125,6 +125,21 @@ def list_part_types(messages: Any) -> set[str]:
     return {str(part.get("type")) for content in contents for part in list_objects(content)}
 
 
+def holds_part_values(messages: Any) -> bool:
+    """Tell messages whose parts hold their content in `value`, as LLaMA-Factory v1 writes them, from OpenAI's.
+
+    Example:
+        >>> holds_part_values([{"role": "user", "content": [{"type": "text", "value": "Why?"}]}])
+        True
+        >>> holds_part_values([{"role": "user", "content": [{"type": "text", "text": "Why?"}]}]), holds_part_values([])
+        (False, False)
+    """
+    contents = [list_objects(message.get("content")) for message in list_objects(messages)]
+    return bool(contents) and all(
+        parts and all({"type", "value"} <= part.keys() for part in parts) for parts in contents
+    )
+
+
 def build_part(part: Part, images: Iterator[Image], target: Target) -> dict[str, Any]:
     """Write a part; a picture is stored as the target asks for.
 

@@ -47,6 +47,8 @@ def _find_mismatch(sample: Sample) -> str | None:
     if not any(isinstance(row.get("image"), str) for row in sample.rows):
         return "no row has an image"
     talks = [conversations.list_objects(row.get("conversations")) for row in sample.rows]
+    if not all("value" in turn for turns in talks for turn in turns):
+        return "turns have no 'value'"
     texts = ["".join(str(turn.get("value")) for turn in turns) for turns in talks]
     return "a row has several <image>" if any(text.count("<image>") > 1 for text in texts) else None
 

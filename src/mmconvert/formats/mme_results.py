@@ -16,7 +16,7 @@ from pathlib import Path
 from mmconvert.core.errors import Error, RowError, show
 from mmconvert.core.record import Part, Record, Turn, encode_json
 from mmconvert.core.rows import Rejected, Row, Span, Where
-from mmconvert.io.jsonl import refuse_other_magic
+from mmconvert.io.json_lines import refuse_other_magic
 from mmconvert.plugins.format import Context, Format, Sample
 from mmconvert.storage.folders import require_inside
 from mmconvert.storage.source_files import open_source

@@ -19,17 +19,16 @@ from collections.abc import Iterable, Iterator, Mapping
 from pathlib import Path
 from typing import Any
 
-from mmconvert.core.errors import Error, RowError, in_field, show, take_first_line
+from mmconvert.core.errors import Error, RowError, in_field, show
 from mmconvert.core.record import Record
 from mmconvert.core.rows import Rejected, Row, Span
-from mmconvert.core.text.yaml import load_yaml
 from mmconvert.io import json_array, jsonl
 from mmconvert.io.columns import keep_extra_fields
+from mmconvert.io.yaml_files import read_yaml
 from mmconvert.kits.mmtrusteval.datasets import NAMES
 from mmconvert.kits.mmtrusteval.samples import sample_record
 from mmconvert.plugins.format import Context, Format, Sample
-from mmconvert.storage.folders import require_inside
-from mmconvert.storage.source_files import read_source
+from mmconvert.storage.folders import find_listed_file
 
 ANNOTATIONS, IMAGES = "annotation_file", "image_dir"
 TEXT, IMAGE, TARGET = (
@@ -48,7 +47,7 @@ _FIELD = re.compile(r"\{([^{}]+)\}")
 
 def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     config = _read_config(path)
-    file = _find_annotations(path, config)
+    file = find_listed_file(path, ANNOTATIONS, config[ANNOTATIONS])
     folder = config.get(IMAGES) or ""
     options = {name: config[name] for name in OURS if config.get(name) is not None}
     for name, value in {IMAGES: folder, **options}.items():
@@ -61,31 +60,10 @@ def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
 
 
 def _read_config(path: Path) -> Mapping[str, Any]:
-    # Imported here: every format is loaded to tell a file's, and few files are YAML.
-    import yaml
-
-    try:
-        values = load_yaml(read_source(path))
-    except (yaml.YAMLError, ValueError, RecursionError, OSError) as error:
-        raise Error(f"{path}: cannot be read as YAML ({take_first_line(error)}). Correct it.") from None
+    values = read_yaml(path)
     if not isinstance(values, dict) or not isinstance(values.get(ANNOTATIONS), str) or not values[ANNOTATIONS]:
         raise Error(f"{path}: names no {ANNOTATIONS} {show(values)}. Give a file of samples, or of annotations.")
     return values
-
-
-def _find_annotations(path: Path, config: Mapping[str, Any]) -> Path:
-    named: str = config[ANNOTATIONS]
-    for folder in (path.parent.resolve(), Path.cwd().resolve()):
-        try:
-            file = (folder / named).resolve()
-            if file.is_relative_to(folder) and file.is_file():
-                return require_inside(folder, [file])[0]
-        except (OSError, ValueError):  # no name that a file can have
-            break
-    raise Error(
-        f"{path}: {ANNOTATIONS}: no such file beside it or in the working folder {show(named)}. Run the command where "
-        "its path leads to it."
-    )
 
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:

@@ -16,7 +16,14 @@ from functools import partial
 from typing import Any
 
 from mmconvert.chat.conversations import as_list, build_conversation_record, read_messages
-from mmconvert.chat.openai import build_part, ends_with_assistant, list_part_types, read_content, read_message
+from mmconvert.chat.openai import (
+    build_part,
+    ends_with_assistant,
+    holds_part_values,
+    list_part_types,
+    read_content,
+    read_message,
+)
 from mmconvert.chat.training import build_source_id, build_training_rows, read_messages_extra, report_lost_extra
 from mmconvert.core.errors import RowError, quote_value
 from mmconvert.core.record import Image, Record, Turn
@@ -66,6 +73,8 @@ def _find_mismatch(sample: Sample) -> str | None:
         return clash
     if any("image" in list_part_types(row.get("messages")) for row in sample.rows):
         return "a part is of type 'image', not 'image_url'"
+    if any(holds_part_values(row.get("messages")) for row in sample.rows):
+        return "parts hold their content in 'value', as LLaMA-Factory v1 writes them"
     if not all(ends_with_assistant(row.get("messages")) for row in sample.rows):
         return "a row does not end with the assistant"
     return None

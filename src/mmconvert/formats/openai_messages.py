@@ -121,6 +121,8 @@ def _find_mismatch(sample: Sample) -> str | None:
         return clash
     if any("image" in openai.list_part_types(row.get("messages")) for row in sample.rows):
         return "a part is of type 'image', not 'image_url'"
+    if any(openai.holds_part_values(row.get("messages")) for row in sample.rows):
+        return "parts hold their content in 'value', as LLaMA-Factory v1 writes them"
     evaluated = any(name == "answer" or parse_image_slot(name) for name in sample.columns)
     facts = [row["messages"] for row in sample.rows if list_objects(row.get("messages"))]
     if not evaluated and facts and all(map(openai.ends_with_assistant, facts)):

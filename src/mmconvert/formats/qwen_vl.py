@@ -3,13 +3,14 @@ r"""Qwen-VL training data, both forms: `<img>` inside the text, and `image` besi
 Qwen2.5-VL and Qwen3-VL: a JSON array or JSON Lines; `image` is a path or a list, each `<image>` of a
 `human` turn takes the next one; a `gpt` turn's text is only text. Qwen-VL (the first; `--columns v1` to
 write it): a JSON array, pictures stand in the text as `Picture k: <img>path</img>\n`, turns are from
-`user` and `assistant`. Which form a row has, its role words tell. Source: QwenLM/Qwen3-VL@9658872
-qwen-vl-finetune/README.md, qwenvl/data/data_processor.py; QwenLM/Qwen-VL@aa00ed0 README.md, finetune.py.
+`user` and `assistant`. Which form a row has, its role words tell. A list of rows, as Qwen packs them,
+gives a record for each. Source: QwenLM/Qwen3-VL@9658872 qwen-vl-finetune/README.md,
+qwenvl/data/data_processor.py; QwenLM/Qwen-VL@aa00ed0 README.md, finetune.py.
 
 Kept: `id` as `sample`, other fields in `extra`, those of a message in `extra.messages_extra`.
 Refused: more or fewer `<image>` than pictures (`placeholder.count`), tool calls, videos, sounds
 (`media.unsupported`).
-Lost: which of the two forms a row had.
+Lost: which of the two forms a row had, which rows a list packed into one sequence.
 """
 
 import re
@@ -22,7 +23,7 @@ from mmconvert.core.errors import RowError, in_field, show
 from mmconvert.core.record import Image, Part, Record, Turn
 from mmconvert.core.rows import Row
 from mmconvert.core.text.image_markers import Markers, escape, unescape
-from mmconvert.io import json_array, jsonl
+from mmconvert.io.row_files import read_rows
 from mmconvert.io.write_delimited import write_rows
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
@@ -92,7 +93,10 @@ def _find_mismatch(sample: Sample) -> str | None:
         return "no field 'conversations'"
     if "images" in sample.columns:
         return "it has a field 'images', not 'image'"
-    if any(_is_inline(conversations.list_objects(row.get("conversations"))) for row in sample.rows):
+    talks = [conversations.list_objects(row.get("conversations")) for row in sample.rows]
+    if not all("value" in turn for turns in talks for turn in turns):
+        return "turns have no 'value'"
+    if any(map(_is_inline, talks)):
         return None
     if "image" not in sample.columns:
         return "no field 'image', and no turn from 'user'"
@@ -158,7 +162,7 @@ def _format_inline_turn(turn: Turn, images: Iterator[tuple[int, str]]) -> str:
 FORMAT = Format(
     summary="Qwen-VL, Qwen2.5-VL and Qwen3-VL training data",
     suffixes=(".json", ".jsonl"),
-    rows=lambda path, span: (jsonl if path.suffix.lower() == ".jsonl" else json_array).rows(path, span),
+    rows=read_rows,
     records=_read_records,
     mismatch=_find_mismatch,
     write=_write,

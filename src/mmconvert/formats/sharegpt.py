@@ -11,22 +11,19 @@ Refused: more or fewer `<image>` than pictures (`placeholder.count`), tool calls
 Lost: the dataset_info.json beside the file, which is not read.
 """
 
-import json
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 from mmconvert.chat import conversations, training
+from mmconvert.chat.dataset_info import add_to_dataset_info
 from mmconvert.chat.export_images import write_image_path
-from mmconvert.core.errors import Error, RowError, UsageError, show
+from mmconvert.core.errors import UsageError
 from mmconvert.core.record import Record
-from mmconvert.core.rows import MOST_ROW_BYTES, Rejected, Row, Span
+from mmconvert.core.rows import Row
 from mmconvert.core.text.image_markers import Markers
-from mmconvert.core.text.json import parse_json
-from mmconvert.io import json_array, jsonl, parquet
+from mmconvert.io.row_files import read_rows
 from mmconvert.io.write_delimited import write_rows
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
-from mmconvert.storage.atomic import open_published_file
 
 MARKERS = Markers(("image", "video", "audio"))
 FORMS = {"messages": ("role", "content"), "conversations": ("from", "value")}
@@ -36,14 +33,6 @@ NAMES = {
     "messages": {"system": "system", "user": "user", "assistant": "assistant"},
     "conversations": {"system": "system", "user": "human", "assistant": "gpt"},
 }
-INFO = "dataset_info.json"
-
-
-def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
-    suffix = path.suffix.lower()
-    if suffix == ".parquet":
-        return parquet.rows(path, span)
-    return jsonl.rows(path, span) if suffix == ".jsonl" else json_array.rows(path, span)
 
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
@@ -80,7 +69,7 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
     rows = training.build_training_rows(records, losses, lambda record: _build_fields(record, form, target, losses))
     write_rows(lambda: rows, target)
-    _add_to_info(target, form)
+    add_to_dataset_info(target, _build_info(form))
     yield from dict.fromkeys(losses)
 
 
@@ -95,16 +84,11 @@ def _build_fields(record: Record, form: str, target: Target, losses: list[Loss])
     return training.add_extra_fields(fields, record, losses, (*FORMS, "images", "system"))
 
 
-def _add_to_info(target: Target, form: str) -> None:
-    """Add the file to LLaMA-Factory's list of data sets, which lies beside it."""
-    path = target.path.with_name(INFO)
-    name = target.name or target.path.name
+def _build_info(form: str) -> dict[str, Any]:
+    """Say in LLaMA-Factory's list of data sets how the file is to be read."""
     role_key, text_key = FORMS[form]
     names = NAMES[form]
-    known = _list_known_sets(path)
-    # Columns that an entry does not list count as absent, so all are named.
-    known[Path(name).stem] = {
-        "file_name": name,
+    return {
         "formatting": "sharegpt",
         "columns": {"messages": form, "images": "images"},
         "tags": {
@@ -115,27 +99,12 @@ def _add_to_info(target: Target, form: str) -> None:
             "system_tag": names["system"],
         },
     }
-    with open_published_file(path) as temporary:
-        temporary.write_text(json.dumps(known, indent=2, ensure_ascii=False) + "\n", encoding="utf-8")
-
-
-def _list_known_sets(path: Path) -> dict[str, Any]:
-    try:
-        with path.open("rb") as file:
-            known = parse_json(file.read(MOST_ROW_BYTES).decode())
-    except FileNotFoundError:
-        return {}
-    except (UnicodeDecodeError, RowError) as error:
-        raise Error(f"{path}: is no JSON ({error}). Repair it, or export to another folder.") from None
-    if not isinstance(known, dict):
-        raise Error(f"{path}: expected an object of data sets {show(known)}. Export to another folder.")
-    return known
 
 
 FORMAT = Format(
     summary="LLaMA-Factory ShareGPT data with its dataset_info.json",
     suffixes=(".json", ".jsonl", ".parquet"),
-    rows=_read_rows,
+    rows=read_rows,
     records=_read_records,
     mismatch=_find_mismatch,
     write=_write,

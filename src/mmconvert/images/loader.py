@@ -133,6 +133,16 @@ def is_data_url(text: str) -> bool:
     return text[:5].lower() == "data:"
 
 
+def is_relative_path(text: str) -> bool:
+    """Tell a path that counts from a folder from an absolute one, a data URL and an address.
+
+    Example:
+        >>> is_relative_path("coco/1.jpg"), is_relative_path("/coco/1.jpg"), is_relative_path("https://a.example/1.jpg")
+        (True, False, False)
+    """
+    return not (text.startswith("/") or is_data_url(text) or _SCHEME.match(text))
+
+
 def read_declared_format(url: str) -> str | None:
     """Give the picture format a data URL claims, None when it claims none that is allowed."""
     match = _DATA_URL.match(url)

@@ -10,14 +10,19 @@ import re
 from collections.abc import Iterator
 from io import BufferedReader
 from pathlib import Path
-from typing import NoReturn
+from typing import Any, NoReturn
+
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, RowError, show
 from mmconvert.core.rows import MOST_ROW_BYTES, Rejected, Row, Span, Where
-from mmconvert.io.jsonl import parse_object, refuse_other_magic
+from mmconvert.core.text.json import parse_json
+from mmconvert.io import json_lines
+from mmconvert.io.json_lines import parse_object, refuse_other_magic
 from mmconvert.storage.source_files import open_source
 
 BLOCK = 1 << 20
+PACKED = "lists of rows are read row by row; which rows they packed into one sequence is not kept"
 _DEEPEST = 1_000_000
 """Brackets inside each other that no reader follows; the element is not looked through any further."""
 
@@ -114,7 +119,7 @@ class JsonWindow:
 
 
 def rows(path: Path, span: Span | None = None, *, single: bool = False) -> Iterator[Row | Rejected]:
-    """Read the elements of a JSON array.
+    """Read the elements of a JSON array, or JSON Lines in a file that is called .json.
 
     Args:
         path: The file.
@@ -122,12 +127,17 @@ def rows(path: Path, span: Span | None = None, *, single: bool = False) -> Itera
         single: Take one object alone, too.
 
     Yields:
-        A row for each element that is an object, `Rejected` for any other. The record number is the
-        element's index, the line is where it begins.
+        A row for each element that is an object, `Rejected` for any other; see `read_elements`. The line is where
+        the element begins.
 
     Raises:
-        Error: The file is empty, not one JSON array, or not whole.
+        Error: The file is empty, neither one JSON array nor JSON Lines, or not whole.
     """
+    return json_lines.rows(path) if json_lines.is_lines(path) else read_array(path, single=single)
+
+
+def read_array(path: Path, *, single: bool = False) -> Iterator[Row | Rejected]:
+    """Read the elements of a JSON array, as `rows` gives them."""
     with open_source(path) as file:
         window = JsonWindow(file, path)
         first = window.begin("a JSON array")
@@ -151,11 +161,13 @@ def _read_single(window: JsonWindow, name: str) -> Iterator[Row | Rejected]:
     except RowError as error:
         yield Rejected.of(error, where)
     if window.peek():
-        window.fail("something follows the object", "Put several into one [...], or name the file .jsonl.")
+        window.fail("something follows the object", "Put several into one [...], or each of them on a line of its own.")
 
 
 def read_elements(window: JsonWindow, name: str, *, nan: bool = False) -> Iterator[Row | Rejected]:
     """Read the elements of an array that has any, from behind its opening bracket up to the closing one.
+
+    An element that is a list of objects gives a row for each, as trainers write rows that they pack into one sequence.
 
     Args:
         window: Stands behind `[`; stands at `]` in the end.
@@ -168,14 +180,24 @@ def read_elements(window: JsonWindow, name: str, *, nan: bool = False) -> Iterat
     Raises:
         Error: The array is not whole.
     """
+    number = 0
+    remarks: tuple[str, ...] = (PACKED,)
     while True:
         head = window.peek()
         if head in (b",", b"]", b"}"):
             window.fail(f"expected an element, found {head.decode()!r}")
-        where = Where(name, window.number, window.line)
+        where = Where(name, number, window.line)
         raw = window.read_element() if head else window.fail("the file ends inside the array; it was cut")
+        number += 1
         try:
-            yield Row(parse_object(raw, nan=nan), where)
+            if raw[:1] == b"[" and (items := _list_packed_rows(raw, nan)):
+                rows = [_read_packed_row(item, Where(name, at, where.line)) for at, item in enumerate(items, where.row)]
+                first = next(at for at, row in enumerate(rows) if isinstance(row, Row))
+                rows[first] = replace(rows[first], remarks=remarks)
+                yield from rows
+                number, remarks = where.row + len(rows), ()
+            else:
+                yield Row(parse_object(raw, nan=nan), where)
         except RowError as error:
             yield Rejected.of(error, where)
         head = window.peek()
@@ -187,10 +209,25 @@ def read_elements(window: JsonWindow, name: str, *, nan: bool = False) -> Iterat
         window.number += 1
 
 
+def _list_packed_rows(raw: bytes, nan: bool) -> list[Any]:
+    """List what stands in a list, [] where no object does."""
+    try:
+        items = parse_json(raw.decode(), nan=nan)
+    except UnicodeDecodeError as error:
+        raise RowError("text.encoding", "", f"the record is not UTF-8 at byte {error.start + 1}.") from None
+    return items if any(isinstance(item, dict) for item in items) else []
+
+
+def _read_packed_row(item: Any, where: Where) -> Row | Rejected:
+    if isinstance(item, dict):
+        return Row(item, where)
+    return Rejected.of(RowError("json.type", "", f"expected a JSON object {show(item)}."), where)
+
+
 def _describe_no_array(first: bytes, rest: bytes) -> str:
     if first == b"{":
         return (
             "expected a JSON array, this begins with an object. "
-            "Put the objects into one [...], or name the file .jsonl if each line is one object."
+            "Put the objects into one [...], or each of them on a line of its own."
         )
     return f"expected a JSON array {show(rest[:80].decode(errors='replace'))}. Check that this is the right file."

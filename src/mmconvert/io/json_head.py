@@ -5,7 +5,7 @@ from pathlib import Path
 
 from mmconvert.core.rows import Rejected, Row, Where
 from mmconvert.io import json_array, json_object
-from mmconvert.io.jsonl import refuse_other_magic
+from mmconvert.io.json_lines import is_lines, refuse_other_magic
 from mmconvert.storage.source_files import open_source
 
 
@@ -16,7 +16,7 @@ def rows(path: Path) -> Iterator[Row | Rejected]:
         path: The file.
 
     Yields:
-        The elements of an array; of an object one row, read up to and with its first list of objects.
+        The elements of an array, or lines; of an object one row, read up to and with its first list of objects.
 
     Raises:
         Error: The file is empty or damaged.
@@ -28,7 +28,7 @@ def rows(path: Path) -> Iterator[Row | Rejected]:
 
 
 def is_object(path: Path) -> bool:
-    """Tell a file that holds an object from one that holds anything else.
+    """Tell a file that holds one object from one that holds anything else.
 
     Raises:
         Error: The file is empty, or of another kind by its first bytes.
@@ -36,4 +36,4 @@ def is_object(path: Path) -> bool:
     with open_source(path) as file:
         start = file.read(1 << 10)
     refuse_other_magic(start, path, "JSON")
-    return start.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")[:1] == b"{"
+    return start.removeprefix(b"\xef\xbb\xbf").lstrip(b" \t\r\n")[:1] == b"{" and not is_lines(path)

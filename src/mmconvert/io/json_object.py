@@ -13,7 +13,7 @@ from mmconvert.core.errors import Error, RowError, show, suggest_spelling
 from mmconvert.core.rows import Rejected, Row, Where
 from mmconvert.core.text.json import parse_json
 from mmconvert.io.json_array import JsonWindow, read_elements
-from mmconvert.io.jsonl import parse_object
+from mmconvert.io.json_lines import parse_object
 from mmconvert.storage.source_files import open_source
 
 _HEAD_ITEMS = 8

@@ -1,209 +1,51 @@
-"""JSON Lines: one strict JSON object a line."""
+"""A .jsonl file: JSON Lines, or one JSON array for all that its name says."""
 
-import math
-import re
 from collections.abc import Iterator, Sequence
-from functools import partial
-from io import BytesIO
 from pathlib import Path
-from typing import Any, BinaryIO
 
-import msgspec
-
-from mmconvert.core.errors import Error, RowError, show
-from mmconvert.core.rows import MOST_ROW_BYTES, Rejected, Row, Span, Where, build_too_large_error
-from mmconvert.core.text.json import parse_json
-from mmconvert.io import list_span_ends
+from mmconvert.core.rows import Rejected, Row, Span
+from mmconvert.io import json_array, json_lines
+from mmconvert.io.json_lines import parse_object
 from mmconvert.storage.source_files import open_source
 
-_INDENTED = re.compile(rb"\n\s")
-_BUFFER = 1 << 20
-_SHORT = 1 << 14
-"""Longer lines mostly hold pictures, whose plain letters `json` passes over as fast."""
-_BOM = b"\xef\xbb\xbf"
-_OTHER_MAGIC = {
-    b"\xff\xfe": "UTF-16 text",
-    b"\xfe\xff": "UTF-16 text",
-    b"\x1f\x8b": "a gzip archive",
-    b"PK\x03\x04": "a zip archive or spreadsheet",
-    b"PAR1": "a parquet file",
-    b"\xd0\xcf\x11\xe0": "an OLE file (an old or encrypted spreadsheet)",
-}
+__all__ = ["cut", "is_array", "parse_object", "rows"]
+
+_BLOCK = 1 << 16
 
 
-_decode, _encode = msgspec.json.Decoder().decode, msgspec.json.Encoder().encode
-
-
-def refuse_other_magic(head: bytes, path: Path, expected: str) -> None:
-    """Refuse a file whose first bytes belong to another kind of file.
-
-    Raises:
-        Error: The file is empty or is UTF-16, gzip, zip, parquet or OLE.
-    """
-    if not head:
-        raise Error(f"{path}: the file is empty. Get it again, or leave it out.")
-    for magic, kind in _OTHER_MAGIC.items():
-        if head.startswith(magic):
-            raise Error(f"{path}: expected {expected} in UTF-8, but this is {kind}. Convert or unpack it first.")
+def is_array(path: Path) -> bool:
+    """Tell one JSON array, which cannot be cut, from JSON Lines."""
+    with open_source(path) as file:
+        block = file.read(_BLOCK).removeprefix(b"\xef\xbb\xbf")
+        while block and block.isspace():
+            block = file.read(_BLOCK)
+    return block.lstrip()[:1] == b"["
 
 
 def rows(path: Path, span: Span | None = None) -> Iterator[Row | Rejected]:
-    """Read JSON Lines.
+    """Read JSON Lines, or the elements of an array.
 
     Args:
         path: The file.
         span: Piece to read, None for all.
 
     Yields:
-        A row for each line that holds a JSON object, `Rejected` for any other non-blank line.
+        A row for each JSON object, `Rejected` for any other non-blank line or element.
 
     Raises:
-        Error: The file is empty, not UTF-8 text, or one JSON array.
+        Error: The file is empty or not UTF-8 text, or an array that is not whole.
     """
-    number = span.row if span is not None else 0
-    name = path.name
-    with open_source(path, _BUFFER) as file:
-        refuse_other_magic(file.read(4), path, "JSON Lines")
-        at = span.start if span is not None else 0
-        end = math.inf if span is None else span.end
-        file.seek(at)
-        # A line of any length would be held whole, whatever is in it.
-        line = span.line - 1 if span is not None else 0
-        for raw in iter(partial(file.readline, MOST_ROW_BYTES + 1), b""):
-            line += 1
-            if at >= end:
-                return
-            start, at = at, at + len(raw)
-            if len(raw) > MOST_ROW_BYTES:
-                _refuse_array(raw, number, path)
-                at += skip_line(file, raw)
-                yield Rejected.of(build_too_large_error(at - start), Where(name, number, line, start))
-                number += 1
-                continue
-            if line == 1:
-                raw = raw.removeprefix(_BOM)
-            if _is_blank(raw):
-                blank = _read_blank_lines(file)
-                at += len(blank)
-                line += blank.count(b"\n")
-                continue
-            where = Where(name, number, line, start)
-            _refuse_array(raw, number, path)
-            number += 1
-            try:
-                yield Row(parse_object(raw), where)
-            except RowError as error:
-                yield Rejected.of(error, where)
-
-
-def _refuse_array(raw: bytes, number: int, path: Path) -> None:
-    if number == 0 and raw.lstrip()[:1] == b"[":
-        raise Error(f"{path}: this is one JSON array, not JSON Lines. Put each element on a line of its own.")
-
-
-def skip_line(file: BinaryIO, raw: bytes) -> int:
-    """Pass over what is left of a line of which some was read; give the bytes that were left.
-
-    Args:
-        file: Stands behind what was read.
-        raw: What was read, with the end of the line if it was.
-    """
-    passed = 0
-    while not raw.endswith(b"\n") and (raw := file.readline(_BUFFER)):
-        passed += len(raw)
-    return passed
-
-
-def _read_blank_lines(file: BinaryIO) -> bytes:
-    """Read the blank lines at hand at once: a file may hold hundreds of millions of them."""
-    peek = getattr(file, "peek", None)
-    if peek is None:
-        return b""
-    ahead = peek()
-    space = len(ahead) - len(ahead.lstrip())
-    return file.read(ahead.rfind(b"\n", 0, space) + 1)
-
-
-def _is_blank(raw: bytes) -> bool:
-    return not raw or raw.isspace()
+    return json_array.read_array(path) if is_array(path) else json_lines.rows(path, span)
 
 
 def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:
-    """Cut a file into spans that begin with a line each.
+    """Cut a file into spans that begin with a line each; an array stays whole.
 
     Args:
         path: The file.
-        sizes: Bytes of each span, from the file's beginning on, in order; the last one is that of all behind.
-
-    Yields:
-        Each span as soon as it is known where it begins; the last one is not looked at.
+        sizes: As for `json_lines.cut`.
 
     Raises:
         Error: The file is empty or no UTF-8 text.
     """
-    ends = list_span_ends(sizes)
-    at = number = line = end = 0
-    with open_source(path) as file:
-        refuse_other_magic(file.read(4), path, "JSON Lines")
-        file.seek(0)
-        while block := file.read(_BUFFER) + file.readline(MOST_ROW_BYTES):
-            left = skip_line(file, block)
-            # Whole lines of which none can be blank are counted without a look at each.
-            whole = not left and block.endswith(b"\n") and not block[:1].isspace()
-            if at + len(block) <= end and whole and not _INDENTED.search(block):
-                lines = block.count(b"\n")
-                at, number, line = at + len(block), number + lines, line + lines
-                continue
-            behind = at + len(block)
-            for raw in BytesIO(block):
-                line += 1
-                start, at = at, at + len(raw)
-                at += left if at == behind else 0
-                if _is_blank(raw.removeprefix(_BOM) if line == 1 else raw):
-                    continue
-                if start >= end:
-                    end = next(after for after in ends if after > start)
-                    yield Span(start, end, number, line)
-                    if end >= path.stat().st_size:
-                        return
-                number += 1
-
-
-def parse_object(raw: bytes, *, nan: bool = False) -> dict[str, Any]:
-    """Read one record: a strict JSON object in UTF-8.
-
-    Args:
-        raw: The object.
-        nan: As for `parse_json`.
-
-    Raises:
-        RowError: `text.encoding`, `json.type`, or the codes of `parse_json`.
-
-    Example:
-        >>> parse_object(b'{"a": 1}')
-        {'a': 1}
-    """
-    if len(raw) < _SHORT and (plain := _read_plain_object(raw)) is not None:
-        return plain
-    try:
-        value = parse_json(raw.decode(), nan=nan)
-    except UnicodeDecodeError as error:
-        raise RowError("text.encoding", "", f"the record is not UTF-8 at byte {error.start + 1}.") from None
-    if not isinstance(value, dict):
-        raise RowError("json.type", "", f"expected a JSON object {show(value)}.")
-    return value
-
-
-def _read_plain_object(raw: bytes) -> dict[str, Any] | None:
-    """Read an object in which nothing is amiss, the fast way; None for all that wants a second look.
-
-    A key that stands twice leaves quotes out when the object is written again. An escape of four digits may be half a
-    character, or a quote.
-    """
-    try:
-        value = _decode(raw)
-        if type(value) is dict and b"\\u" not in raw and _encode(value).count(b'"') == raw.count(b'"'):
-            return value
-    except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
-        pass
-    return None
+    return iter([Span(0, path.stat().st_size)]) if is_array(path) else json_lines.cut(path, sizes)

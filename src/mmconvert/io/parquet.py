@@ -19,7 +19,7 @@ from msgspec.structs import replace
 from mmconvert.core.errors import Error, RowError, quote_value, take_first_line
 from mmconvert.core.rows import MOST_ROW_BYTES, Rejected, Row, Span, Where, build_too_large_error
 from mmconvert.io import list_span_ends
-from mmconvert.io.jsonl import refuse_other_magic
+from mmconvert.io.json_lines import refuse_other_magic
 from mmconvert.io.parquet_pages import BadPageError, Page, find_most_bytes, list_pages
 from mmconvert.io.tables import check_names
 from mmconvert.storage.hub_fs import HubPath

@@ -17,7 +17,7 @@ from msgspec.structs import replace
 from mmconvert.core.errors import Error, RowError, quote_value, suggest_spelling
 from mmconvert.core.rows import DELIMITERS, MOST_ROW_BYTES, Rejected, Row, Span, Where
 from mmconvert.io import list_span_ends
-from mmconvert.io.jsonl import refuse_other_magic
+from mmconvert.io.json_lines import refuse_other_magic
 from mmconvert.storage.source_files import open_source
 
 BLOCK = 1 << 20

@@ -22,6 +22,7 @@ from mmconvert.core.record import Record, estimate_memory, estimate_weight
 from mmconvert.core.rows import DELIMITERS, READERS, Rejected, Span
 from mmconvert.dataset.shards import Shard
 from mmconvert.dataset.views import EVAL, VIEWS, remove_response
+from mmconvert.io.jsonl import is_array
 from mmconvert.pipeline.inputs import Input
 from mmconvert.pipeline.part_writer import PartWriter, Tally, WritingHere, WritingThread
 from mmconvert.pipeline.read import OURS, ReadOptions, Records
@@ -176,7 +177,7 @@ def _choose_cutter(
     # A kit's reading looks at whole columns, and a limit ends the file early.
     whole = not records.plugin.cuttable or how.limit is not None or how.read_as is not None
     size = 0 if whole or suffix not in READERS or not path.is_file() else path.stat().st_size
-    if size <= SMALL_FILE:
+    if size <= SMALL_FILE or (suffix == ".jsonl" and is_array(path)):
         return None, ()
     reader = importlib.import_module(f"mmconvert.io.{READERS[suffix]}")
     # A multiple of four, so that as many cores have work to the end. Every part is a little smaller than the one

@@ -4,7 +4,7 @@ import os
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from mmconvert.core.errors import Error
+from mmconvert.core.errors import Error, show
 from mmconvert.storage.beneath import open_resolved
 from mmconvert.storage.hub_fs import HubPath
 from mmconvert.storage.source_files import Sources, get_sources
@@ -32,6 +32,30 @@ def require_inside(folder: Path, files: Iterable[Path]) -> list[Path]:
         if sources is not None:
             _expect(sources, file, place)
     return listed
+
+
+def find_listed_file(path: Path, field: str, named: str) -> Path:
+    """Find a file that another one names: beside that one or in the working folder, and nowhere else.
+
+    Args:
+        path: The file that names it.
+        field: Where the name stands in it, for messages.
+        named: The name as it stands there.
+
+    Raises:
+        Error: There is no such file, or it is a link that leads elsewhere.
+    """
+    for folder in (path.parent.resolve(), Path.cwd().resolve()):
+        try:
+            file = (folder / named).resolve()
+            if file.is_relative_to(folder) and file.is_file():
+                return require_inside(folder, [file])[0]
+        except (OSError, ValueError):  # no name that a file can have
+            break
+    raise Error(
+        f"{path}: {field}: no such file beside it or in the working folder {show(named)}. Run the command where "
+        "its path leads to it."
+    )
 
 
 def _expect(sources: Sources, file: Path, place: Path) -> None:

@@ -7,7 +7,9 @@ from typing import Any
 import pytest
 from hypothesis import given
 
-from mmconvert.core.record import Part, Record
+from mmconvert.core.errors import UsageError
+from mmconvert.core.record import Part, Record, Turn
+from mmconvert.io.detect import UnknownFormatError, guess
 from mmconvert.pipeline.convert import read, write
 from mmconvert.plugins.format import Target
 from support.dialogs import content, dialogs, there_and_back
@@ -58,17 +60,131 @@ def test_pictures_without_a_marker_stand_in_front_as_ms_swift_puts_them(tmp_path
     ("row", "code"),
     [
         ({"messages": said("<image><image>Q", "A"), "images": ["a.png"]}, "placeholder.count"),
-        ({"messages": said("<image>Q", "A"), "images": ["a.png", "a.png"]}, "placeholder.count"),
         ({"messages": said("<image>Q", "A"), "images": []}, "placeholder.count"),
         ({"messages": said("<audio>Q", "A"), "audios": ["a.wav"]}, "media.unsupported"),
         ({"messages": [{"role": "tool_call", "content": "{}"}]}, "media.unsupported"),
         ({"messages": [{"role": "assistant", "content": None}]}, "messages.content"),
+        ({"messages": []}, "messages.missing"),
+        ({"images": []}, "messages.missing"),
+        ({"conversation": [{"human": "Q"}]}, "messages.content"),
+        ({"conversation": [{"from": "function_response", "value": "{}"}]}, "media.unsupported"),
+        ({"query": "<image>Q", "response": "A"}, "placeholder.count"),
+        ({"query": "<img>none.png</img>Q", "response": "A"}, "image.missing"),
+        ({"query": "Q", "response": 5}, "messages.content"),
+        ({"query": "Q", "response": "A", "history": [["q", "a", "b"]]}, "history.type"),
     ],
 )
 def test_a_bad_row_is_refused(row: dict, code: str, tmp_path: Path) -> None:
     records = rows(tmp_path, row, {"messages": said("Q", "A")})
     assert len(list(records)) == 1
     assert records.rejects[0].code == code
+
+
+def test_pictures_beyond_the_markers_stand_in_front(tmp_path: Path) -> None:
+    records = rows(tmp_path, {"messages": said("Q<image>", "A"), "images": ["a.png", "a.png"]})
+    (record,) = records
+    assert record.messages[0].content == (IMAGE, TEXT("Q"), IMAGE)
+    assert list(records.warnings.values()) == [1]
+
+
+def turns(*texts: str, system: str = "") -> tuple[Turn, ...]:
+    first = (Turn("system", (TEXT(system),)),) if system else ()
+    return (*first, *(Turn(("user", "assistant")[n % 2], (TEXT(text),)) for n, text in enumerate(texts)))
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ({"query": "Q", "response": "A", "history": [["q", "a"]]}, turns("q", "a", "Q", "A")),
+        ({"query": "Q", "response": "A", "history": "[['q', 'a']]"}, turns("q", "a", "Q", "A")),
+        ({"query": "Q", "response": "A", "history": [], "system": "S"}, turns("Q", "A", system="S")),
+        ({"query": "Q", "response": "A", "system_prompt": "S"}, turns("Q", "A", system="S")),
+        ({"query": "Q", "response": ["A", "B"]}, turns("Q", "A")),
+        ({"query": "Q", "response": ["A"]}, turns("Q", "A")),
+        ({"query": "Q"}, turns("Q")),
+        ({"conversation": [{"human": "Q", "assistant": "A"}], "system": "S"}, turns("Q", "A", system="S")),
+        ({"conversations": [{"user": "Q", "bot": "A"}, {"user": "R", "bot": "B"}]}, turns("Q", "A", "R", "B")),
+        ({"conversation": [{"role": "user", "content": "Q"}, {"role": "bot", "content": "A"}]}, turns("Q", "A")),
+        ({"conversations": [{"from": "human", "value": "Q"}, {"from": "gpt", "value": "A"}]}, turns("Q", "A")),
+        ({"conversation": '[{"human": "Q", "assistant": "A"}]'}, turns("Q", "A")),
+        ({"messages": None, "query": "Q", "response": "A"}, turns("Q", "A")),
+    ],
+)
+def test_every_form_is_a_dialog(row: dict, expected: tuple[Turn, ...], tmp_path: Path) -> None:
+    (record,) = rows(tmp_path, row)
+    assert record.messages == expected
+
+
+def test_fields_of_a_pair_stay_with_its_question(tmp_path: Path) -> None:
+    (record,) = rows(tmp_path, {"conversation": [{"human": "Q", "assistant": "A", "loss": False}]})
+    assert record.extra == {"messages_extra": [{"loss": False}, {}]}
+
+
+def test_a_picture_may_stand_in_a_query(tmp_path: Path) -> None:
+    row = {
+        "query": "<img>a.png</img>and <image> or <img>",
+        "response": "A",
+        "history": [["x <img>a.png</img>", "y"]],
+        "images": ["a.png"],
+        "system": "<img>none.png</img>",
+    }
+    records = rows(tmp_path, row)
+    (record,) = records
+    assert [turn.content for turn in record.messages] == [
+        (TEXT("<img>none.png</img>"),),
+        (TEXT("x "), IMAGE),
+        (TEXT("y"),),
+        (IMAGE, TEXT("and "), IMAGE, TEXT(" or <img>")),
+        (TEXT("A"),),
+    ]
+    assert [image.slot for image in record.images] == [1, 2, 3]
+    assert not records.warnings
+
+
+@pytest.mark.parametrize(
+    ("row", "expected"),
+    [
+        ({"query": "Q", "response": "A", "history": []}, "ms_swift"),
+        ({"query": "Q", "response": "A", "system": "S"}, "ms_swift"),
+        ({"query": "Q", "response": "A", "images": ["a.png"]}, "ms_swift"),
+        ({"query": "<img>a.png</img>Q", "response": "A"}, "ms_swift"),
+        ({"query": "Q", "response": "A", "system": "S", "answer": "B"}, "table"),
+        ({"conversation": [{"human": "Q", "assistant": "A"}]}, "ms_swift"),
+        ({"conversations": [{"human": "Q", "assistant": "A"}]}, "ms_swift"),
+        ({"conversations": said("<image>Q", "A"), "image": "a.png"}, "ms_swift"),
+        ({"conversations": [{"from": "human", "value": "Q"}, {"from": "gpt", "value": "A"}]}, "sharegpt"),
+        ({"messages": said("<image>Q", "A"), "images": ["a.png"]}, "sharegpt"),
+    ],
+)
+def test_a_json_array_is_taken_where_its_fields_are_certain(row: dict, expected: str, tmp_path: Path) -> None:
+    file = tmp_path / "f.json"
+    file.write_text(json.dumps([row]))
+    assert guess(file)[0] == expected
+
+
+def test_query_and_response_alone_are_asked_about(tmp_path: Path) -> None:
+    file = tmp_path / "f.csv"
+    file.write_text("query,response\nQ,A\n")
+    with pytest.raises(
+        UnknownFormatError, match=r"--map reply=response.*--format ms_swift reads them as training data"
+    ):
+        guess(file)
+    (record,) = read(file, "ms_swift")
+    assert record.messages == turns("Q", "A")
+
+
+def test_only_json_lines_are_written(tmp_path: Path) -> None:
+    with pytest.raises(UsageError, match=r"is written to \.jsonl"):
+        write([], Target(tmp_path / "t.json"), "ms_swift")
+
+
+@pytest.mark.parametrize("name", ["multi_modal_1.jsonl", "multi_modal_2.jsonl", "swift_multi.jsonl", "sharegpt.jsonl"])
+def test_ms_swifts_own_files_convert_whole(name: str, shared: Path) -> None:
+    file = shared / "real/field/ms_swift" / name
+    assert guess(file)[0] == "ms_swift"
+    records = read(file, keep_urls=True)
+    assert len(list(records)) == 3
+    assert records.rejects == []
 
 
 def test_pictures_are_inline_files_or_addresses(tmp_path: Path) -> None:

@@ -125,3 +125,15 @@ def test_a_picture_in_an_assistants_turn_is_left_out_and_named(tmp_path: Path) -
 def test_unknown_columns_are_wrong_usage(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="v1"):
         write([], Target(tmp_path / "t.json", columns="v2"), "qwen_vl")
+
+
+def test_packed_rows_are_conversations_each(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(picture_bytes("PNG"))
+    turns = [{"from": "human", "value": "<image>Q<image>"}, {"from": "gpt", "value": "A"}]
+    row = {"image": ["a.png", "a.png"], "conversations": turns}
+    file = tmp_path / "packed.json"
+    file.write_text(json.dumps([[row, row], [row]]))
+    assert guess(file)[0] == "qwen_vl"
+    records = read(file)
+    assert [record.id for record in records] == ["000000000", "000000001", "000000002"]
+    assert ["packed into one sequence" in warning for warning in records.warnings] == [True]

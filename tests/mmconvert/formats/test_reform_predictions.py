@@ -9,7 +9,6 @@ from hypothesis import given
 from hypothesis import strategies as st
 from msgspec.structs import replace
 
-from mmconvert.core.errors import Error
 from mmconvert.core.record import LETTERS
 from mmconvert.pipeline.convert import Records, read, write
 from mmconvert.plugins.format import Target
@@ -139,11 +138,13 @@ def test_a_dialog_gives_earlier_turns_its_round_and_its_group(tmp_path: Path) ->
     assert (odd.round, odd.group, odd.extra["round_id"]) == (None, None, 2**40)
 
 
-def test_a_file_of_json_lines_is_told_apart(tmp_path: Path) -> None:
+def test_a_file_of_json_lines_is_read_as_well(tmp_path: Path) -> None:
     path = tmp_path / "list.json"
+    path.write_text(json.dumps([sample(), sample("b")]))
+    array = list(read(path))
     path.write_text(json.dumps(sample()) + "\n" + json.dumps(sample("b")) + "\n")
-    with pytest.raises(Error, match=r"name the file \.jsonl"):
-        list(read(path))
+    assert list(read(path)) == array
+    assert len(array) == 2
 
 
 @given(

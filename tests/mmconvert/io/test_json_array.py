@@ -1,6 +1,7 @@
 """One JSON array, element by element."""
 
 import json
+import tempfile
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,7 @@ from hypothesis import strategies as st
 
 from mmconvert.core.errors import Error
 from mmconvert.core.rows import Rejected, Row
-from mmconvert.io import json_array
+from mmconvert.io import json_array, json_head, json_lines
 
 
 def items(data: bytes, folder: Path) -> list[Row | Rejected]:
@@ -67,7 +68,7 @@ def test_what_is_no_strict_object_is_an_error_of_that_element(text: bytes, code:
     [
         (b"", "empty"),
         (b"\xfe\xff\0[", "UTF-16"),
-        (b'{"a": 1}\n{"a": 2}\n', "name the file .jsonl"),
+        (b'{"a": 1}\n', "each of them on a line of its own"),
         (b"a,b\n1,2\n", "expected a JSON array"),
         (b'[{"a": 1}, {"a": ', r"t\.json:1: the file ends inside this element.*\(element 1\)"),
         (b'[{"a": 1}, {"a": "b"c"}]', "never closes"),
@@ -112,3 +113,67 @@ def test_any_array_reads_back_whatever_the_block(
         found = items(data, tmp_path_factory.mktemp("array"))
     assert [item.fields for item in found if isinstance(item, Row)] == rows
     assert [item.where.row for item in found] == list(range(len(rows)))
+
+
+@pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf", b"\n\n  "])
+@pytest.mark.parametrize("end", [b"", b"\n", b"\n\n"])
+def test_json_lines_in_such_a_file_are_read_line_by_line(start: bytes, end: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    path.write_bytes(start + b'{"id": {}} \n\n{"id": NaN}\n{"id": 3}' + end)
+    first, bad, last = json_array.rows(path)
+    assert (first.fields, bad.code, last.fields) == ({"id": {}}, "json.constant", {"id": 3})
+    assert [item.fields for item in json_head.rows(path) if isinstance(item, Row)] == [{"id": {}}, {"id": 3}]
+    assert not json_head.is_object(path)
+
+
+@pytest.mark.parametrize(
+    "data",
+    [b'{"id": 1}', b'{"id": 1}\n', b'{"a": {}\n}\n', b'{"a":\n{}\n}', b'{"a": [{}\n,{}]}', b'{"id": 1}\n[2]', b"{"],
+)
+def test_one_object_is_no_json_lines(data: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    path.write_bytes(data)
+    assert json_head.is_object(path)
+    with pytest.raises(Error, match="this begins with an object"):
+        list(json_array.rows(path))
+
+
+@given(
+    st.dictionaries(
+        st.text(max_size=3),
+        st.one_of(st.text(max_size=3), st.lists(st.dictionaries(st.text(max_size=2), st.none()))),
+        max_size=3,
+    ),
+    st.sampled_from([None, 0, 1]),
+)
+def test_an_object_is_never_taken_for_lines(value: dict[str, object], indent: int | None) -> None:
+    with tempfile.TemporaryDirectory() as folder:
+        path = Path(folder) / "t.json"
+        path.write_text(json.dumps(value, indent=indent), encoding="utf-8")
+        assert json_head.is_object(path)
+
+
+def test_a_first_line_over_the_limit_is_not_looked_through(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(json_lines, "MOST_ROW_BYTES", 1 << 20)
+    path = tmp_path / "t.json"
+    path.write_bytes(b'{"a": "' + b"x" * (3 << 20) + b'"}\n{"a": 1}\n')
+    assert json_head.is_object(path)
+
+
+def test_lists_of_rows_are_read_row_by_row_and_said(tmp_path: Path) -> None:
+    data = b'[{"id": 0},\n [{"id": 1}, 7, {"id": 3}],\n [],\n [8],\n [{"id": 6}]]'
+    found = items(data, tmp_path)
+    assert [item.where.row for item in found] == [*range(7)]
+    assert [item.where.line for item in found] == [1, 2, 2, 2, 3, 4, 5]
+    assert [item.fields["id"] for item in found if isinstance(item, Row)] == [0, 1, 3, 6]
+    assert [item.code for item in found if isinstance(item, Rejected)] == ["json.type"] * 3
+    assert [item.remarks for item in found if isinstance(item, Row)] == [(), (json_array.PACKED,), (), ()]
+
+
+@pytest.mark.parametrize(
+    ("data", "code"), [(b'[[{"a": 1, "a": 2}]]', "json.duplicate_key"), (b'[["\xff"]]', "text.encoding")]
+)
+def test_a_list_that_is_no_strict_json_is_refused_alone(data: bytes, code: str, tmp_path: Path) -> None:
+    (bad,) = items(data, tmp_path)
+    assert isinstance(bad, Rejected)
+    assert bad.code == code

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mmconvert.core.errors import Error, RowError
 from mmconvert.core.rows import Rejected, Row
-from mmconvert.io import jsonl
+from mmconvert.io import json_lines, jsonl
 
 
 def items(data: bytes, tmp_path: Path) -> list[Row | Rejected]:
@@ -53,7 +53,7 @@ def test_what_is_no_strict_object_is_an_error_of_that_row(text: str, code: str, 
 
 
 def test_a_full_pair_of_surrogates_is_a_character() -> None:
-    assert jsonl.parse_json('"\\ud83d\\ude00"') == "😀"
+    assert json_lines.parse_json('"\\ud83d\\ude00"') == "😀"
 
 
 def test_invalid_utf8_is_an_error_of_that_row(tmp_path: Path) -> None:
@@ -63,18 +63,16 @@ def test_invalid_utf8_is_an_error_of_that_row(tmp_path: Path) -> None:
     assert isinstance(good, Row)
 
 
-@pytest.mark.parametrize(
-    ("data", "reason"), [(b"", "empty"), (b"[{}]", "one JSON array"), (b"\xfe\xff\0{", "UTF-16"), (b"PAR1", "parquet")]
-)
+@pytest.mark.parametrize(("data", "reason"), [(b"", "empty"), (b"\xfe\xff\0{", "UTF-16"), (b"PAR1", "parquet")])
 def test_other_files_are_refused_by_name(data: bytes, reason: str, tmp_path: Path) -> None:
     with pytest.raises(Error, match=reason):
         items(data, tmp_path)
 
 
 def test_big_integers_keep_their_digits() -> None:
-    assert jsonl.parse_json("123456789012345678901234567890") == 123456789012345678901234567890
+    assert json_lines.parse_json("123456789012345678901234567890") == 123456789012345678901234567890
     with pytest.raises(RowError):
-        jsonl.parse_json("nul")
+        json_lines.parse_json("nul")
 
 
 _JSON = st.recursive(
@@ -99,6 +97,26 @@ def test_short_and_long_lines_are_read_alike(fields: dict[str, object], escaped:
         except RowError as error:
             return repr(error)
 
-    with patch.object(jsonl, "_SHORT", 0):
+    with patch.object(json_lines, "_SHORT", 0):
         as_long = outcome()
     assert outcome() == as_long
+
+
+@pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf", b"\n \n", b" " * 70_000])
+def test_an_array_in_such_a_file_is_read_element_by_element(start: bytes, tmp_path: Path) -> None:
+    first, bad, last = items(start + b'[{"id": 1},\n [2],\n {"id": 3}]', tmp_path)
+    assert (first.fields, bad.code, last.fields) == ({"id": 1}, "json.type", {"id": 3})
+    assert [item.where.row for item in (first, bad, last)] == [0, 1, 2]
+
+
+def test_an_array_is_not_cut(tmp_path: Path) -> None:
+    path = tmp_path / "t.jsonl"
+    path.write_bytes(b"[" + b",\n".join([b'{"id": 1}'] * 100) + b"]")
+    (span,) = jsonl.cut(path, [50])
+    assert len(list(jsonl.rows(path, span))) == 100
+
+
+@pytest.mark.parametrize("data", [b'[{"id": 1}', b'[{"id": 1}]\n[{"id": 2}]'])
+def test_an_array_that_is_not_whole_refuses_the_file(data: bytes, tmp_path: Path) -> None:
+    with pytest.raises(Error, match=r"t\.jsonl:\d"):
+        items(data, tmp_path)

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 
 from mmconvert.core.errors import Error
 from mmconvert.core.rows import Row
-from mmconvert.io import jsonl, parquet, tables
+from mmconvert.io import json_lines, jsonl, parquet, tables
 
 TEXTS = {
     ".tsv": (tables, '\ufeffa\tb\n1\t"x\ny"\n\n2\tz\r\n"3\t\n"\tw\nbad\n5\t"q""\n"\n6\tend'),
@@ -56,7 +56,7 @@ def test_lines_that_are_skipped_over_are_counted(
     path = tmp_path_factory.mktemp("lines") / "t.jsonl"
     path.write_text("".join(lines) + end, encoding="utf-8", newline="")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(jsonl, "_BUFFER", 16)
+        patch.setattr(json_lines, "_BUFFER", 16)
         same(jsonl, path, *sizes)
 
 

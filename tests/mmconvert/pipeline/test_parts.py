@@ -93,6 +93,14 @@ def test_lines_that_are_read_on_are_cut_where_others_cut_them(small_parts: None,
 
 
 @pytest.mark.parametrize("workers", [1, 2])
+def test_an_array_in_a_file_of_lines_is_one_part(workers: int, small_parts: None, tmp_path: Path) -> None:
+    text = json.dumps([message(f"question {n}") for n in range(40)])
+    summary = converted(text, tmp_path / "out", workers=workers)
+    assert (summary.rows_written, summary.rows_rejected, len(shards(tmp_path / "out"))) == (40, 0, 1)
+    assert [record.id for record in open_dataset(tmp_path / "out").records()] == [f"{n:09d}" for n in range(40)]
+
+
+@pytest.mark.parametrize("workers", [1, 2])
 def test_an_id_that_an_earlier_part_has_is_refused_once(workers: int, small_parts: None, tmp_path: Path) -> None:
     rows = [message(f"question {n}", id=str(n)) for n in range(30)]
     text = lines(*rows, message("again", id="3"), message("new", id="x"))

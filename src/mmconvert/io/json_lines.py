@@ -1,0 +1,232 @@
+"""JSON Lines, whatever the file is called: one strict JSON object a line."""
+
+import math
+import re
+from collections.abc import Iterator, Sequence
+from functools import partial
+from io import BytesIO
+from pathlib import Path
+from typing import Any, BinaryIO
+
+import msgspec
+
+from mmconvert.core.errors import Error, RowError, show
+from mmconvert.core.rows import MOST_ROW_BYTES, Rejected, Row, Span, Where, build_too_large_error
+from mmconvert.core.text.json import parse_json
+from mmconvert.io import list_span_ends
+from mmconvert.storage.source_files import open_source
+
+_INDENTED = re.compile(rb"\n\s")
+_BUFFER = 1 << 20
+_SHORT = 1 << 14
+"""Longer lines mostly hold pictures, whose plain letters `json` passes over as fast."""
+_BOM = b"\xef\xbb\xbf"
+_OTHER_MAGIC = {
+    b"\xff\xfe": "UTF-16 text",
+    b"\xfe\xff": "UTF-16 text",
+    b"\x1f\x8b": "a gzip archive",
+    b"PK\x03\x04": "a zip archive or spreadsheet",
+    b"PAR1": "a parquet file",
+    b"\xd0\xcf\x11\xe0": "an OLE file (an old or encrypted spreadsheet)",
+}
+
+
+_decode, _encode = msgspec.json.Decoder().decode, msgspec.json.Encoder().encode
+
+
+def refuse_other_magic(head: bytes, path: Path, expected: str) -> None:
+    """Refuse a file whose first bytes belong to another kind of file.
+
+    Raises:
+        Error: The file is empty or is UTF-16, gzip, zip, parquet or OLE.
+    """
+    if not head:
+        raise Error(f"{path}: the file is empty. Get it again, or leave it out.")
+    for magic, kind in _OTHER_MAGIC.items():
+        if head.startswith(magic):
+            raise Error(f"{path}: expected {expected} in UTF-8, but this is {kind}. Convert or unpack it first.")
+
+
+def rows(path: Path, span: Span | None = None) -> Iterator[Row | Rejected]:
+    """Read JSON Lines.
+
+    Args:
+        path: The file.
+        span: Piece to read, None for all.
+
+    Yields:
+        A row for each line that holds a JSON object, `Rejected` for any other non-blank line.
+
+    Raises:
+        Error: The file is empty or not UTF-8 text.
+    """
+    number = span.row if span is not None else 0
+    name = path.name
+    with open_source(path, _BUFFER) as file:
+        refuse_other_magic(file.read(4), path, "JSON Lines")
+        at = span.start if span is not None else 0
+        end = math.inf if span is None else span.end
+        file.seek(at)
+        # A line of any length would be held whole, whatever is in it.
+        line = span.line - 1 if span is not None else 0
+        for raw in iter(partial(file.readline, MOST_ROW_BYTES + 1), b""):
+            line += 1
+            if at >= end:
+                return
+            start, at = at, at + len(raw)
+            if len(raw) > MOST_ROW_BYTES:
+                at += skip_line(file, raw)
+                yield Rejected.of(build_too_large_error(at - start), Where(name, number, line, start))
+                number += 1
+                continue
+            if line == 1:
+                raw = raw.removeprefix(_BOM)
+            if _is_blank(raw):
+                blank = _read_blank_lines(file)
+                at += len(blank)
+                line += blank.count(b"\n")
+                continue
+            where = Where(name, number, line, start)
+            number += 1
+            try:
+                yield Row(parse_object(raw), where)
+            except RowError as error:
+                yield Rejected.of(error, where)
+
+
+def is_lines(path: Path) -> bool:
+    """Tell JSON Lines from one JSON object: a line ends with an object, and the next one begins another.
+
+    No line of one object does so: a comma would stand between the two. A first line that is larger than a row may be
+    is not looked through.
+    """
+    with open_source(path, _BUFFER) as file:
+        start = _skip_blanks(file, file.read(len(_BOM)).removeprefix(_BOM))
+        if start[:1] != b"{":
+            return False
+        size, end = 0, b""
+        line = start + file.readline(_BUFFER) if not start.endswith(b"\n") else start
+        while line:
+            size += len(line)
+            end = line.rstrip()[-1:] or end
+            if line.endswith(b"\n") or size > MOST_ROW_BYTES:
+                break
+            line = file.readline(_BUFFER)
+        return line.endswith(b"\n") and end == b"}" and _skip_blanks(file, b"")[:1] == b"{"
+
+
+def _skip_blanks(file: BinaryIO, block: bytes) -> bytes:
+    """Give what stands behind the blanks that begin here, as much of its line as was read with them."""
+    while _is_blank(block):
+        block = file.readline(_BUFFER)
+        if not block:
+            break
+    return block.lstrip()
+
+
+def skip_line(file: BinaryIO, raw: bytes) -> int:
+    """Pass over what is left of a line of which some was read; give the bytes that were left.
+
+    Args:
+        file: Stands behind what was read.
+        raw: What was read, with the end of the line if it was.
+    """
+    passed = 0
+    while not raw.endswith(b"\n") and (raw := file.readline(_BUFFER)):
+        passed += len(raw)
+    return passed
+
+
+def _read_blank_lines(file: BinaryIO) -> bytes:
+    """Read the blank lines at hand at once: a file may hold hundreds of millions of them."""
+    peek = getattr(file, "peek", None)
+    if peek is None:
+        return b""
+    ahead = peek()
+    space = len(ahead) - len(ahead.lstrip())
+    return file.read(ahead.rfind(b"\n", 0, space) + 1)
+
+
+def _is_blank(raw: bytes) -> bool:
+    return not raw or raw.isspace()
+
+
+def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:
+    """Cut a file into spans that begin with a line each.
+
+    Args:
+        path: The file.
+        sizes: Bytes of each span, from the file's beginning on, in order; the last one is that of all behind.
+
+    Yields:
+        Each span as soon as it is known where it begins; the last one is not looked at.
+
+    Raises:
+        Error: The file is empty or no UTF-8 text.
+    """
+    ends = list_span_ends(sizes)
+    at = number = line = end = 0
+    with open_source(path) as file:
+        refuse_other_magic(file.read(4), path, "JSON Lines")
+        file.seek(0)
+        while block := file.read(_BUFFER) + file.readline(MOST_ROW_BYTES):
+            left = skip_line(file, block)
+            # Whole lines of which none can be blank are counted without a look at each.
+            whole = not left and block.endswith(b"\n") and not block[:1].isspace()
+            if at + len(block) <= end and whole and not _INDENTED.search(block):
+                lines = block.count(b"\n")
+                at, number, line = at + len(block), number + lines, line + lines
+                continue
+            behind = at + len(block)
+            for raw in BytesIO(block):
+                line += 1
+                start, at = at, at + len(raw)
+                at += left if at == behind else 0
+                if _is_blank(raw.removeprefix(_BOM) if line == 1 else raw):
+                    continue
+                if start >= end:
+                    end = next(after for after in ends if after > start)
+                    yield Span(start, end, number, line)
+                    if end >= path.stat().st_size:
+                        return
+                number += 1
+
+
+def parse_object(raw: bytes, *, nan: bool = False) -> dict[str, Any]:
+    """Read one record: a strict JSON object in UTF-8.
+
+    Args:
+        raw: The object.
+        nan: As for `parse_json`.
+
+    Raises:
+        RowError: `text.encoding`, `json.type`, or the codes of `parse_json`.
+
+    Example:
+        >>> parse_object(b'{"a": 1}')
+        {'a': 1}
+    """
+    if len(raw) < _SHORT and (plain := _read_plain_object(raw)) is not None:
+        return plain
+    try:
+        value = parse_json(raw.decode(), nan=nan)
+    except UnicodeDecodeError as error:
+        raise RowError("text.encoding", "", f"the record is not UTF-8 at byte {error.start + 1}.") from None
+    if not isinstance(value, dict):
+        raise RowError("json.type", "", f"expected a JSON object {show(value)}.")
+    return value
+
+
+def _read_plain_object(raw: bytes) -> dict[str, Any] | None:
+    """Read an object in which nothing is amiss, the fast way; None for all that wants a second look.
+
+    A key that stands twice leaves quotes out when the object is written again. An escape of four digits may be half a
+    character, or a quote.
+    """
+    try:
+        value = _decode(raw)
+        if type(value) is dict and b"\\u" not in raw and _encode(value).count(b'"') == raw.count(b'"'):
+            return value
+    except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
+        pass
+    return None
