@@ -8,7 +8,7 @@ from msgspec.structs import replace
 from mmconvert.chat.conversations import MEDIA, MESSAGES_EXTRA, ROLES, as_list, count_image_parts
 from mmconvert.core.error_hints import add_hint
 from mmconvert.core.errors import RowError, show
-from mmconvert.core.record import Part, Record, Turn
+from mmconvert.core.record import Part, Record, Turn, list_turns
 from mmconvert.core.text.image_markers import Markers, check_count, escape, join_with_markers, unescape
 from mmconvert.dataset.views import asks_for_letters, list_sft_turns
 from mmconvert.io.columns import HEADERS, add_extra, build_own_id
@@ -30,6 +30,7 @@ def build_training_rows(
     *,
     addresses: bool = False,
     held: Collection[str] = (),
+    pair: Callable[[Record], Mapping[str, Any]] | None = None,
 ) -> Iterator[Mapping[str, Any]]:
     """Write each record that can be trained on as a row; the others are losses.
 
@@ -39,6 +40,7 @@ def build_training_rows(
         row: Record with its assistant's turn -> the format's row; raises RowError to leave it out.
         addresses: The format takes addresses of pictures.
         held: Columns of `UNHELD` that the format does hold.
+        pair: Preference pair -> the format's row; raises RowError to leave it out; None for a format without pairs.
 
     Yields:
         Rows in order.
@@ -48,24 +50,32 @@ def build_training_rows(
         try:
             _check(record, addresses)
             source = replace(record.source, row=written)  # what rows without an id are numbered by
-            made = row(replace(record, messages=list_sft_turns(record), source=source))
+            if record.preference is not None and pair is not None:
+                made = pair(replace(record, source=source))
+            else:
+                made = row(replace(record, messages=list_sft_turns(record), source=source))
         except RowError as error:
             message = f"the row is left out: {add_hint(error.code, error.field, error.message)}"
             losses.append(Loss(record.id, error.field or "messages", message, left_out=True))
             continue
-        losses += _list_losses(record, held)
+        losses += _list_losses(record, (*held, "attachments") if _sees_others(record) else held)
         written += 1
         yield made
 
 
 def _check(record: Record, addresses: bool) -> None:
     # A dataset may come from anywhere: a trainer would stop at, or misplace, what does not fit together.
-    check_count(count_image_parts(record.messages), len(record.images), "images")
+    check_count(count_image_parts(list_turns(record)), len(record.images), "images")
     if not addresses and any(image.bytes is None for image in record.images):
         raise RowError("image.remote", "images", "a picture was kept as an address and has no bytes.")
-    role = next((turn.role for turn in record.messages if turn.role not in ROLES), None)
+    role = next((turn.role for turn in list_turns(record) if turn.role not in ROLES), None)
     if role is not None:
         raise RowError("target.role", "messages", f"training formats are written without {role} turns.")
+
+
+def _sees_others(record: Record) -> bool:
+    """Tell whether attachments are what the rejected side sees; the format's own function says what becomes of them."""
+    return record.preference is not None and len(record.preference.rejected_images) == len(record.attachments) > 0
 
 
 def _list_losses(record: Record, held: Collection[str]) -> Iterator[Loss]:
@@ -75,6 +85,8 @@ def _list_losses(record: Record, held: Collection[str]) -> Iterator[Loss]:
             yield Loss(record.id, name, prompted if name in PROMPTED else "the format has no field for it")
     if record.messages[-1].role == "assistant" and record.answers:
         yield Loss(record.id, "answer", "the row ends with the assistant's turn, which stays as it is")
+    elif record.preference is not None and record.answers:
+        yield Loss(record.id, "answer", "the row holds two responses, and the reference is none of them")
     elif len(record.answers) > 1 and not asks_for_letters(record):
         yield Loss(record.id, "answers", f"only the first of {len(record.answers)} references is there to learn")
 

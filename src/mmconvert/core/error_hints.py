@@ -55,6 +55,7 @@ _STEPS = {
     "placeholder.syntax": "Correct the placeholder, or take it out of the text.",
     "prediction.missing": "Ask the model again, or leave the row out.",
     "preference.images": "Give each picture of the prompt its counterpart, or leave the row out.",
+    "preference.prompt": "End the prompt with a user's turn that both responses answer, or leave the row out.",
     "preference.missing": "Give both replies, or leave the row out.",
     "preference.": "Correct the pair, or leave the row out.",
     "question.missing": "Write the question, or leave the row out.",

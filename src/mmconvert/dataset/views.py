@@ -3,6 +3,10 @@
 eval                the prompt in `messages`, the answer in columns of its own
 sft                 `messages` ends with the assistant's answer
 prompt-completion   `prompt` and `completion` in the place of `messages`
+preference          `prompt`, `chosen` and `rejected` in the place of `messages` and `preference`: TRL's DPOTrainer
+prompt              `prompt` without a response, the reference in `solution`: TRL's GRPOTrainer
+
+Of preference pairs `sft` and `prompt-completion` hold the chosen response, `prompt` holds it as the reference.
 """
 
 from collections.abc import Callable, Sequence
@@ -12,15 +16,29 @@ import msgspec
 import pyarrow as pa
 from msgspec.structs import replace
 
+from mmconvert.core.arrow import build_column
 from mmconvert.core.errors import RowError
-from mmconvert.core.record import LETTERS, SCHEMA, Part, Record, Turn, attach_features, keep_chosen, to_arrow
+from mmconvert.core.record import (
+    LETTERS,
+    SCHEMA,
+    SCORES,
+    Part,
+    Preference,
+    Record,
+    Turn,
+    attach_features,
+    count_images,
+    keep_chosen,
+    to_arrow,
+)
 from mmconvert.core.text.options import list_letters
 from mmconvert.core.text.placeholders import list_slots
 from mmconvert.core.text.prompt_parts import OPTION_NAMES, REPLY
-from mmconvert.core.text.turns import find_begun_response
+from mmconvert.core.text.turns import find_begun_response, remove_begun_response
 
-ViewName = Literal["eval", "sft", "prompt-completion"]
+ViewName = Literal["eval", "sft", "prompt-completion", "preference", "prompt"]
 EVAL: Final = "eval"
+PREFERENCE: Final = "preference"
 
 
 def asks_for_letters(record: Record) -> bool:
@@ -131,15 +149,137 @@ def _convert_to_prompt_completion(record: Record) -> Record:
     return replace(record, messages=(*prompt, *completion))
 
 
-def _build_split_schema() -> pa.Schema:
+def is_tie(record: Record) -> bool:
+    """Tell whether the two sides of a pair are alike: in what is said and shown, or in their scores."""
+    pair = record.preference
+    if pair is None:
+        return False
+    if pair.score_chosen is not None and pair.score_chosen == pair.score_rejected:
+        return True
+    start = count_images(record.messages)
+    between = start + count_images(pair.chosen)
+    shown = [tuple(image.sha256 for image in part) for part in (record.images[start:between], record.images[between:])]
+    return pair.chosen == pair.rejected and shown[0] == shown[1] and not pair.rejected_images
+
+
+def require_pair(record: Record) -> Preference:
+    """Give a pair that trainers can take: pictures in the prompt alone, the same for both sides, which differ.
+
+    Raises:
+        RowError: `view.no_pair`: the row is none; `view.pair`: a picture in a response, other pictures for the
+            rejected side, two sides that are alike.
+    """
+    pair = record.preference
+    if pair is None:
+        raise RowError("view.no_pair", "preference", "the row holds no preference pair. Convert it with another view.")
+    if count_images((*pair.chosen, *pair.rejected)):
+        message = "a picture stands in a response, and trainers look for pictures in the prompt."
+        raise RowError("view.pair", "preference", message)
+    if pair.rejected_images:
+        message = "the rejected side sees other pictures, and trainers show both sides the same."
+        raise RowError("view.pair", "rejected_images", message)
+    if is_tie(record):
+        raise RowError("view.pair", "preference", "both sides are alike, in their words or in their scores.")
+    return pair
+
+
+def split_pair(record: Record) -> Record:
+    """Give a pair as trainers take it: see `require_pair`, and one turn a side.
+
+    Turns that both sides begin with become the end of the prompt.
+
+    Raises:
+        RowError: The codes of `require_pair`; `view.pair`: several turns in a response.
+    """
+    pair = require_pair(record)
+    most = min(len(pair.chosen), len(pair.rejected)) - 1
+    cut = next((n for n in range(most) if pair.chosen[n] != pair.rejected[n]), most)
+    chosen, rejected = pair.chosen[cut:], pair.rejected[cut:]
+    for name, turns in (("chosen", chosen), ("rejected", rejected)):
+        if len(turns) != 1 or turns[0].role != "assistant":
+            message = f"the response has {len(turns)} turns, of which trainers would learn the user's too."
+            raise RowError("view.pair", name, f"{message} Give one turn of the assistant, or leave the row out.")
+    prompt = (*record.messages, *pair.chosen[:cut])
+    if not prompt:
+        raise RowError("view.no_prompt", "messages", "the row has no prompt to train on.")
+    return replace(record, messages=prompt, preference=replace(pair, chosen=chosen, rejected=rejected))
+
+
+def _build_preference_batch(records: Sequence[Record]) -> pa.RecordBatch:
+    batch = to_arrow(records)
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+    pairs = columns["preference"]
+    columns |= {"prompt": columns["messages"]}
+    columns |= {name: pairs.field(name) for name in ("chosen", "rejected", *SCORES)}
+    return pa.RecordBatch.from_arrays([columns[name] for name in PREFERENCE_SCHEMA.names], schema=PREFERENCE_SCHEMA)
+
+
+def _replace_messages(*fields: pa.Field, left_out: str = "") -> pa.Schema:
     place = SCHEMA.get_field_index("messages")
-    turns = SCHEMA.field("messages").type
-    fields = [*SCHEMA]
-    fields[place : place + 1] = [pa.field("prompt", turns), pa.field("completion", turns)]
-    return attach_features(pa.schema(fields))
+    rest = [field for field in [*SCHEMA][place + 1 :] if field.name != left_out]
+    return attach_features(pa.schema([*[*SCHEMA][:place], *fields, *rest]))
 
 
-PROMPT_COMPLETION_SCHEMA: pa.Schema = _build_split_schema()
+PREFERENCE_SCHEMA: pa.Schema = _replace_messages(
+    *(pa.field(name, SCHEMA.field("messages").type) for name in ("prompt", "chosen", "rejected")),
+    *(pa.field(name, pa.float64()) for name in SCORES),
+    left_out="preference",
+)
+"""`SCHEMA` with `prompt`, `chosen`, `rejected` and the scores in the place of `messages` and `preference`."""
+
+PROMPT_SCHEMA: pa.Schema = _replace_messages(
+    pa.field("prompt", SCHEMA.field("messages").type), pa.field("solution", pa.string())
+)
+"""`SCHEMA` with `prompt` in the place of `messages`, and `solution`, which reward functions read."""
+
+
+def find_solution(record: Record) -> str | None:
+    """Give the reference that a reward function compares with: the letters of a choice, else the first reference.
+
+    Example:
+        >>> from mmconvert.core.record import Source
+        >>> where = Source("f", "f", 0)
+        >>> find_solution(Record("1", "1", (), "multiple_choice", where, options=("a cat", "a dog"), answer="B"))
+        'B'
+    """
+    if asks_for_letters(record):
+        return record.answer
+    return record.answers[0] if record.answers else record.answer
+
+
+def remove_last_response(record: Record) -> Record:
+    """Give the prompt alone; a response that ends the turns becomes the reference where the record has none.
+
+    Raises:
+        RowError: `view.no_prompt`: there is nothing to ask.
+    """
+    record = remove_begun_response(keep_chosen(record))
+    cut = len(record.messages)
+    while cut and record.messages[cut - 1].role == "assistant":
+        cut -= 1
+    prompt, response = record.messages[:cut], record.messages[cut:]
+    if not prompt:
+        raise RowError("view.no_prompt", "messages", "the row has no prompt to give a model.")
+    if not response:
+        return record
+    shown = count_images(prompt)
+    images, rest = record.images[:shown], record.images[shown:]
+    said = "\n".join("".join(part.text for part in turn.content) for turn in response)
+    record = replace(record, messages=prompt, images=images, attachments=(*record.attachments, *rest))
+    return record if find_solution(record) is not None else replace(record, answer=said, answers=(said,))
+
+
+def _build_prompt_batch(records: Sequence[Record]) -> pa.RecordBatch:
+    batch = to_arrow(records)
+    columns = dict(zip(batch.schema.names, batch.columns, strict=True))
+    solutions = build_column([find_solution(record) for record in records], pa.string())
+    columns |= {"prompt": columns["messages"], "solution": solutions}
+    return pa.RecordBatch.from_arrays([columns[name] for name in PROMPT_SCHEMA.names], schema=PROMPT_SCHEMA)
+
+
+PROMPT_COMPLETION_SCHEMA: pa.Schema = _replace_messages(
+    *(pa.field(name, SCHEMA.field("messages").type) for name in ("prompt", "completion"))
+)
 """`SCHEMA` with `prompt` and `completion` in the place of `messages`: TRL takes one or the other."""
 
 
@@ -170,6 +310,8 @@ class View(msgspec.Struct, frozen=True):
 VIEWS = {
     EVAL: View(SCHEMA, None, to_arrow),
     "sft": View(SCHEMA, _convert_to_sft, to_arrow),
+    PREFERENCE: View(PREFERENCE_SCHEMA, split_pair, _build_preference_batch),
+    "prompt": View(PROMPT_SCHEMA, remove_last_response, _build_prompt_batch),
     "prompt-completion": View(PROMPT_COMPLETION_SCHEMA, _convert_to_prompt_completion, _build_split_batch),
 }
 """Layouts by the names of `ViewName`."""

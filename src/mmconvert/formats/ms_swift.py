@@ -6,29 +6,41 @@ of `human` and `assistant`, or turns as `messages` does, with role or from, cont
 last turn and `response` the assistant's, `history` lists the pairs before it (in a table as text), `<img>path</img>`
 in these texts is an image too; a row without `response` is a prompt that ends with the user's turn. `system` (or
 `system_prompt`) is a turn in all forms. A file of `query` and `response` alone may as well hold a model's predictions:
-give `--format ms_swift`. Written are `messages`. Source: modelscope/ms-swift@3602360
-docs/source_en/Customization/Custom-dataset.md, swift/dataset/preprocessor/core.py.
+give `--format ms_swift`. Written are `messages`. What stands behind the last user is the chosen response of a row with
+`rejected_response` (a text, or the turns in its place), `rejected_messages` (the whole conversation) or
+`rejected_images`. Source: modelscope/ms-swift@3602360 docs/source_en/Customization/Custom-dataset.md,
+swift/dataset/preprocessor/core.py.
 
-Kept: `objects`, `rejected_response` and other fields in `extra`, those of a message in `extra.messages_extra`.
+Kept: `objects`, `label` and other fields in `extra`, those of a message in `extra.messages_extra`.
 Refused: more `<image>` than images (`placeholder.count`), a history that is no list of pairs (`history.type`), tool
-calls, videos, sounds (`media.unsupported`).
+calls, videos, sounds (`media.unsupported`), a rejected conversation with another prompt (`preference.prompt`).
 Lost: which of the forms a row had.
 """
 
 import re
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
 from typing import Any
 
 from msgspec.structs import replace
 
 from mmconvert.chat import conversations, queries
+from mmconvert.chat.conversations import MESSAGES_EXTRA
 from mmconvert.chat.export_images import store_image
-from mmconvert.chat.training import add_extra_fields, build_message_rows, build_source_id, build_training_rows
+from mmconvert.chat.preference import SIDES, build_pair_record, list_scores
+from mmconvert.chat.training import (
+    add_extra_fields,
+    build_message_rows,
+    build_source_id,
+    build_training_rows,
+    read_messages_extra,
+)
 from mmconvert.core.errors import RowError, UsageError, in_field, show
-from mmconvert.core.record import Image, Part, Record, Turn
+from mmconvert.core.record import Image, Part, Record, Turn, keep_chosen
 from mmconvert.core.rows import Row
 from mmconvert.core.text.image_markers import Markers, check_count
 from mmconvert.core.text.literals import looks_like_list, parse_list
+from mmconvert.dataset.views import is_tie
 from mmconvert.io.row_files import read_rows
 from mmconvert.io.write_delimited import write_jsonl
 from mmconvert.plugins.format import IMAGES, Context, Format, Loss, Sample, Target
@@ -53,11 +65,13 @@ OTHERS = (
 """Fields of other forms, and of questions with their references."""
 
 _INLINE = re.compile(r"<img>([^<>\n]+)</img>")
+_REJECTED = ("rejected_response", "rejected_messages", "rejected_images")
 
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
     conversations.refuse_media(fields)
+    rejected = {name: fields.pop(name) for name in _REJECTED if fields.get(name) is not None}
     form = next((name for name in MESSAGES if fields.get(name) is not None), None)
     extras: list[dict[str, Any]] = []
     if form is not None or QUERY not in fields:
@@ -73,7 +87,79 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         images = conversations.load_shown_images(value, name, turns, context)
     else:
         turns, images = _load_images(turns, value, name, context)
-    yield conversations.build_conversation_record(row, context, fields, turns, images, extras)
+    if rejected:
+        extras = extras or [{} for _ in turns]
+        yield _read_pair(row, context, fields, turns, images, extras, rejected)
+    else:
+        yield conversations.build_conversation_record(row, context, fields, turns, images, extras)
+
+
+def _read_pair(
+    row: Row,
+    context: Context,
+    fields: dict[str, Any],
+    turns: Sequence[Turn],
+    images: Sequence[Image],
+    extras: Sequence[Mapping[str, Any]],
+    rejected: Mapping[str, Any],
+) -> Record:
+    """Make the record of a row with a rejected side.
+
+    Args:
+        row: The raw row.
+        context: What is known beside it.
+        fields: What is left of its fields.
+        turns: Those of `messages`, the chosen response among them.
+        images: Their pictures.
+        extras: Further fields of each message.
+        rejected: Those of `_REJECTED` that the row has.
+
+    Raises:
+        RowError: `preference.prompt`: the two sides answer other prompts; the codes of reading turns and pictures.
+    """
+    cut = _find_response(turns)
+    prompt, chosen = turns[:cut], turns[cut:]
+    other = _read_rejected_turns(rejected, turns, cut, context)
+    shown = conversations.count_image_parts(prompt)
+    seen = images
+    if (value := rejected.get("rejected_images")) is not None:
+        seen = conversations.load_shown_images(value, "rejected_images", (*prompt, *other), context)
+    needed = shown + conversations.count_image_parts(other)
+    check_count(needed, len(seen), "rejected_images" if value is not None else "images")
+    same = [image.sha256 for image in seen[:shown]] == [image.sha256 for image in images[:shown]]
+    pictures = (*images, *seen[shown:])
+    others = () if same else seen[:shown]
+    if any(extras[cut:]):
+        fields["chosen_extra"] = [dict(more) for more in extras[cut:]]
+    return build_pair_record(row, context, fields, (prompt, chosen, other), pictures, extras[:cut], others)
+
+
+def _find_response(turns: Sequence[Turn]) -> int:
+    """Give the place behind the last user, where the response begins."""
+    users = [number for number, turn in enumerate(turns) if turn.role == "user"]
+    return users[-1] + 1 if users else 0
+
+
+def _read_rejected_turns(
+    rejected: Mapping[str, Any], turns: Sequence[Turn], cut: int, context: Context
+) -> Sequence[Turn]:
+    """Read the turns of the rejected response; those of the chosen one where only its pictures differ."""
+    if (value := rejected.get("rejected_messages")) is not None:
+        whole, _ = conversations.read_marked_turns(value, "rejected_messages", KEYS, MARKERS)
+        if turns[0].role == "system" and whole[0].role != "system":
+            whole = (turns[0], *whole)
+        if not conversations.count_image_parts(whole) and conversations.count_image_parts(turns[:cut]):
+            whole = conversations.show_unmarked_images(whole, conversations.count_image_parts(turns[:cut]), context)
+        if tuple(whole[:cut]) != tuple(turns[:cut]):
+            message = "the rejected conversation has another prompt than the chosen one."
+            raise RowError("preference.prompt", "rejected_messages", message)
+        return whole[cut:]
+    value = rejected.get("rejected_response")
+    if value is None:
+        return turns[cut:]
+    if isinstance(value, str):
+        value = [{"role": "assistant", "content": value}]
+    return conversations.read_marked_turns(value, "rejected_response", KEYS, MARKERS)[0]
 
 
 def _read_messages(value: Any, field: str) -> tuple[tuple[Turn, ...], list[dict[str, Any]]]:
@@ -150,8 +236,8 @@ def _find_mismatch(sample: Sample) -> str | None:
     messages = [one for row in sample.rows for one in conversations.list_objects(row.get(form))]
     if form == "messages":
         return _find_messages_mismatch(sample, messages)
-    if sample.find_clash(("chosen", "rejected"), "field") is not None:
-        return sample.find_clash(("chosen", "rejected"), "field")
+    if clash := sample.find_clash(SIDES, "field"):
+        return clash
     if not messages:
         return f"{form} holds no turns"
     if all(map(_is_pair, messages)):
@@ -166,11 +252,12 @@ def _find_mismatch(sample: Sample) -> str | None:
 def _find_messages_mismatch(sample: Sample, messages: Sequence[Mapping[str, Any]]) -> str | None:
     if sample.suffix != ".jsonl":
         return "messages stand in a file that is no JSON Lines"
-    if not any(name in sample.columns for name in queries.IMAGES):
+    paired = any(name in sample.columns for name in _REJECTED)
+    if not paired and not any(name in sample.columns for name in queries.IMAGES):
         return "no field 'images'"
     if not all(isinstance(one.get("content"), str) for one in messages):
         return "content is not always a text"
-    if not any("<image>" in one["content"] for one in messages):
+    if not paired and not any("<image>" in one["content"] for one in messages):
         return "no text has an <image>"
     return None
 
@@ -194,16 +281,40 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     if target.path.suffix.lower() != ".jsonl":
         raise UsageError("the format is written to .jsonl; other files are only read.")
     losses: list[Loss] = []
-    rows = build_training_rows(records, losses, lambda record: _build_fields(record, target, losses), addresses=True)
+    build, build_pair = partial(_build_fields, target, losses), partial(_build_pair_fields, target, losses)
+    rows = build_training_rows(records, losses, build, addresses=True, pair=build_pair)
     write_jsonl(rows, target.path)
     yield from dict.fromkeys(losses)
 
 
-def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
+def _build_pair_fields(target: Target, losses: list[Loss], record: Record) -> dict[str, Any]:
+    pair = record.preference
+    if pair is None:
+        return _build_fields(target, losses, record)
+    if is_tie(record):
+        losses.append(Loss(record.id, "preference", "ms-swift deletes a row whose responses are alike"))
+    further = record.extra.get("chosen_extra")
+    extras = [*read_messages_extra(record), *(further if isinstance(further, list) else [])]
+    extra = {name: value for name, value in record.extra.items() if name not in (MESSAGES_EXTRA, "chosen_extra")}
+    if any(extras):
+        extra[MESSAGES_EXTRA] = extras
+    shown = conversations.count_image_parts(record.messages)
+    chosen = replace(keep_chosen(record), extra=extra, attachments=())
+    images = record.images[len(chosen.images) :]
+    fields = _build_fields(target, losses, chosen)
+    rejected = build_message_rows(replace(record, messages=pair.rejected, extra={}), KEYS, NAMES, MARKERS)
+    fields["rejected_response"] = rejected[0]["content"] if len(rejected) == 1 else rejected
+    if pair.rejected_images or images or len(chosen.images) > shown:
+        seen = [record.attachments[place] for place in pair.rejected_images] or record.images[:shown]
+        fields["rejected_images"] = [store_image(image, target) for image in (*seen, *images)]
+    return {**fields, **list_scores(record)}
+
+
+def _build_fields(target: Target, losses: list[Loss], record: Record) -> dict[str, Any]:
     fields: dict[str, Any] = {**build_source_id(record), "messages": build_message_rows(record, KEYS, NAMES, MARKERS)}
     if record.images:
         fields["images"] = [store_image(image, target) for image in record.images]
-    return add_extra_fields(fields, record, losses, (*queries.IMAGES, "system", SYSTEM))
+    return add_extra_fields(fields, record, losses, (*queries.IMAGES, *_REJECTED, "system", SYSTEM))
 
 
 FORMAT = Format(
@@ -215,4 +326,5 @@ FORMAT = Format(
     write=_write,
     cuttable=True,
     images=IMAGES,
+    pairs=True,
 )

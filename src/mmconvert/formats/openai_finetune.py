@@ -42,6 +42,9 @@ FORMATS = ("JPEG", "PNG", "WEBP")
 MODES = ("RGB", "RGBA")
 
 _ELSEWHERE = ("images", "image")
+_OF_PAIRS = ("rejected_response", "rejected_messages", "rejected_images", "chosen", "rejected")
+"""Fields of other formats' preference pairs, whose `messages` end with the chosen response."""
+
 _HELD = ("messages_extra", "tools", "parallel_tool_calls", "functions")
 _MESSAGE_FIELDS = ("role", "name", "weight")
 
@@ -67,7 +70,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
 def _find_mismatch(sample: Sample) -> str | None:
     if "messages" not in sample.columns:
         return "no field 'messages'"
-    foreign = {*_ELSEWHERE, *MARKS, "answer"}
+    foreign = {*_ELSEWHERE, *_OF_PAIRS, *MARKS, "answer"}
     others = (name for name in sample.columns if name in foreign or parse_image_slot(name) is not None)
     if clash := sample.find_clash(others, "field"):
         return clash

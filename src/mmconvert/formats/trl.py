@@ -1,4 +1,7 @@
-r"""TRL's vision data, parquet or JSON Lines: `images` (or one `image`) with `messages`, or `prompt` and `completion`.
+r"""TRL's vision data: `images` (or one `image`) with `messages`, with `prompt` and `completion`, or with pairs.
+
+Preference pairs are `prompt`, `chosen` and `rejected`, texts or turns; without a `prompt` (or where it is a text and
+the sides are turns) what both sides begin with is the prompt, as TRL's `extract_prompt` has it.
 
 Content is a list of parts, `{"type": "image"}` standing for the next picture, or a plain text; then all
 pictures stand in front of the first user turn. Parquet holds pictures, JSON Lines their paths (read them
@@ -8,11 +11,14 @@ docs/source/dataset_formats.md, trl/data_utils.py:prepare_multimodal_messages.
 
 Kept: `id` as `sample`, other fields in `extra`, those of a message in `extra.messages_extra`.
 Refused: more or fewer image parts than pictures (`placeholder.count`), unknown parts, tool calls, videos,
-sounds.
+sounds; pairs without a common beginning (`preference.prompt`).
 Lost: whether content was one text or parts.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import chain
+from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -22,14 +28,23 @@ from msgspec.structs import replace
 from mmconvert.chat import conversations, training
 from mmconvert.chat.export_images import write_image_path
 from mmconvert.chat.openai import list_part_types
+from mmconvert.chat.preference import (
+    SIDES,
+    build_pair_record,
+    count_shared,
+    holds_pairs,
+    holds_sides,
+    list_scores,
+    select_rows,
+)
 from mmconvert.core.errors import RowError, in_field, quote_value, show
-from mmconvert.core.record import IMAGE_TYPE, SCHEMA, Part, Record, Turn, attach_features
-from mmconvert.core.rows import Row
+from mmconvert.core.record import IMAGE_TYPE, SCHEMA, SCORES, Part, Record, Turn, attach_features
+from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.image_markers import check_count, escape, unescape
-from mmconvert.dataset.views import split_prompt_completion
+from mmconvert.dataset.views import split_pair, split_prompt_completion
 from mmconvert.dataset.write_parquet import build_image_cell, write_parquet
-from mmconvert.io import jsonl, parquet
-from mmconvert.io.write_delimited import write_jsonl
+from mmconvert.io import json_array, jsonl, parquet
+from mmconvert.io.write_delimited import write_rows
 from mmconvert.kits.evalscope.outputs import MARKS
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
@@ -48,6 +63,9 @@ def _build_schema(*names: str) -> pa.Schema:
 SCHEMAS = {None: _build_schema("messages"), SPLIT: _build_schema("prompt", "completion")}
 """Columns of a parquet file by the name that `--columns` takes."""
 
+PAIR_SCHEMA = attach_features(pa.schema([*_build_schema("prompt", *SIDES), *((name, pa.float64()) for name in SCORES)]))
+"""Columns of a parquet file of preference pairs."""
+
 
 class _RawMessage(msgspec.Struct, frozen=True):
     """One message as it is read.
@@ -65,12 +83,21 @@ class _RawMessage(msgspec.Struct, frozen=True):
     extra: dict[str, Any]
 
 
+def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+    suffix = path.suffix.lower()
+    if suffix == ".json":
+        return json_array.rows(path, span)
+    return jsonl.rows(path, span) if suffix == ".jsonl" else parquet.rows(path, span)
+
+
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
     conversations.refuse_media(fields)
     many, one = fields.pop("images", None), fields.pop("image", None)
     values = conversations.list_elements(many, "images") or conversations.list_elements(one, "image")
-    messages = [_read_message(value, where) for value, where in _read_raw_messages(fields)]
+    sides = _take_sides(fields) if all(fields.get(name) is not None for name in SIDES) else None
+    raw = _read_raw_messages(fields) if sides is None else chain.from_iterable(sides)
+    messages = [_read_message(value, where) for value, where in raw]
     if values and all(own is not None for message in messages for own in message.pictures):
         messages = _put_images_in_front(messages, len(values))
     owns = [own for message in messages for own in message.pictures]
@@ -83,7 +110,55 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
             images.append(conversations.load_image(value, slot, context))
     turns = [message.turn for message in messages]
     extras = [message.extra for message in messages]
-    yield conversations.build_conversation_record(row, context, fields, turns, images, extras)
+    if sides is None:
+        yield conversations.build_conversation_record(row, context, fields, turns, images, extras)
+        return
+    first, second = len(sides[0]), len(sides[0]) + len(sides[1])
+    parts = (turns[:first], turns[first:second], turns[second:])
+    _keep_side_extras(fields, extras, first, second)
+    yield build_pair_record(row, context, fields, parts, images, extras[:first])
+
+
+_Placed = list[tuple[dict[str, Any], str]]
+"""Messages with their places."""
+
+
+def _take_sides(fields: dict[str, Any]) -> tuple[_Placed, _Placed, _Placed]:
+    """Take prompt, chosen and rejected out of a row, each as messages; a text is one message."""
+    prompt, chosen, rejected = (fields.pop(name, None) for name in ("prompt", *SIDES))
+    if isinstance(chosen, str) != isinstance(rejected, str):
+        raise RowError("messages.type", "rejected", "expected two texts, or two lists of messages. Write both alike.")
+    implicit = prompt is None or isinstance(prompt, str) != isinstance(chosen, str)
+    if implicit and isinstance(prompt, list):
+        raise RowError("messages.type", "prompt", "expected a text, since both sides are texts. Write all three alike.")
+    if not isinstance(chosen, str):
+        for name, value in zip(SIDES, (chosen, rejected), strict=True):
+            conversations.read_messages(value, name)
+    count = count_shared(chosen, rejected) if implicit else 0
+    if implicit:
+        if not count:
+            raise RowError("preference.prompt", "prompt", "there is none, and both sides begin with other words.")
+        prompt = chosen[:count]
+    return (
+        list(_place_messages(prompt, "prompt" if not implicit else "chosen", "user")),
+        list(_place_messages(chosen[count:], "chosen", "assistant", count)),
+        list(_place_messages(rejected[count:], "rejected", "assistant", count)),
+    )
+
+
+def _place_messages(value: Any, name: str, speaker: str, start: int = 0) -> Iterator[tuple[dict[str, Any], str]]:
+    if isinstance(value, str):
+        yield {"role": speaker, "content": value}, name
+        return
+    for number, message in enumerate(conversations.read_messages(value, name), start):
+        yield message, f"{name}[{number}]"
+
+
+def _keep_side_extras(fields: dict[str, Any], extras: Sequence[dict[str, Any]], first: int, second: int) -> None:
+    """Keep the further fields of the messages of both sides, each under its own name."""
+    for name, found in zip(SIDES, (extras[first:second], extras[second:]), strict=True):
+        if any(found):
+            fields[f"{name}_extra"] = found
 
 
 def _read_raw_messages(fields: dict[str, Any]) -> Iterator[tuple[dict[str, Any], str]]:
@@ -141,6 +216,10 @@ def _put_images_in_front(messages: Sequence[_RawMessage], count: int) -> list[_R
 
 def _find_mismatch(sample: Sample) -> str | None:
     columns = set(sample.columns)
+    if columns.issuperset(SIDES):
+        return _find_pair_mismatch(sample)
+    if sample.suffix == ".json":
+        return "a .json file without 'chosen' and 'rejected'"
     names = ("messages",) if "messages" in columns else ("prompt", "completion")
     clash = sample.find_clash(("image_info", "prediction", "conversations", *MARKS))
     if wrong := clash or sample.find_missing(names):
@@ -157,25 +236,72 @@ def _find_mismatch(sample: Sample) -> str | None:
     return None
 
 
+def _find_pair_mismatch(sample: Sample) -> str | None:
+    if clash := sample.find_clash(("image_info", "prediction", "conversations", "question", "instruction", *MARKS)):
+        return clash
+    if not (holds_sides(sample, str) or holds_sides(sample, list)):
+        return "chosen and rejected are neither texts nor lists of messages"
+    if "prompt" not in sample.columns and "messages" in sample.columns and not holds_sides(sample, list):
+        return "it has a column 'messages' beside texts"
+    values = [row.get(name) for row in sample.rows for name in ("prompt", *SIDES)]
+    if any("value" in message for value in values for message in conversations.list_objects(value)):
+        return "messages have a key 'value'"
+    texts = [value for value in values if isinstance(value, str)]
+    texts += [str(message.get("content")) for value in values for message in conversations.list_objects(value)]
+    return "<image> stands in plain texts" if any("<image>" in text for text in texts) else None
+
+
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
-    if target.path.suffix.lower() == ".jsonl":
-        lines = training.build_training_rows(records, losses, lambda record: _build_line(record, target, losses))
-        write_jsonl(lines, target.path)
+    paired = holds_pairs(records)
+    chosen = select_rows(records, losses, paired=paired)
+    if target.path.suffix.lower() == ".parquet":
+        build, build_pair = partial(_build_cells, target, losses), partial(_build_pair_cells, losses)
+        rows = training.build_training_rows(chosen, losses, build, pair=build_pair)
+        write_parquet(rows, PAIR_SCHEMA if paired else SCHEMAS[target.columns], target.path)
     else:
-        rows = training.build_training_rows(records, losses, lambda record: _build_cells(record, target, losses))
-        write_parquet(rows, SCHEMAS[target.columns], target.path)
+        build, build_pair = partial(_build_line, target, losses), partial(_build_pair_line, target, losses)
+        lines = training.build_training_rows(chosen, losses, build, pair=build_pair)
+        write_rows(lambda: lines, target)
     yield from dict.fromkeys(losses)
 
 
-def _build_line(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
+def _build_line(target: Target, losses: list[Loss], record: Record) -> dict[str, Any]:
     turns = _build_turns(record, target, training.read_messages_extra(record))
     paths = [write_image_path(image, target) for image in record.images]
     fields = {**training.build_source_id(record), "images": paths, **turns}
     return training.add_extra_fields(fields, record, losses, ("images", "image", "messages", "prompt", "completion"))
 
 
-def _build_cells(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
+def _build_pair_line(target: Target, losses: list[Loss], record: Record) -> dict[str, Any]:
+    record = split_pair(record)
+    paths = [write_image_path(image, target) for image in record.images]
+    sides = _build_sides(record, losses)
+    fields = {**training.build_source_id(record), "images": paths, **sides, **list_scores(record)}
+    taken = ("images", "image", "messages", "prompt", "completion", *SIDES, *SCORES)
+    return training.add_extra_fields(fields, record, losses, taken)
+
+
+def _build_pair_cells(losses: list[Loss], record: Record) -> dict[str, Any]:
+    record = split_pair(record)
+    training.report_lost_extra(record, losses)
+    images = [build_image_cell(image) for image in record.images]
+    sides = _build_sides(record, losses)
+    return {**training.build_source_id(record), "images": images, **sides, **list_scores(record)}
+
+
+def _build_sides(record: Record, losses: list[Loss]) -> dict[str, Any]:
+    """Build the columns of a pair; DPOTrainer reads no margin and no score."""
+    for name in list_scores(record):
+        losses.append(Loss(record.id, name, "the column is written, but DPOTrainer does not read it"))
+    pair = record.preference
+    sides = (record.messages, pair.chosen, pair.rejected) if pair is not None else ()
+    return {
+        name: [_build_turn(turn, {}) for turn in turns] for name, turns in zip(("prompt", *SIDES), sides, strict=True)
+    }
+
+
+def _build_cells(target: Target, losses: list[Loss], record: Record) -> dict[str, Any]:
     training.report_lost_extra(record, losses)
     turns = _build_turns(record, target, [{}] * len(record.messages))
     return {**training.build_source_id(record), "images": [build_image_cell(image) for image in record.images], **turns}
@@ -197,13 +323,14 @@ def _build_turn(turn: Turn, more: Mapping[str, Any]) -> dict[str, Any]:
 
 
 FORMAT = Format(
-    summary="TRL vision data: images with messages, or with prompt and completion",
-    suffixes=(".parquet", ".jsonl"),
-    rows=lambda path, span: (jsonl if path.suffix.lower() == ".jsonl" else parquet).rows(path, span),
+    summary="TRL vision data: images with messages, prompt and completion, or preference pairs",
+    suffixes=(".parquet", ".jsonl", ".json"),
+    rows=_read_rows,
     records=_read_records,
     mismatch=_find_mismatch,
     write=_write,
     cuttable=True,
     columns=(SPLIT,),
-    images={".parquet": ("inline",), ".jsonl": ("files", "original")},
+    pairs=True,
+    images={".parquet": ("inline",), ".jsonl": ("files", "original"), ".json": ("files", "original")},
 )

@@ -25,7 +25,7 @@ from mmconvert.core.run_cache import begin_run
 from mmconvert.dataset.card import Origin
 from mmconvert.dataset.dataset import DatasetWriter
 from mmconvert.dataset.manifest import DEFAULT_CONFIG, MANIFEST, read_manifest
-from mmconvert.dataset.views import EVAL, VIEWS
+from mmconvert.dataset.views import EVAL, PREFERENCE, VIEWS
 from mmconvert.pipeline import parts
 from mmconvert.pipeline.distributed import clear, hold_alone, join
 from mmconvert.pipeline.engines import Engine, Run
@@ -428,7 +428,12 @@ def _build_summary(results: Sequence[parts.PartResult], formats: str, output: Pa
         summary.bytes += result.bytes
         warnings += result.warnings
         summary.reasons += map(str, result.rejects[: _SHOWN_REASONS - len(summary.reasons)])
-    summary.warnings = [f"{text} ({count} times)" if count > 1 else text for text, count in warnings.items()]
+    if pairs := warnings.pop(parts.PAIRS, 0):
+        view = results[0].part.view
+        kept = "" if view == EVAL else f", of which --view {view} keeps the chosen response alone"
+        what = f"{pairs:,} {'row holds a preference pair' if pairs == 1 else 'rows hold preference pairs'}{kept}"
+        summary.warnings.append(f"{what}: --view {PREFERENCE} lays them out for DPOTrainer")
+    summary.warnings += [f"{text} ({count} times)" if count > 1 else text for text, count in warnings.items()]
     empty = [split for split, rows in summary.splits.items() if summary.rows_written and not rows]
     left_out = "has no rows and is left out: load_dataset opens no such"
     summary.warnings += [f"split {split} {left_out}" for split in empty]

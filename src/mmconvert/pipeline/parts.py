@@ -21,7 +21,7 @@ from mmconvert.core.errors import Error, RowError, UsageError, build_memory_erro
 from mmconvert.core.record import Record, estimate_memory, estimate_weight
 from mmconvert.core.rows import DELIMITERS, READERS, Rejected, Span
 from mmconvert.dataset.shards import Shard
-from mmconvert.dataset.views import EVAL, VIEWS, remove_response
+from mmconvert.dataset.views import EVAL, PREFERENCE, VIEWS, remove_response
 from mmconvert.io.jsonl import is_array
 from mmconvert.pipeline.inputs import Input
 from mmconvert.pipeline.part_writer import PartWriter, Tally, WritingHere, WritingThread
@@ -36,6 +36,9 @@ _LESS, _LAST = 1 / 15, 4 / 5
 """How much smaller a part is than the one before, in parts of the first, and how small the last one may be."""
 
 _RENAMED = "an id that another file or split has too got the name of its own in front"
+PAIRS = "preference pairs in another view than theirs"
+"""Counts rows in `PartResult.warnings`; the summary says it in words of its own."""
+
 _KEPT_ADDRESS = (
     "a picture is kept as an address alone, and load_dataset gives None for it; "
     "to have the picture, convert with --allow-remote in place of --keep-urls"
@@ -258,6 +261,7 @@ def _copy(
     for record in found:
         if part.fail_on_bad and records.rejects:
             break
+        paired = record.preference is not None
         try:
             if records.format == OURS:
                 record = remove_response(record)
@@ -286,6 +290,8 @@ def _copy(
             result.warnings[_RENAMED] += 1
         if kept := sum(image.bytes is None for image in (*record.images, *record.attachments)):
             result.warnings[_KEPT_ADDRESS] += kept
+        if paired and part.view != PREFERENCE:
+            result.warnings[PAIRS] += 1
         size = estimate_weight(record)
         writer.add(record, estimate_memory(record))
         result.images += len(record.images)

@@ -10,7 +10,7 @@ import PIL.Image
 from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, UsageError
-from mmconvert.core.record import Part, Record, Source, Turn
+from mmconvert.core.record import Part, Preference, Record, Source, Turn
 from mmconvert.images.loader import Pictures
 from mmconvert.pipeline.convert import read, write
 from mmconvert.plugins.format import Format, Target
@@ -35,6 +35,18 @@ CHOICE = replace(
     ANSWERED, task="multiple_choice", options=("dog", "cat", "cow"), answer="B", answers=("B",), label='"B"',
     prediction="B",
 )  # fmt: skip
+_CHOSEN, _REJECTED = (Turn("assistant", (Part("text", text),)) for text in ("A cat.", "A dog."))
+PAIRED = replace(
+    ANSWERED,
+    task="chat",
+    answer=None,
+    answers=(),
+    label=None,
+    prediction=None,
+    preference=Preference((_CHOSEN,), (_REJECTED,)),
+)
+"""A preference pair, for the formats that write them."""
+
 VALUES: dict[str, Any] = {
     "id": "q1#1",
     "messages": (Turn("user", (Part("text", "Before?"),)), Turn("assistant", (Part("text", "Yes."),)), USER),

@@ -12,9 +12,19 @@ from mmconvert.core.record import Image, Record, encode_json, to_arrow
 from mmconvert.pipeline.convert import read, write
 from mmconvert.plugins.format import Format, Target
 from mmconvert.testing.subject import Subject
-from mmconvert.testing.values import ANSWERED, CHOICE, HIDDEN, NAMED, SHOWN, VALUES, list_targets, write_and_read_back
+from mmconvert.testing.values import (
+    ANSWERED,
+    CHOICE,
+    HIDDEN,
+    NAMED,
+    PAIRED,
+    SHOWN,
+    VALUES,
+    list_targets,
+    write_and_read_back,
+)
 
-LEFT_OUT = {"answer", "category", "options", "messages", "prediction"}
+LEFT_OUT = {"answer", "category", "options", "messages", "prediction", "preference"}
 """What is named where a whole row is left out, or where it will be refused when it is read."""
 
 ADDRESS = "https://pictures.example/x.png"
@@ -69,7 +79,7 @@ def _shorten(value: Any) -> str:
 def _check_columns_come_back(it: Subject) -> Iterator[str]:
     with tempfile.TemporaryDirectory() as folder:
         for path in list_targets(it.name, Path(folder)):
-            for base in (ANSWERED, CHOICE):
+            for base in (ANSWERED, CHOICE, *([PAIRED] if it.plugin.pairs else [])):
                 for column, value in VALUES.items():
                     names = NAMED.get(column, {column})
                     lost, back = write_and_read_back(replace(base, **{column: value}), path, it.name)
@@ -108,10 +118,11 @@ def _check_images_come_back(it: Subject) -> Iterator[str]:
 
 
 def _check_addresses_are_named(it: Subject) -> Iterator[str]:
-    asked = replace(CHOICE, prediction=None)
-    kept = replace(asked, id="q0", images=(Image(None, 1, url=ADDRESS),))
     with tempfile.TemporaryDirectory() as folder:
         for path in list_targets(it.name, Path(folder)):
+            # A format of pairs may write nothing else.
+            asked = PAIRED if it.plugin.pairs else replace(CHOICE, prediction=None)
+            kept = replace(asked, id="q0", images=(Image(None, 1, url=ADDRESS),))
             losses = write([kept, asked], Target(path), it.name)
             named = any(loss.id == "q0" and loss.field == "images" for loss in losses)
             if not named and ADDRESS.encode() not in path.read_bytes():

@@ -177,7 +177,8 @@ def test_prompt_and_completion_stand_where_messages_stood() -> None:
 
 @given(dialogs(alternate=False))
 def test_a_stored_view_reads_back(record: Record) -> None:
-    for view in VIEWS.values():
+    for name in ("eval", "sft", "prompt-completion"):
+        view = VIEWS[name]
         (back,) = from_arrow(view.batch([view.of(record) if view.of else record]))
         assert content(back) == content(record)
 

@@ -1,0 +1,99 @@
+r"""Preference pairs about pictures as RLAIF-V, RLHF-V and MMPR have them: `question`, `chosen`, `rejected`, `image`.
+
+All texts. `image` is a cell of parquet, a path, or a list of them; without `<image>` in the question the pictures stand
+in front of it, as these sets' trainers put them. In RLHF-V `question`, `chosen` and `rejected` stand as JSON in `text`.
+Source: the cards of openbmb/RLAIF-V-Dataset, openbmb/RLHF-V-Dataset and OpenGVLab/MMPR; OpenGVLab/InternVL@2410d1d
+internvl/train/internvl_chat_mpo.py.
+
+Kept: `idx` as `sample`, `ds_name`, `origin_dataset` and other fields in `extra`.
+Refused: sides that are no texts (`messages.content`), a `text` that is no JSON, more or fewer `<image>` than pictures
+(`placeholder.count`), videos, sounds (`media.unsupported`).
+Lost: nothing.
+"""
+
+from collections.abc import Iterable, Iterator
+from pathlib import Path
+from typing import Any
+
+from mmconvert.chat import conversations
+from mmconvert.chat.preference import SIDES, build_pair_record, holds_sides
+from mmconvert.core.errors import RowError, in_field, show
+from mmconvert.core.record import Part, Record, Turn
+from mmconvert.core.rows import Rejected, Row, Span
+from mmconvert.core.text.image_markers import Markers, split_at_markers
+from mmconvert.core.text.json import parse_json
+from mmconvert.io import json_array, jsonl, parquet
+from mmconvert.plugins.format import Context, Format, Sample
+
+_MARKERS = Markers(("image", "video", "audio"), line_break=True)
+_TEXTS = ("question", *SIDES)
+_IMAGES = ("image", "images")
+
+
+def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
+    suffix = path.suffix.lower()
+    if suffix == ".parquet":
+        return parquet.rows(path, span)
+    return jsonl.rows(path, span) if suffix == ".jsonl" else json_array.rows(path, span)
+
+
+def _read_records(row: Row, context: Context) -> Iterable[Record]:
+    fields = dict(row.fields)
+    conversations.refuse_media(fields)
+    if fields.get("question") is None and isinstance(text := fields.get("text"), str):
+        with in_field("text"):
+            inner = parse_json(text)
+        if not isinstance(inner, dict):
+            raise RowError("messages.type", "text", f"expected an object as JSON {show(text)}.")
+        fields = {**{name: value for name, value in fields.items() if name != "text"}, **inner}
+    if fields.get("id") is None and fields.get("idx") is not None:
+        fields["id"] = fields.pop("idx")
+    question, chosen, rejected = (_take_text(fields, name) for name in _TEXTS)
+    name = next((name for name in _IMAGES if conversations.as_list(fields.get(name))), _IMAGES[0])
+    value = fields.pop(name, None)
+    with in_field("question"):
+        parts = split_at_markers(question, _MARKERS)
+    if not any(part.type == "image" for part in parts):
+        parts = (*[Part("image") for _ in conversations.as_list(value)], *parts)
+    prompt = (Turn("user", parts),)
+    images = conversations.load_shown_images(value, name, prompt, context)
+    sides = [(Turn("assistant", (Part("text", text),)),) for text in (chosen, rejected)]
+    yield build_pair_record(row, context, fields, (prompt, sides[0], sides[1]), images)
+
+
+def _take_text(fields: dict[str, Any], name: str) -> str:
+    value = fields.pop(name, None)
+    if not isinstance(value, str):
+        raise RowError("messages.content", name, f"expected a text {show(value)}.")
+    return value
+
+
+def _find_mismatch(sample: Sample) -> str | None:
+    if clash := sample.find_clash(("messages", "conversations", "instruction", "prompt", "image_info"), "field"):
+        return clash
+    if "text" in sample.columns and not {*SIDES} & {*sample.columns}:
+        texts = [row.get("text") for row in sample.rows]
+        return None if texts and all(map(_holds_pair, texts)) else "the column 'text' holds no pair as JSON"
+    if missing := sample.find_missing(_TEXTS):
+        return missing
+    return None if holds_sides(sample, str) else "chosen and rejected are not always texts"
+
+
+def _holds_pair(text: Any) -> bool:
+    if not isinstance(text, str) or not text.lstrip().startswith("{"):
+        return False
+    try:
+        inner = parse_json(text)
+    except RowError:
+        return False
+    return isinstance(inner, dict) and {*_TEXTS} <= inner.keys()
+
+
+FORMAT = Format(
+    summary="Preference pairs as question, chosen, rejected and image (RLAIF-V, RLHF-V, MMPR)",
+    suffixes=(".parquet", ".jsonl", ".json"),
+    rows=_read_rows,
+    records=_read_records,
+    mismatch=_find_mismatch,
+    cuttable=True,
+)
