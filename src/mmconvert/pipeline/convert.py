@@ -160,7 +160,7 @@ class WriteOptions(msgspec.Struct, frozen=True):
         rejects: File for refused rows; None for `<output>.rejects.jsonl`.
         allow_empty: Publish a dataset without rows.
         engine: Name of the engine that runs the parts.
-        view: How rows are laid out: eval, sft or prompt-completion.
+        view: How rows are laid out: eval, sft, prompt-completion, preference or prompt.
         workers: Processes that convert parts at the same time, None for as many as are useful; the bytes
             written do not depend on it.
         share: Let other processes that are started so convert parts of the same dataset.

@@ -61,7 +61,7 @@ class ConvertOptions(msgspec.Struct, frozen=True, kw_only=True):
     seed: int = 0
     """Seed of what transforms draw."""
     view: ViewName = EVAL
-    """Lay rows out for training: the answer as the assistant's turn, or as prompt and completion."""
+    """Lay rows out for training: the answer as the assistant's turn, as prompt and completion, pairs, prompts alone."""
     limit: Annotated[int, msgspec.Meta(ge=1)] | None = None
     """Stop after N records of each file, or of each split of a dataset; what one row gives is kept together."""
     on_bad: Literal["reject", "fail"] = "reject"

@@ -4,6 +4,7 @@ import json
 from collections.abc import Callable
 from functools import partial
 from pathlib import Path
+from typing import Any
 
 import datasets
 import pyarrow.parquet as pq
@@ -15,7 +16,7 @@ from msgspec.structs import replace
 import mmconvert
 from mmconvert.cli import program
 from mmconvert.core.errors import RowError, UsageError
-from mmconvert.core.record import LETTERS, SCHEMA, Part, Record, Source, Turn, from_arrow
+from mmconvert.core.record import LETTERS, SCHEMA, Part, Preference, Record, Source, Turn, count_images, from_arrow
 from mmconvert.core.text.prompt_parts import Wording
 from mmconvert.core.text.turns import build_plain_prompt_parts, join_texts, replace_prompt
 from mmconvert.dataset.dataset import open_dataset
@@ -23,6 +24,7 @@ from mmconvert.dataset.verify import verify
 from mmconvert.dataset.views import (
     PROMPT_COMPLETION_SCHEMA,
     VIEWS,
+    View,
     build_reference_response,
     list_sft_turns,
     remove_response,
@@ -242,3 +244,95 @@ def test_a_source_that_ends_with_its_reference_keeps_its_turns_and_its_training_
     mmconvert.convert(tmp_path / "in.jsonl", tmp_path / "a", task="vqa")
     (kept,) = open_dataset(tmp_path / "a").records()
     assert [turn.role for turn in kept.messages] == ["user", "assistant"]
+
+
+def paired(chosen: tuple[Turn, ...], rejected: tuple[Turn, ...], **more: Any) -> Record:
+    return replace(ASKED, task="chat", preference=Preference(chosen, rejected), **more)
+
+
+def test_the_columns_of_pairs_and_of_prompts_stand_where_messages_stood() -> None:
+    names = SCHEMA.names
+    place = names.index("messages")
+    rest = [name for name in names[place + 1 :] if name != "preference"]
+    sides = ["prompt", "chosen", "rejected", "margin", "score_chosen", "score_rejected"]
+    assert VIEWS["preference"].schema.names == [*names[:place], *sides, *rest]
+    assert VIEWS["prompt"].schema.names == [*names[:place], "prompt", "solution", *names[place + 1 :]]
+
+
+def lay_out(view: View, record: Record) -> Record | str:
+    """A record as a view stores it, or why it does not."""
+    try:
+        return view.of(record)
+    except RowError as error:
+        return error.code
+
+
+@given(records(pairs=True))
+def test_a_pair_reads_back_from_its_view_or_is_refused_by_name(record: Record) -> None:
+    view = VIEWS["preference"]
+    stored = lay_out(view, record)
+    if isinstance(stored, str):
+        assert stored in ("view.no_pair", "view.pair", "view.no_prompt")
+        return
+    (back,) = from_arrow(view.batch([stored]))
+    assert back == stored
+    assert (back.images, back.attachments, back.extra) == (record.images, record.attachments, record.extra)
+    assert (*back.messages, *back.preference.chosen) == (*record.messages, *record.preference.chosen)
+    assert count_images(back.messages) == len(back.images)
+    assert [len(side) for side in (back.preference.chosen, back.preference.rejected)] == [1, 1]
+
+
+@pytest.mark.parametrize(
+    ("record", "field"),
+    [
+        (ASKED, "preference"),
+        (paired((said("A"),), (said("A"),)), "preference"),
+        (paired((said("A"),), (said("B"), USER, said("C"))), "rejected"),
+        (
+            replace(ASKED, preference=Preference((said("A"),), (said("B"),), score_chosen=1.0, score_rejected=1.0)),
+            "preference",
+        ),
+        (paired((replace(said("A"), role="user"),), (said("B"),)), "chosen"),
+    ],
+    ids=["no pair", "alike", "several turns", "equal scores", "the user's response"],
+)
+def test_what_no_trainer_takes_is_refused_by_name(record: Record, field: str) -> None:
+    with pytest.raises(RowError) as caught:
+        VIEWS["preference"].of(record)
+    assert (caught.value.code.startswith("view."), caught.value.field) == (True, field)
+
+
+@given(records(pairs=True))
+def test_a_prompt_ends_before_the_response(record: Record) -> None:
+    view = VIEWS["prompt"]
+    stored = lay_out(view, record)
+    if isinstance(stored, str):
+        assert stored == "view.no_prompt"
+        return
+    batch = view.batch([stored])
+    (back,) = from_arrow(batch)
+    assert back == stored
+    assert back.messages[-1].role != "assistant"
+    assert count_images(back.messages) == len(back.images)
+    assert back.preference is None
+    known = {*record.answers, record.answer}
+    if record.answer is not None or record.answers:
+        assert batch["solution"][0].as_py() in known
+
+
+def test_a_response_that_is_cut_is_the_solution() -> None:
+    talk = replace(ASKED, task="chat", messages=(USER, said("cat"), USER, said("dog")), answers=(), answer=None)
+    view = VIEWS["prompt"]
+    assert view.batch([view.of(talk)])["solution"].to_pylist() == ["dog"]
+    assert view.of(talk).messages == (USER, said("cat"), USER)
+    chosen = paired((said("A"),), (said("B"),), answers=(), answer=None)
+    assert view.batch([view.of(chosen)])["solution"].to_pylist() == ["A"]
+    with pytest.raises(RowError, match="no prompt to give"):
+        view.of(replace(talk, messages=(said("cat"),)))
+
+
+@pytest.mark.parametrize("view", ["sft", "prompt-completion"])
+def test_other_training_views_hold_the_chosen_response(view: str) -> None:
+    record = paired((said("A"),), (said("B"),))
+    stored = VIEWS[view].of(record)
+    assert (stored.messages, stored.preference) == ((*record.messages, said("A")), None)
