@@ -310,8 +310,8 @@ class View(msgspec.Struct, frozen=True):
 VIEWS = {
     EVAL: View(SCHEMA, None, to_arrow),
     "sft": View(SCHEMA, _convert_to_sft, to_arrow),
+    "prompt-completion": View(PROMPT_COMPLETION_SCHEMA, _convert_to_prompt_completion, _build_split_batch),
     PREFERENCE: View(PREFERENCE_SCHEMA, split_pair, _build_preference_batch),
     "prompt": View(PROMPT_SCHEMA, remove_last_response, _build_prompt_batch),
-    "prompt-completion": View(PROMPT_COMPLETION_SCHEMA, _convert_to_prompt_completion, _build_split_batch),
 }
 """Layouts by the names of `ViewName`."""
