@@ -56,7 +56,10 @@ def test_prompts_without_images_show_those_of_the_references(tmp_path, first):
     ]
     with DatasetWriter(tmp_path / "data") as writer:
         names = [f"{n:09d}" if first else str(n) for n in range(2)]
-        writer.write([replace(one, id=name, sample=name) for one, name in zip(records, names, strict=True)])
+        writer.write(
+            replace(one, id=name, sample=name, source=replace(one.source, numbered=True))
+            for one, name in zip(records, names, strict=True)
+        )
     lines = [
         {"question_id": first + n, "prompt": "Which colour?", "text": "red", "answer_id": "a", "model_id": "m"}
         for n in range(2)
