@@ -23,6 +23,7 @@ from mmconvert.core.text.options import (
     require_several,
 )
 from mmconvert.core.text.placeholders import interleave, list_slots
+from mmconvert.images.loader import ENDINGS
 from mmconvert.io.columns import keep_json_fields
 from mmconvert.io.field_mapping import find_column, read_mapped
 from mmconvert.plugins.format import Context
@@ -131,6 +132,8 @@ def read_plain_row(row: Row, context: Context) -> Iterable[Record]:
     turns, shown = _build_turns(question, hint, options, images, reply, context)
     taken = {named for all_named in columns.values() for named in all_named} | {*letters, SHARED_ID}
     extra = {name: value for name, value in row.fields.items() if name not in taken}
+    if "image" not in columns:
+        _warn_of_images(extra, context)
     yield Record(
         id=key,
         sample=key,
@@ -189,6 +192,13 @@ def _load_images(fields: Mapping[str, Any], named: Sequence[str], context: Conte
                     raise
                 context.warn("a picture is not at hand; its row has a prediction and is kept without it")
     return tuple(images)
+
+
+def _warn_of_images(fields: Mapping[str, Any], context: Context) -> None:
+    """Say of a column that is taken for nothing that it names images."""
+    for name, value in fields.items():
+        if isinstance(value, str) and value[-5:].lower().endswith(tuple(ENDINGS)):
+            context.warn(f"the column {name!r} names images, which are not shown; to show them: --map image={name}")
 
 
 def _load_image(value: Any, slot: int, context: Context) -> Image:
