@@ -185,10 +185,8 @@ def test_a_column_that_a_mapping_uses_is_not_taken_twice(folder):
     assert (record.prediction, record.answer) == ("red", None)
 
 
-def test_a_column_of_image_names_that_is_taken_for_nothing_is_named(tmp_path):
-    path = tmp_path / "q.csv"
-    path.write_text("file,question,answer\na.png,Which?,red\nb.JPEG,Who?,me\n")
-    records = read(path)
-    assert len(list(records)) == 2
+def test_a_column_of_image_names_that_is_taken_for_nothing_is_named(folder):
+    found, records = read(write(folder, "file,question,answer\na.png,Which?,red\nb.JPEG,Who?,me\n"))
+    assert len(found) == 2
     ((text, count),) = records.warnings.items()
     assert ("--map image=file" in text, count) == (True, 2)
