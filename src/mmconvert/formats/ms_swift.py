@@ -1,27 +1,26 @@
 """ms-swift training data: JSON Lines with `messages` and `images`.
 
-Content is one text; `<image>` stands for the next of the row's `images` (path, data URL or address).
-A row whose texts have no `<image>` at all shows its pictures in front of the first message, as ms-swift
-itself does. Fields such as `objects`, `loss` and `rejected_response` are kept. Source:
-modelscope/ms-swift@3602360 docs/source_en/Customization/Custom-dataset.md, swift/dataset/preprocessor/core.py.
+Content is one text; `<image>` stands for the next of the row's `images` (path, data URL or address), `<video>` for the
+next of its `videos`. A row whose texts have no `<image>` at all shows its pictures in front of the first message, as
+ms-swift itself does, and so it is with videos. Fields such as `objects`, `loss` and `rejected_response` are kept.
+Source: modelscope/ms-swift@3602360 docs/source_en/Customization/Custom-dataset.md, swift/dataset/preprocessor/core.py.
 
 Kept: `objects`, `rejected_response` and other fields in `extra`, those of a message in `extra.messages_extra`.
-Refused: more or fewer `<image>` than pictures (`placeholder.count`), tool calls, videos, sounds
+Refused: more or fewer `<image>` than pictures (`placeholder.count`), tool calls, sounds, videos without `--frames`
 (`media.unsupported`).
 Lost: nothing.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator
 from typing import Any
-
-from msgspec.structs import replace
 
 from mmconvert.chat import conversations
 from mmconvert.chat.export_images import store_image
 from mmconvert.chat.training import add_extra_fields, build_message_rows, build_source_id, build_training_rows
-from mmconvert.core.record import Part, Record, Turn
+from mmconvert.chat.videos import VIDEOS, take_videos
+from mmconvert.core.record import Record
 from mmconvert.core.rows import Row
-from mmconvert.core.text.image_markers import Markers
+from mmconvert.core.text.image_markers import IMAGE, VIDEO, Markers
 from mmconvert.io import jsonl
 from mmconvert.io.write_delimited import write_jsonl
 from mmconvert.plugins.format import IMAGES, Context, Format, Loss, Sample, Target
@@ -34,34 +33,33 @@ _IMAGES = ("images", "image")
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
-    conversations.refuse_media(fields)
-    turns, extras = conversations.read_marked_turns(fields.pop("messages", None), "messages", KEYS, MARKERS)
+    videos = take_videos(fields, context)
+    sampled = context.pictures.sampling is not None
+    messages = fields.pop("messages", None)
+    turns, extras = conversations.read_marked_turns(messages, "messages", KEYS, MARKERS, videos=sampled)
     turns, extras = conversations.take_system_turn(fields, turns, extras)
     name = next((name for name in _IMAGES if conversations.as_list(fields.get(name))), _IMAGES[0])
     value = fields.pop(name, None)
     if not conversations.count_image_parts(turns) and conversations.as_list(value):
-        turns = _put_images_in_front(turns, len(conversations.as_list(value)))
+        turns = conversations.put_in_front(turns, IMAGE, len(conversations.as_list(value)))
         context.warn("pictures without <image> in any text stand in front of the first message")
-    images = conversations.load_shown_images(value, name, turns, context)
+    if videos and not conversations.count_image_parts(turns, VIDEO):
+        turns = conversations.put_in_front(turns, VIDEO, len(videos))
+        context.warn("videos without <video> in any text stand in front of the first message")
+    turns, images = conversations.load_shown_media(value, name, videos, turns, context)
     yield conversations.build_conversation_record(row, context, fields, turns, images, extras)
-
-
-def _put_images_in_front(turns: Sequence[Turn], count: int) -> tuple[Turn, ...]:
-    first = next((number for number, turn in enumerate(turns) if turn.role != "system"), 0)
-    parts = (*[Part("image")] * count, *turns[first].content)
-    return (*turns[:first], replace(turns[first], content=parts), *turns[first + 1 :])
 
 
 def _find_mismatch(sample: Sample) -> str | None:
     if "messages" not in sample.columns:
         return "no field 'messages'"
-    if not any(name in sample.columns for name in _IMAGES):
-        return "no field 'images'"
+    if not any(name in sample.columns for name in (*_IMAGES, *VIDEOS)):
+        return "no field 'images' or 'videos'"
     turns = [turn for row in sample.rows for turn in conversations.list_objects(row.get("messages"))]
     if not all(isinstance(turn.get("content"), str) for turn in turns):
         return "content is not always a text"
-    if not any("<image>" in turn["content"] for turn in turns):
-        return "no text has an <image>"
+    if not any(f"<{word}>" in turn["content"] for turn in turns for word in (IMAGE, VIDEO)):
+        return "no text has an <image> or <video>"
     return None
 
 
@@ -88,4 +86,5 @@ FORMAT = Format(
     write=_write,
     cuttable=True,
     images=IMAGES,
+    videos=True,
 )

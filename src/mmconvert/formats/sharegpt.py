@@ -1,12 +1,12 @@
 """LLaMA-Factory's ShareGPT form: `messages` or `conversations` and `images`, with its dataset_info.json.
 
-`<image>` stands for the next of the row's `images` (paths from the file's folder, or pictures in
-parquet); a row's turns must alternate after an optional system turn. Writing adds or replaces the
+`<image>` stands for the next of the row's `images` (paths from the file's folder, or pictures in parquet), `<video>`
+for the next of its `videos`; a row's turns must alternate after an optional system turn. Writing adds or replaces the
 file's entry in the dataset_info.json beside it. Source: hiyouga/LLaMA-Factory@ff6d4d1 data/README.md,
 src/llamafactory/data/{parser,converter,mm_plugin}.py.
 
 Kept: `id` as `sample`, other fields in `extra`, those of a message in `extra.messages_extra`.
-Refused: more or fewer `<image>` than pictures (`placeholder.count`), tool calls, videos, sounds
+Refused: more or fewer `<image>` than pictures (`placeholder.count`), tool calls, sounds, videos without `--frames`
 (`media.unsupported`).
 Lost: the dataset_info.json beside the file, which is not read.
 """
@@ -18,6 +18,7 @@ from typing import Any
 
 from mmconvert.chat import conversations, training
 from mmconvert.chat.export_images import write_image_path
+from mmconvert.chat.videos import take_videos
 from mmconvert.core.errors import Error, RowError, UsageError, show
 from mmconvert.core.record import Record
 from mmconvert.core.rows import MOST_ROW_BYTES, Rejected, Row, Span
@@ -48,11 +49,12 @@ def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
-    conversations.refuse_media(fields)
+    videos = take_videos(fields, context)
+    sampled = context.pictures.sampling is not None
     form = "messages" if "messages" in fields else "conversations"
-    turns, extras = conversations.read_marked_turns(fields.pop(form, None), form, FORMS[form], MARKERS)
+    turns, extras = conversations.read_marked_turns(fields.pop(form, None), form, FORMS[form], MARKERS, videos=sampled)
     turns, extras = conversations.take_system_turn(fields, turns, extras)
-    images = conversations.load_shown_images(fields.pop("images", None), "images", turns, context)
+    turns, images = conversations.load_shown_media(fields.pop("images", None), "images", videos, turns, context)
     yield conversations.build_conversation_record(row, context, fields, turns, images, extras)
 
 
@@ -62,6 +64,8 @@ def _find_mismatch(sample: Sample) -> str | None:
         return "no field 'messages' or 'conversations'"
     if "image" in sample.columns:
         return "it has a field 'image', not 'images'"
+    if "video" in sample.columns and "images" not in sample.columns and sample.suffix != ".parquet":
+        return "it has a field 'video', not 'videos'"
     role_key, text_key = FORMS[form]
     turns = [turn for row in sample.rows for turn in conversations.list_objects(row.get(form))]
     if not all(isinstance(turn.get(text_key), str) for turn in turns):
@@ -142,4 +146,5 @@ FORMAT = Format(
     cuttable=True,
     columns=tuple(FORMS),
     images=("files", "original"),
+    videos=True,
 )
