@@ -41,6 +41,7 @@ DECODERS = frozenset(
 
 _HEAD_BYTES = 1024
 _BOXES = (b"ftyp", b"moov", b"mdat", b"free", b"skip", b"wide", b"pnot")
+_MARGIN_PIXELS = 1 << 20
 _CUT_SECONDS, _CUT_SHARE = Fraction(1), Fraction(1, 20)
 """What a Matroska file may end before the time that it names, the larger of both."""
 
@@ -153,7 +154,8 @@ class _Video:
                 "video.decode", f"a video of type {codec.codec.name!r} is not read. Save it as H.264 in MP4."
             )
         self._check_pixels(codec.width, codec.height)
-        codec.options = {"max_pixels": str(self._most_pixels)}
+        # The decoder counts a margin, too; frames are counted exactly when they are there.
+        codec.options = {"max_pixels": str(2 * self._most_pixels + _MARGIN_PIXELS)}
         codec.thread_type, codec.thread_count = "AUTO", self._threads
         return container, stream
 
@@ -355,7 +357,7 @@ def _load_all(request: Mapping[str, Any]) -> None:
     video = io.BytesIO()
     shown = [PIL.Image.new("L", (16, 16), grey) for grey in (0, 255)]
     shown[0].save(video, "GIF", save_all=True, append_images=shown[1:])
-    extract(video, {**request, "frames": 1})
+    extract(video, {**request, "frames": 1, "most_pixels": _MARGIN_PIXELS})
 
 
 def main() -> None:
@@ -364,7 +366,9 @@ def main() -> None:
     sys.path += [place for place in request["path"] if place not in sys.path]
     import av
 
-    av.logging.set_level(av.logging.PANIC)
+    # Decoders' threads that told Python what they find would wait for the thread that waits for them.
+    av.logging.restore_default_callback()
+    av.logging.set_libav_level(av.logging.PANIC)
     _load_all(request)
     give_up_rights(request["most_bytes"], request["seconds"])
     said: dict[str, Any]
@@ -377,7 +381,8 @@ def main() -> None:
         told = f"decoding the video takes more than {request['most_bytes'] >> 20} MiB of memory"
         said = {"code": "video.too_large", "message": f"{told}. {_FEWER}"}
     except Exception as error:  # a decoder raises whatever it likes on broken bytes
-        reason = (str(error).splitlines() or [type(error).__name__])[0][:120]
+        words = str(getattr(error, "strerror", None) or error).splitlines() or [type(error).__name__]
+        reason = words[0][:120].rstrip(". ")
         said = {"code": "video.decode", "message": f"the video cannot be decoded: {reason}. {_AGAIN}"}
     said["sizes"] = [len(data) for data in files]
     out = sys.stdout.buffer

@@ -111,7 +111,7 @@ def extract_frames(handle: int, sampling: FrameSampling) -> VideoFrames:
         raise _build_broken_error()
     try:
         return _read_answer(json.loads(line), files)
-    except (ValueError, KeyError, TypeError):
+    except (ValueError, KeyError, TypeError, AttributeError):
         raise _build_broken_error() from None
 
 
