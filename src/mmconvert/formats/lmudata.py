@@ -1,6 +1,8 @@
 """LMUData TSV, VLMEvalKit's table: `index`, `question`, `image` or `image_path`, options A, B, ...
 
-What the columns mean stands in `mmconvert.kits.vlmevalkit.lmu_table`; here is what the benchmarks' names add.
+A row about a video has its path in `video_path`, else in `video`, where VLMEvalKit leaves `.mp4` out, and may have its
+options as a list in `candidates`; frames stand in front of the question. What the columns mean stands in
+`mmconvert.kits.vlmevalkit.lmu_table`; here is what the benchmarks' names add.
 
 Kept: columns without a place, and headers in the file's own spelling, in `extra`.
 Refused: rows without index, question or picture, references in a circle (`image.reference`), the letter of no

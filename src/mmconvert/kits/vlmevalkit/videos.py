@@ -3,33 +3,28 @@
 Source: open-compass/VLMEvalKit@0a79169 vlmeval/dataset/video_base.py, videomme.py.
 """
 
-from collections.abc import Mapping, Sequence
-from pathlib import Path
+import contextlib
+import re
+from collections.abc import Sequence
 from typing import Any
 
 from mmconvert.chat.videos import ShownVideos, take_videos
 from mmconvert.core.errors import RowError, in_field
-from mmconvert.core.record import Image
+from mmconvert.core.record import LETTERS, Image
+from mmconvert.core.text.options import read_option_texts
 from mmconvert.plugins.format import Context
 
-VIDEOS = ("video_path", "video")
+_OPTIONS = "candidates"
+_PART = ("start", "end")
+"""Columns in which MVBench names the seconds of a video that a question is about."""
+_COLUMNS = ("video_path", "video")
 """Columns of a video, the first that is filled counts."""
+VIDEOS = frozenset(_COLUMNS)
 _SUFFIX = ".mp4"
 
 
-def shows_only_video(fields: Mapping[str, Any]) -> bool:
-    """Tell a row that has a video and no image.
-
-    Example:
-        >>> shows_only_video({"video": "a"}), shows_only_video({"video": "a", "image_path": "a.png"})
-        (True, False)
-    """
-    there = {name for name in (*VIDEOS, "image", "image_path") if fields.get(name) is not None}
-    return bool(there) and there <= {*VIDEOS}
-
-
 def take_table_videos(fields: dict[str, Any], context: Context) -> Sequence[tuple[str, Any]]:
-    """Take the video out of a row; a name without an ending that is no file is VLMEvalKit's for an MP4 file.
+    """Take the video out of a row, of which VLMEvalKit's `video` leaves `.mp4` out.
 
     Returns:
         Place and value of each video; none for a reference whose video nobody asks for.
@@ -39,20 +34,53 @@ def take_table_videos(fields: dict[str, Any], context: Context) -> Sequence[tupl
     """
     if context.for_scoring and context.pictures.sampling is None:
         return ()  # a reference is one without its video, too
-    found = take_videos(fields, context, VIDEOS)
+    found = take_videos(fields, context, _COLUMNS)
     if found:
+        if all(fields.get(name) is not None for name in _PART):
+            context.warn("the row names a part of its video, and frames of all of it are shown")
         context.videos.update(name for name in VIDEOS if fields.get(name) is not None)
     return [(place, _complete_name(value, context)) for place, value in found]
 
 
 def _complete_name(value: str, context: Context) -> str:
-    if Path(value).suffix:
-        return value
-    try:
-        context.pictures.find(value)
-    except RowError:
-        return f"{value}{_SUFFIX}"
+    for name in (value, f"{value}{_SUFFIX}"):
+        with contextlib.suppress(RowError):
+            context.pictures.find(name)
+            return name
     return value
+
+
+def take_candidates(fields: dict[str, Any]) -> tuple[str, ...]:
+    """Take the options of a question about a video out of `candidates`, a list of texts that may begin with letters.
+
+    Args:
+        fields: The row. An answer that is the text of one option becomes its letter, as MVBench's are.
+
+    Returns:
+        The options without their letters; () where there are none.
+
+    Raises:
+        RowError: The codes of `read_option_texts`.
+
+    Example:
+        >>> row = {"candidates": "['A. red', 'B. blue']", "answer": "B"}
+        >>> take_candidates(row), row
+        (('red', 'blue'), {'answer': 'B'})
+        >>> row = {"candidates": '["red", "blue"]', "answer": "blue"}
+        >>> take_candidates(row), row
+        (('red', 'blue'), {'answer': 'B'})
+    """
+    if fields.get(_OPTIONS) is None:
+        return ()
+    with in_field(_OPTIONS):
+        options = read_option_texts(fields.pop(_OPTIONS))
+    lettered = [re.match(rf"\(?{letter}[.):]\s*", text) for letter, text in zip(LETTERS, options, strict=False)]
+    if all(lettered):
+        options = tuple(text[match.end() :] for match, text in zip(lettered, options, strict=True) if match)
+    answer = fields.get("answer")
+    if options.count(answer) == 1 and answer not in [*LETTERS[: len(options)]]:
+        fields["answer"] = LETTERS[options.index(answer)]
+    return options
 
 
 def show_table_videos(
