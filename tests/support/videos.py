@@ -19,6 +19,7 @@ def make_video(
     gop: int = 5,
     later_frames: int = 0,
     sound: bool = False,
+    bright_left: bool = False,
 ) -> Path:
     """Write a video.
 
@@ -30,6 +31,7 @@ def make_video(
         size: Width and height.
         gop: Frames from one key frame to the next.
         later_frames: Frames in a row that need a later one (B frames).
+        bright_left: The left half of every frame is white, the right half black.
         sound: Add a track of silence and one of subtitles, as Matroska holds them.
     """
     path.parent.mkdir(parents=True, exist_ok=True)
@@ -43,6 +45,8 @@ def make_video(
         audio = container.add_stream("aac", rate=8000) if sound else None
         for number in range(frames):
             pixels = np.full((size[1], size[0], 3), number * STEP % 256, np.uint8)
+            if bright_left:
+                pixels[:, : size[0] // 2], pixels[:, size[0] // 2 :] = 255, 0
             container.mux(stream.encode(av.VideoFrame.from_ndarray(pixels, format="rgb24")))
         container.mux(stream.encode())
         if audio is not None:

@@ -9,7 +9,7 @@ Kept: columns without a place, and the options as written, in `extra`; unshown p
 Refused: rows without a question, fewer than 2 or more than 26 options, the letter of no option, a placeholder
 without picture, a picture in `image_k` and in `images` (`image.twice`), sounds, videos without `--frames`
 (`media.unsupported`).
-Lost: nothing.
+Lost: rows with a picture beyond `image_100`.
 """
 
 import re
@@ -26,7 +26,7 @@ from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span
 from mmconvert.core.text.image_markers import NO_SAMPLING
 from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.options import build_plain_prompt, is_option, read_answer_letter, read_option_texts
-from mmconvert.core.text.placeholders import interleave, list_slots, parse_image_slot
+from mmconvert.core.text.placeholders import MAX_SLOT, interleave, list_slots, parse_image_slot
 from mmconvert.io import columns, jsonl, tables
 from mmconvert.io.write_delimited import write_rows
 from mmconvert.plugins.format import IMAGES, Context, Format, Loss, Target
@@ -146,6 +146,9 @@ def _drop_answered_turns(records: Iterable[Record], losses: list[Loss]) -> Itera
         elif record.label is not None and not is_option(record.answer, record.options):
             message = "the format wants the letter of one option; the row is left out"
             losses.append(Loss(record.id, "answer", message, left_out=True))
+        elif any(image.slot > MAX_SLOT for image in (*record.images, *record.attachments)):
+            message = f"the format has columns up to image_{MAX_SLOT}; the row is left out"
+            losses.append(Loss(record.id, "images", message, left_out=True))
         elif not _build_question(record).strip():
             losses.append(Loss(record.id, "question", "there is none; the row is left out", left_out=True))
         else:

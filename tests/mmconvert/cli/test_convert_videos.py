@@ -6,11 +6,11 @@ from pathlib import Path
 import datasets
 import pyarrow.parquet as pq
 import pytest
+import yaml
 
 import mmconvert as api
 from mmconvert.dataset.manifest import MANIFEST
-from mmscore.workflow.task_file import Conversion
-from support.terminal import mmconvert
+from support.terminal import mmconvert, mmscore
 from support.videos import make_video
 
 
@@ -116,9 +116,25 @@ def test_python_takes_the_options_as_keywords(talks: Path, tmp_path: Path) -> No
         api.convert(talks, tmp_path / "both", frames=2, fps=1.0)
 
 
-def test_a_task_file_names_frames_as_an_option_of_the_conversion() -> None:
-    assert Conversion.__struct_fields__[-1:] != ()
-    assert {"frames", "fps", "frame_format"} <= {*Conversion.__struct_fields__}
+def test_a_task_file_names_frames_as_an_option_of_the_conversion(
+    talks: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    (tmp_path / "clips.csv").write_text("id,video,question,answer\n1,clips/a.mp4,Why?,x\n2,clips/b.mp4,Why?,y\n")
+    task = {
+        "work-dir": "results",
+        "datasets": [{"input": "clips.csv", "frames": 2}],
+        "models": [{"model": "text=x", "backend": "echo", "name": "x"}],
+        "recipes": ["own_short_answer"],
+    }
+    (tmp_path / "task.yaml").write_text(yaml.safe_dump(task))
+    done = mmscore("run", "task.yaml", "--quiet")
+    assert done.code == 0, done.err
+    (converted,) = (tmp_path / "results/.datasets").rglob("*.parquet")
+    assert [len(images) for images in pq.read_table(converted).column("images").to_pylist()] == [2, 2]
+    task["datasets"] = [{"input": "clips.csv", "frames": 0}]
+    (tmp_path / "task.yaml").write_text(yaml.safe_dump(task))
+    assert mmscore("run", "task.yaml", "--quiet").code == 2
 
 
 def test_the_frames_go_back_out_as_pictures(talks: Path, tmp_path: Path) -> None:

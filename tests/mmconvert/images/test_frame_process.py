@@ -135,13 +135,22 @@ def test_a_key_frame_is_sought_and_not_all_is_decoded(tmp_path: Path, monkeypatc
 
 
 def test_a_video_that_lies_on_its_side_is_set_up(tmp_path: Path) -> None:
-    video = make_video(tmp_path / "a.mp4", size=(64, 32))
+    video = make_video(tmp_path / "a.mp4", size=(64, 32), bright_left=True)
     data = video.read_bytes()
     at = data.index(b"tkhd") + 4 + 40
     upright, clockwise = ([0x10000, 0, 0, 0, 0x10000], [0, 0x10000, 0, 0xFFFF0000, 0])
     assert data[at : at + 20] == b"".join(n.to_bytes(4, "big") for n in upright)
     video.write_bytes(data[:at] + b"".join(n.to_bytes(4, "big") for n in clockwise) + data[at + 20 :])
-    assert {PIL.Image.open(io.BytesIO(file)).size for file in take(video)[1]} == {(32, 64)}
+    for file in take(video)[1]:
+        image = PIL.Image.open(io.BytesIO(file)).convert("L")
+        assert image.size == (32, 64)
+        assert (image.getpixel((16, 8)) > 200, image.getpixel((16, 56)) < 50) == (True, True)
+
+
+def test_program_streams_are_read(tmp_path: Path) -> None:
+    said, files = take(make_video(tmp_path / "a.mpg", codec="mpeg2video", rate=25))
+    assert numbers_of(files) == [4, 8, 12, 16]
+    assert said["times"] == [pytest.approx(k / 25) for k in (4, 8, 12, 16)]
 
 
 def test_frames_are_stored_as_asked_for(tmp_path: Path) -> None:
