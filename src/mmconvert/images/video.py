@@ -8,6 +8,7 @@ memory. Nothing that it does can take more than its row.
 import importlib.util
 import json
 import math
+import os
 import subprocess
 import sys
 import threading
@@ -26,6 +27,8 @@ SECONDS = 60
 """Time that the frames of one video may take."""
 MOST_BYTES = 3 << 30
 """Addresses in memory that the process of one video may take."""
+_VARIABLES = {"PATH", "LD_LIBRARY_PATH", "DYLD_LIBRARY_PATH", "SYSTEMROOT", "LANG", "LC_ALL"}
+"""What Python may need to start at all."""
 _MOST_THREADS = 4
 _MOST_SAID = 1 << 20
 """Bytes of what a process says beside the frames."""
@@ -75,7 +78,9 @@ def build_sampling(frames: int | None, fps: float | None, format: str) -> FrameS
         raise UsageError(f"--fps: expected frames a second, a number above 0 {show(fps)}.")
     if format not in _FORMATS:
         raise UsageError(f"--frame-format: expected {' or '.join(_FORMATS)} {show(format)}.")
-    if importlib.util.find_spec("av") is None:
+    found = importlib.util.find_spec("av")
+    # A folder of that name is no package.
+    if found is None or found.origin is None:
         raise UsageError('frames of videos need the package av. Install it: pip install "mmconvert[video]"')
     return FrameSampling(frames, fps, format)
 
@@ -98,7 +103,7 @@ def extract_frames(handle: int, sampling: FrameSampling) -> VideoFrames:
         "most_bytes": MOST_BYTES,
         "seconds": SECONDS * _MOST_THREADS,
         "threads": min(_MOST_THREADS, count_usable_cores()),
-        "path": sys.path,
+        "path": [place for place in sys.path if place],
     }
     # Isolated: neither the folder that the user is in nor a variable of his decides what it loads.
     command = [sys.executable, "-I", frame_process.__file__, json.dumps(request)]
@@ -119,7 +124,11 @@ def _run(command: list[str], handle: int) -> tuple[bytes, bool]:
     """Give what a process writes, as far as it may write so much, and whether it ended in time."""
     late = threading.Event()
     most = frame_process.MOST_OUTPUT_BYTES + _MOST_SAID
-    with subprocess.Popen(command, stdin=handle, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL) as process:
+    # Keys that stand in variables are none of its business.
+    known = {name: value for name, value in os.environ.items() if name.upper() in _VARIABLES}
+    with subprocess.Popen(
+        command, stdin=handle, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, env=known
+    ) as process:
 
         def stop() -> None:
             late.set()

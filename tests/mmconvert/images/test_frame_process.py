@@ -187,7 +187,7 @@ def test_a_demuxer_that_opens_other_files_would_find_no_way(tmp_path: Path, monk
         take(tmp_path / "a.mp4")
 
 
-def test_the_process_may_open_nothing_and_start_nothing(tmp_path: Path) -> None:
+def test_the_process_may_open_nothing(tmp_path: Path) -> None:
     code = f"""
 import os, socket, sys
 sys.path.insert(0, {str(Path(frame_process.__file__).parent)!r})

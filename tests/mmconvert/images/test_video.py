@@ -272,6 +272,17 @@ def test_a_process_that_breaks_down_or_talks_nonsense_costs_the_row(
         )
 
 
+def test_the_process_is_told_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    make_video(tmp_path / "a.mp4")
+    script = tmp_path / "script.py"
+    script.write_text("import json, os; print(json.dumps({'code': 'video.decode', 'message': ' '.join(os.environ)}))")
+    monkeypatch.setenv("HF_TOKEN", "secret")
+    monkeypatch.setattr(video.frame_process, "__file__", str(script))
+    names = refused(tmp_path, "a.mp4")[1].split()
+    assert "PATH" in names
+    assert "HF_TOKEN" not in names
+
+
 def test_damaged_bytes_never_cost_more_than_the_row(tmp_path: Path) -> None:
     draw = random.Random(7)
     kinds = [("a.mp4", "mpeg4"), ("a.avi", "mpeg4"), ("a.mkv", "libx264"), ("a.ts", "libx264"), ("a.gif", "gif")]
@@ -313,4 +324,12 @@ def test_options_that_exclude_each_other_or_are_out_of_range_are_refused() -> No
 def test_without_pyav_the_error_says_how_to_get_it(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(video.importlib.util, "find_spec", lambda name: None)
     with pytest.raises(UsageError, match=r'pip install "mmconvert\[video\]"'):
+        build_sampling(8, None, "jpeg")
+
+
+def test_a_folder_called_av_is_not_pyav(monkeypatch: pytest.MonkeyPatch, tmp_path: Path) -> None:
+    (tmp_path / "av").mkdir()
+    monkeypatch.setattr(sys, "path", [str(tmp_path)])
+    monkeypatch.delitem(sys.modules, "av", raising=False)
+    with pytest.raises(UsageError, match="need the package av"):
         build_sampling(8, None, "jpeg")
