@@ -136,7 +136,7 @@ def build_record(row: Row, context: Context, how: TableSettings) -> Record:
     if not key:
         raise RowError("id.missing", "index", "the row has no index. Give each row one of its own.")
     options = gather_lettered_options([fields.pop(letter, None) for letter in _list_letters(tuple(fields))])
-    about_video = not how.is_result and not VIDEOS.isdisjoint(fields)
+    about_video = not how.is_result and any(column in fields for column in VIDEOS)
     options = options or (take_candidates(fields) if about_video else ())
     task = how.task or ("multiple_choice" if options else "vqa")
     head = _read_text(fields.get("g_index"))

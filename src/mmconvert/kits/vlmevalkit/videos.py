@@ -17,9 +17,8 @@ from mmconvert.plugins.format import Context
 _OPTIONS = "candidates"
 _PART = ("start", "end")
 """Columns in which MVBench names the seconds of a video that a question is about."""
-_COLUMNS = ("video_path", "video")
+VIDEOS = ("video_path", "video")
 """Columns of a video, the first that is filled counts."""
-VIDEOS = frozenset(_COLUMNS)
 _SUFFIX = ".mp4"
 
 
@@ -34,7 +33,7 @@ def take_table_videos(fields: dict[str, Any], context: Context) -> Sequence[tupl
     """
     if context.for_scoring and context.pictures.sampling is None:
         return ()  # a reference is one without its video, too
-    found = take_videos(fields, context, _COLUMNS)
+    found = take_videos(fields, context, VIDEOS)
     if found:
         if all(fields.get(name) is not None for name in _PART):
             context.warn("the row names a part of its video, and frames of all of it are shown")
