@@ -17,7 +17,7 @@ from mmconvert.core.errors import Error
 from mmconvert.core.record import Image
 from mmconvert.core.rows import MOST_ROW_BYTES
 from mmconvert.core.text import yaml
-from mmconvert.images import verify
+from mmconvert.images import frame_process, verify, video
 from mmconvert.io import parquet, tables
 from mmconvert.pipeline import read
 from mmconvert.plugins.format import Target
@@ -196,6 +196,21 @@ def test_sizes_are_those_that_the_tests_of_each_reader_try() -> None:
     assert (verify.MOST_BYTES, 4 * 4 * 50_000_000 <= verify.MOST_BYTES < 4 * 4 * 51_000_000) == (768 << 20, True)
 
 
+@proves(
+    "P14",
+    "Each video is decoded in a process of its own, which may open no file and no connection and has 60 seconds and "
+    "3 GiB of memory",
+    "A video may have 4 GiB, 24 hours, 5,000,000 packets and frames of 89,478,485 pixels, and gives 1,000 frames at "
+    "most (`video.too_large`), of 512 MiB together",
+)
+def test_limits_of_videos_are_those_that_the_tests_of_frames_try() -> None:
+    """See test_video.py and test_frame_process.py."""
+    assert (video.SECONDS, video.MOST_BYTES, video.MOST_VIDEO_BYTES) == (60, 3 << 30, 4 << 30)
+    assert (frame_process.MOST_SECONDS, frame_process.MOST_PACKETS) == (24 * 3600, 5_000_000)
+    assert (frame_process.MOST_FRAMES, frame_process.MOST_OUTPUT_BYTES) == (1_000, 512 << 20)
+    assert verify.MAX_PIXELS == 89_478_485
+
+
 def test_a_file_has_one_of_the_outcomes_that_the_page_lists(tmp_path: Path) -> None:
     bad = lines(CHOICE, {**CHOICE, "answer": "C"})
     file = build_folder(
@@ -229,7 +244,7 @@ ADVICE = re.compile(r"→ [^.]*\.(?= |$)")
 
 
 def test_the_page_says_word_for_word_what_is_proven() -> None:
-    assert len(RULES) == 13
+    assert len(RULES) == 14
     assert {rule: [quote for quote in quotes if quote not in RULES[rule]] for rule, quotes in QUOTES.items()} == {
         rule: [] for rule in RULES
     }

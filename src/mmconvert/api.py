@@ -69,6 +69,9 @@ class FileKeywords(TypedDict, total=False):
     format: str | None
     image_root: FilePath | Sequence[FilePath]
     map: Several
+    frames: int | None
+    fps: float | None
+    frame_format: Literal["jpeg", "png"]
 
 
 class ConvertKeywords(FileKeywords, total=False):

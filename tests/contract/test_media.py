@@ -6,6 +6,7 @@ import pytest
 
 from contract.test_formats import FORMATS, example
 from mmconvert.pipeline.convert import read
+from mmconvert.plugins.registry import load
 from support.media_readings import NAMES
 
 READINGS = Path(__file__).resolve().parents[1] / "support/media_readings.py"
@@ -23,6 +24,16 @@ def test_a_row_of_a_video_or_a_sound_is_refused_by_name(name: str, column: str) 
     assert [reject.code for reject in records.rejects] == ["media.unsupported"] * len(records.rejects)
     assert all(column in reject.field for reject in records.rejects)
     assert bool(records.rejects) == bool(asked)
+    video = load("mmconvert.formats", name).videos and not column.startswith("audio")
+    assert all(reject.message.endswith("--frames 8") == video for reject in records.rejects)
+
+
+@pytest.mark.parametrize("name", sorted(name for name in {*FORMATS} - SHAPED if load("mmconvert.formats", name).videos))
+def test_a_video_that_no_format_looks_at_is_refused_with_frames_too(name: str) -> None:
+    records = read(example(name), name, read_as=f"{READINGS}@VIDEO_PATH", frames=2)
+    assert all(record.prediction is not None for record in records)
+    assert {reject.code for reject in records.rejects} <= {"media.unsupported"}
+    assert not any(reject.message.endswith("--frames 8") for reject in records.rejects)
 
 
 @pytest.mark.parametrize("column", NAMES)

@@ -8,6 +8,7 @@ from mmscore.compat.mmtrusteval.runner import evaluated
 from mmscore.kits.mmtrusteval.task_log import format_log
 from support.hub_repo import Blob, Repo
 from support.hub_server import HubServer
+from support.videos import make_video
 
 EXAMPLES = Path(__file__).resolve().parents[2] / "src/mmconvert/testing/demo/files"
 
@@ -40,6 +41,7 @@ FILES = {
     "mmmu-outputs": {"outputs": "mmmu_outputs", "validation.parquet": "mmmu/validation.parquet"},
     "own-questions": {"images": "openai_messages/images"},
     "hub-benchmark": {},
+    "video": {},
     "other-results": {
         "20260101_120000_samples_mme.jsonl": "lmms_eval_samples/20260101_120000_samples_mme.jsonl",
         "mme_results": "mme_results",
@@ -64,6 +66,9 @@ def lay_out(page: str, folder: Path) -> None:
         target = folder / name
         target.parent.mkdir(parents=True, exist_ok=True)
         (shutil.copytree if (EXAMPLES / example).is_dir() else shutil.copy)(EXAMPLES / example, target)
+    if page == "video":
+        make_video(folder / "clips/one.mp4")
+        make_video(folder / "clips/two.mp4", frames=3)
     if page == "mmtrusteval":
         (folder / "logs").mkdir()
         (folder / "logs/vispr-recognition.json").write_text(_log(), encoding="utf-8")

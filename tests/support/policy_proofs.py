@@ -45,6 +45,7 @@ from support.policy_files import (
     row_with,
     vmcq,
 )
+from support.policy_videos import VIDEO_PROOFS
 from support.records import KINDS, picture_bytes
 from support.workbooks import sheet, text_row, write_workbook
 
@@ -513,4 +514,5 @@ PROOFS = {
             refused={1: "json.size"},
         ),
     ],
+    "P14": VIDEO_PROOFS,
 }

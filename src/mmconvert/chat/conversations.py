@@ -5,10 +5,11 @@ from typing import Any
 
 from msgspec.structs import replace
 
+from mmconvert.chat.videos import SOUNDS, VIDEOS, load_frames
 from mmconvert.core.errors import RowError, in_field, show, suggest_spelling
 from mmconvert.core.record import Image, Part, Record, Turn
 from mmconvert.core.rows import Row
-from mmconvert.core.text.image_markers import Markers, check_count, split_at_markers
+from mmconvert.core.text.image_markers import IMAGE, VIDEO, Markers, check_count, split_at_markers
 from mmconvert.core.text.placeholders import format_turn
 from mmconvert.io.columns import keep_json_fields, take_id
 from mmconvert.plugins.format import Context
@@ -20,7 +21,7 @@ TOOL_ROLES = {
     *("tool", "tool_call", "tool_response", "function", "function_call", "function_response"),
     *("observation", "observations", "ipython", "mcp"),
 }
-MEDIA = ("video", "videos", "audio", "audios")
+MEDIA = (*VIDEOS, *SOUNDS)
 MESSAGES_EXTRA = "messages_extra"
 """Key in `extra` for the fields of each message beside role and content."""
 
@@ -72,6 +73,7 @@ def read_marked_turns(
     keys: tuple[str, str],
     markers: Markers,
     shown_by: Collection[str] = ("system", "user", "assistant"),
+    videos: bool = False,
 ) -> tuple[tuple[Turn, ...], list[dict[str, Any]]]:
     """Read turns whose content is one text with markers for pictures.
 
@@ -81,6 +83,7 @@ def read_marked_turns(
         keys: The message's keys for role and content.
         markers: What stands for a picture.
         shown_by: Roles whose markers count; in other turns they are text.
+        videos: Give parts of type `video`, in whose place `load_shown_media` puts frames.
 
     Returns:
         The turns, and the fields of each message that have no place in a turn.
@@ -99,7 +102,7 @@ def read_marked_turns(
         if not isinstance(text, str):
             raise RowError("messages.content", f"{where}.{text_key}", f"expected a text {show(text)}.")
         with in_field(f"{where}.{text_key}"):
-            parts = split_at_markers(text, markers) if role in shown_by else (Part("text", text),)
+            parts = split_at_markers(text, markers, videos) if role in shown_by else (Part("text", text),)
         turns.append(Turn(role, parts))
         extras.append({name: item for name, item in message.items() if name not in keys and item is not None})
     return tuple(turns), extras
@@ -121,16 +124,9 @@ def take_system_turn(
     return (Turn("system", (Part("text", system),)), *turns), [{}, *extras]
 
 
-def count_image_parts(turns: Sequence[Turn]) -> int:
-    """Count the pictures that turns show."""
-    return sum(part.type == "image" for turn in turns for part in turn.content)
-
-
-def put_images_in_front(turns: tuple[Turn, ...], count: int) -> tuple[Turn, ...]:
-    """Put images in front of the first turn that is not the system's."""
-    first = next((number for number, turn in enumerate(turns) if turn.role != "system"), 0)
-    parts = (*[Part("image")] * count, *turns[first].content)
-    return (*turns[:first], replace(turns[first], content=parts), *turns[first + 1 :])
+def count_image_parts(turns: Sequence[Turn], type: str = IMAGE) -> int:
+    """Count the pictures that turns show, or parts of another type."""
+    return sum(part.type == type for turn in turns for part in turn.content)
 
 
 def show_unmarked_images(turns: tuple[Turn, ...], count: int, context: Context) -> tuple[Turn, ...]:
@@ -148,7 +144,7 @@ def show_unmarked_images(turns: tuple[Turn, ...], count: int, context: Context) 
         "images without an <image> of their own stand in front of the first message, where ms-swift puts them; "
         "LLaMA-Factory refuses such rows"
     )
-    return put_images_in_front(turns, missing)
+    return put_in_front(turns, IMAGE, missing)
 
 
 def as_list(value: Any) -> list[Any]:
@@ -201,13 +197,54 @@ def load_shown_images(value: Any, field: str, turns: Sequence[Turn], context: Co
     Raises:
         RowError: `placeholder.count`, or the codes of `load_image`.
     """
+    return load_shown_media(value, field, (), turns, context)[1]
+
+
+def load_shown_media(
+    value: Any, field: str, videos: Sequence[tuple[str, Any]], turns: Sequence[Turn], context: Context
+) -> tuple[tuple[Turn, ...], tuple[Image, ...]]:
+    """Load the pictures of a row, and frames of its videos, after counting both against what its turns show.
+
+    Args:
+        value: One picture or a list of them.
+        field: Name of the field.
+        videos: Place and value of each video, as `take_videos` gives them.
+        turns: The row's turns, with parts of type `image` and `video`.
+        context: Where pictures and videos lie.
+
+    Returns:
+        The turns, an image part for each frame in the place of a video's, and the picture of each image part.
+
+    Raises:
+        RowError: `placeholder.count`, or the codes of `load_image` and `load_frames`.
+    """
     values = list_elements(value, field)
     check_count(count_image_parts(turns), len(values), field)
-    images = []
-    for slot, (place, item) in enumerate(values, 1):
+    check_count(count_image_parts(turns, VIDEO), len(videos), VIDEOS[0], VIDEO)
+    media = {IMAGE: iter(values), VIDEO: iter(videos)}
+    images: list[Image] = []
+
+    def load(part: Part) -> tuple[Part, ...]:
+        if part.type not in media:
+            return (part,)
+        place, item = next(media[part.type])
+        slot = len(images) + 1
         with in_field(place):
-            images.append(load_image(item, slot, context))
-    return tuple(images)
+            made = load_frames(item, slot, context) if part.type == VIDEO else (load_image(item, slot, context),)
+        images.extend(made)
+        return (Part(IMAGE),) * len(made)
+
+    shown = [tuple(made for part in turn.content for made in load(part)) for turn in turns]
+    if videos:
+        turns = [replace(turn, content=parts) for turn, parts in zip(turns, shown, strict=True)]
+    return tuple(turns), tuple(images)
+
+
+def put_in_front(turns: Sequence[Turn], type: str, number: int) -> tuple[Turn, ...]:
+    """Show pictures or videos that no marker shows at the beginning of the first turn that is not the system's."""
+    first = next((at for at, turn in enumerate(turns) if turn.role != "system"), 0)
+    parts = (*[Part(type)] * number, *turns[first].content)
+    return (*turns[:first], replace(turns[first], content=parts), *turns[first + 1 :])
 
 
 def refuse_media(fields: Mapping[str, Any]) -> None:
@@ -218,7 +255,9 @@ def refuse_media(fields: Mapping[str, Any]) -> None:
     """
     for name in MEDIA:
         if as_list(fields.get(name)):
-            raise RowError("media.unsupported", name, "videos and sounds are not supported yet. Leave the row out.")
+            raise RowError(
+                "media.unsupported", name, "the format has no place for videos and sounds. Leave the row out."
+            )
 
 
 def format_last_question(turns: Sequence[Turn], images: Sequence[Image]) -> str | None:

@@ -5,13 +5,17 @@ from typing import Any
 
 from mmconvert.chat.conversations import TOOL_ROLES, list_objects
 from mmconvert.chat.export_images import store_image
+from mmconvert.chat.videos import load_frames
 from mmconvert.core.errors import RowError, in_field, quote_value, show
 from mmconvert.core.record import Image, Part, Turn
+from mmconvert.core.text.image_markers import NO_SAMPLING
 from mmconvert.plugins.format import Context, Target
 
 ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
 _OWN = {"role", "content"}
-_MEDIA = ("input_audio", "video_url", "file", "audio_url")
+_MEDIA = ("input_audio", "file", "audio_url")
+_CLIP = ("start", "end", "fps")
+"""What EvalScope may say of a video: the part of it that is meant, and how densely it is looked at."""
 
 
 def read_plain_turn(message: Mapping[str, Any]) -> Turn | None:
@@ -60,7 +64,7 @@ def read_message(message: Mapping[str, Any], where: str) -> tuple[str, Any, dict
 def read_content(
     content: Any, where: str, shown_before: int, context: Context
 ) -> tuple[tuple[Part, ...], tuple[Image, ...]]:
-    """Read a text, or a list of text and image_url parts.
+    """Read a text, or a list of text, image_url and video_url parts, frames in the place of a video.
 
     Args:
         content: The content as the source has it.
@@ -78,29 +82,45 @@ def read_content(
     parts: list[Part] = []
     images: list[Image] = []
     for position, part in enumerate(content):
-        made, image = _read_part(part, f"{where}.content[{position}]", shown_before + len(images) + 1, context)
-        parts.append(made)
-        if image is not None:
-            images.append(image)
+        if isinstance(part, dict) and part.get("type") == "text" and isinstance(part.get("text"), str):
+            parts.append(Part("text", part["text"]))
+            continue
+        shown = _read_shown_part(part, f"{where}.content[{position}]", shown_before + len(images) + 1, context)
+        parts += [Part("image")] * len(shown)
+        images += shown
     return tuple(parts), tuple(images)
 
 
-def _read_part(part: Any, field: str, slot: int, context: Context) -> tuple[Part, Image | None]:
+def _read_shown_part(part: Any, field: str, slot: int, context: Context) -> tuple[Image, ...]:
     kind = part.get("type") if isinstance(part, dict) else None
-    if kind == "text" and isinstance(part.get("text"), str):
-        return Part("text", part["text"]), None
     if kind == "image_url":
         value = part.get("image_url")
         url, detail = (value.get("url"), value.get("detail")) if isinstance(value, dict) else (value, None)
         if not isinstance(url, str) or not (detail is None or isinstance(detail, str)):
             raise RowError("messages.part", f"{field}.image_url", f"expected {{'url': ...}} {show(value)}.")
         with in_field(f"{field}.image_url"):
-            return Part("image"), context.pictures.of_reference(url, slot, detail)
+            return (context.pictures.of_reference(url, slot, detail),)
+    if kind == "video_url":
+        return _read_video_part(part.get("video_url"), f"{field}.video_url", slot, context)
     if kind in _MEDIA:
         raise RowError(
             "media.unsupported", field, f"parts of type {quote_value(kind)} are not supported. Leave the row out."
         )
     raise RowError("messages.part", field, f"expected a text or image_url part {show(part)}.")
+
+
+def _read_video_part(value: Any, field: str, slot: int, context: Context) -> tuple[Image, ...]:
+    given = value if isinstance(value, dict) else {"url": value}
+    if not isinstance(given.get("url"), str):
+        raise RowError("messages.part", field, f"expected {{'url': ...}} {show(value)}.")
+    if context.pictures.sampling is None:
+        raise RowError("media.unsupported", field, NO_SAMPLING)
+    if (name := next((name for name in _CLIP[:2] if given.get(name) is not None), None)) is not None:
+        raise RowError("media.unsupported", f"{field}.{name}", "a video is read as a whole. Cut it, and give its file.")
+    if given.get(_CLIP[2]) is not None:
+        context.warn("the fps that a video's part names is not followed: --frames or --fps holds for all")
+    with in_field(field):
+        return load_frames(given["url"], slot, context)
 
 
 def ends_with_assistant(messages: Any) -> bool:

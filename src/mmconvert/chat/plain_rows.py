@@ -10,9 +10,11 @@ from functools import lru_cache
 from typing import Any
 
 from mmconvert.chat.conversations import as_list, list_elements, load_image
+from mmconvert.chat.videos import ShownVideos, list_values
 from mmconvert.core.errors import RowError, in_field, show
 from mmconvert.core.record import LETTERS, Image, Part, Record, Turn, encode_json
 from mmconvert.core.rows import Row
+from mmconvert.core.text.image_markers import NO_SAMPLING
 from mmconvert.core.text.literals import looks_like_list, parse_list
 from mmconvert.core.text.options import (
     build_plain_prompt,
@@ -34,6 +36,7 @@ SPELLINGS: Mapping[str, tuple[str, ...]] = {
         *("image", "images", "image_path", "image_paths", "image_file", "file_name", "filename"),
         *("img", "img_path"),
     ),
+    "video": ("video", "videos", "video_path", "video_paths", "video_file"),
     "question": ("question", "prompt", "query", "instruction", "text", "problem"),
     "options": ("options", "choices"),
     "answer": ("answer", "answers", "gt", "gt_answer", "label", "target", "solution", "ground_truth"),
@@ -121,6 +124,7 @@ def read_plain_row(row: Row, context: Context) -> Iterable[Record]:
     images = _load_images(row.fields, columns.get("image", ()), context, needed=prediction is None)
     question, hint, reply = read_text("question"), read_text("hint"), read_text("reply")
     options, letters = _read_options(row.fields, columns, read("options"))
+    question, images = _show_videos(row.fields, columns.get("video", ()), question, images, context, prediction is None)
     if not context.for_scoring:
         require_several(options, columns.get("options", ("A",))[0])
     label = read("answer")
@@ -131,6 +135,7 @@ def read_plain_row(row: Row, context: Context) -> Iterable[Record]:
         raise RowError("question.missing", name, "the row has no question. Give it one, or leave the row out.")
     turns, shown = _build_turns(question, hint, options, images, reply, context)
     taken = {named for all_named in columns.values() for named in all_named} | {*letters, SHARED_ID}
+    taken -= {*columns.get("video", ())} - context.videos
     extra = {name: value for name, value in row.fields.items() if name not in taken}
     if "image" not in columns:
         _warn_of_images(extra, context)
@@ -199,6 +204,34 @@ def _warn_of_images(fields: Mapping[str, Any], context: Context) -> None:
     for name, value in fields.items():
         if isinstance(value, str) and value[-5:].lower().endswith(tuple(ENDINGS)):
             context.warn(f"the column {name!r} names images, which are not shown; to show them: --map image={name}")
+
+
+def _show_videos(
+    fields: Mapping[str, Any],
+    named: Sequence[str],
+    question: str | None,
+    images: tuple[Image, ...],
+    context: Context,
+    needed: bool,
+) -> tuple[str | None, tuple[Image, ...]]:
+    """Load frames where the question shows a video, else behind the images; one with a prediction may do without."""
+    videos = [one for column in named for one in list_values(read_mapped(fields, column), column)]
+    if not videos:
+        return question, images
+    if context.pictures.sampling is None:
+        if not needed or context.for_scoring:
+            return question, images
+        raise RowError("media.unsupported", videos[0][0], NO_SAMPLING)
+    shown = ShownVideos(videos, {image.slot: image for image in images}, context)
+    try:
+        question = question and shown.expand(question)
+        shown.load_rest()
+    except RowError as error:
+        if needed or error.code not in ("video.missing", "video.remote"):
+            raise
+        context.warn("a video is not at hand; its row has a prediction and is kept without it")
+        return question, images
+    return question, tuple(shown.images.values())
 
 
 def _load_image(value: Any, slot: int, context: Context) -> Image:

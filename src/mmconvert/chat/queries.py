@@ -24,7 +24,7 @@ def take_exchange(
         query: Field and value of the question.
         response: Field of the response; without one the turns end with the question.
         markers: What stands for an image.
-        context: Told of rows without a response.
+        context: Told of rows without a response; where frames of videos are wanted, parts of these are given.
 
     Returns:
         The turns in their order.
@@ -44,7 +44,7 @@ def take_exchange(
         if not isinstance(text, str):
             raise RowError("messages.content", field, f"expected a text {show(text)}.")
         with in_field(field):
-            turns.append(Turn(role, split_at_markers(text, markers)))
+            turns.append(Turn(role, split_at_markers(text, markers, context.pictures.sampling is not None)))
     return tuple(turns)
 
 

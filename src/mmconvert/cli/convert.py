@@ -21,6 +21,8 @@ _TERMINAL = {
     "format": {"metavar": "NAME"},
     "image_root": {"metavar": "DIR"},
     "map": {"metavar": "FIELD=COLUMN"},
+    "frames": {"metavar": "N"},
+    "fps": {"metavar": "N"},
     "split": {"metavar": "NAME"},
     "config_name": {"metavar": "NAME"},
     "subset": {"metavar": "NAME"},

@@ -15,6 +15,8 @@ FILE_OPTIONS = {
     "format": {"metavar": "NAME"},
     "image_root": {"metavar": "DIR"},
     "map": {"metavar": "FIELD=COLUMN"},
+    "frames": {"metavar": "N"},
+    "fps": {"metavar": "N"},
 }
 """What the terminal shows for values."""
 _LINES, _WIDTH, _NAMES = 8, 110, 24

@@ -68,6 +68,11 @@ _STEPS = {
     "text.encoding": "Save the file as UTF-8.",
     "text.surrogate": "Write the whole character.",
     "text.too_large": "Cut the texts, or leave the row out.",
+    "video.decode": "Save the video as H.264 in MP4, or leave the row out.",
+    "video.missing": "Give the file, or its folder: --image-root DIR.",
+    "video.path": "Put the video inside the image root, or name its folder: --image-root DIR.",
+    "video.too_large": "Make the video smaller, ask for fewer frames, or leave the row out.",
+    "video.": "Download the video, and give its path.",
     "view.": "Complete the row, or leave it out.",
 }
 """Code of a refusal, or how codes begin -> what to do; of several that fit, the longest."""

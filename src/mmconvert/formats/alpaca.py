@@ -10,7 +10,7 @@ modelscope/ms-swift@3602360 swift/dataset/preprocessor/core.py.
 
 Kept: `id` as `sample`, other fields in `extra`, several outputs too.
 Refused: more `<image>` than images (`placeholder.count`), a history that is no list of pairs (`history.type`),
-videos, sounds (`media.unsupported`).
+sounds, videos without `--frames` (`media.unsupported`).
 Lost: where the instruction ends and the input begins, the dataset_info.json beside the file, which is not read.
 """
 
@@ -20,6 +20,7 @@ from typing import Any
 from mmconvert.chat import conversations, queries, training
 from mmconvert.chat.dataset_info import add_to_dataset_info
 from mmconvert.chat.export_images import write_image_path
+from mmconvert.chat.videos import take_videos
 from mmconvert.core.errors import RowError, UsageError, show
 from mmconvert.core.record import Record, Turn
 from mmconvert.core.rows import Row
@@ -54,13 +55,13 @@ INFO = {
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
-    conversations.refuse_media(fields)
+    videos = take_videos(fields, context)
     query = (PROMPT, _join_prompt(fields.pop(PROMPT, None), fields.pop(INPUT, None)))
     turns = queries.take_exchange(fields, query, RESPONSE, MARKERS, context)
     turns, extras = conversations.take_system_turn(fields, turns, [])
     name, value = queries.take_images(fields)
     turns = conversations.show_unmarked_images(turns, len(conversations.as_list(value)), context)
-    images = conversations.load_shown_images(value, name, turns, context)
+    turns, images = conversations.load_shown_media(value, name, videos, turns, context)
     yield conversations.build_conversation_record(row, context, fields, turns, images, extras)
 
 
@@ -135,5 +136,6 @@ FORMAT = Format(
     mismatch=_find_mismatch,
     write=_write,
     cuttable=True,
+    videos=True,
     images=("files", "original"),
 )

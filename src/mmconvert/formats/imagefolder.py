@@ -188,4 +188,5 @@ FORMAT = Format(
     files=_list_files,
     splits=_find_splits,
     describe=_describe,
+    videos=True,
 )

@@ -90,7 +90,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     )
     value = fields.pop("image", None)
     if isinstance(value, str) and value and not conversations.count_image_parts(turns):
-        turns = conversations.put_images_in_front(turns, 1)
+        turns = conversations.put_in_front(turns, "image", 1)
         context.warn("an image without <image> in any text stands in front of the first message, as InternVL puts it")
     value = [_join_root(root, item) for item in value] if isinstance(value, list) else _join_root(root, value)
     images = conversations.load_shown_images(value, "image", turns, context)

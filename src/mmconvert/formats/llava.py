@@ -42,6 +42,8 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
 def _find_mismatch(sample: Sample) -> str | None:
     if "conversations" not in sample.columns:
         return "no field 'conversations'"
+    if any(row.get("video") for row in sample.rows):
+        return "a row has a video"
     if any(isinstance(row.get("image"), list) for row in sample.rows):
         return "image is a list"
     if not any(isinstance(row.get("image"), str) for row in sample.rows):

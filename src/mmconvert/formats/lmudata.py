@@ -1,10 +1,12 @@
 """LMUData TSV, VLMEvalKit's table: `index`, `question`, `image` or `image_path`, options A, B, ...
 
-What the columns mean stands in `mmconvert.kits.vlmevalkit.lmu_table`; here is what the benchmarks' names add.
+A row about a video has its path in `video_path`, else in `video`, where VLMEvalKit leaves `.mp4` out, and may have its
+options as a list in `candidates`; frames stand in front of the question. What the columns mean stands in
+`mmconvert.kits.vlmevalkit.lmu_table`; here is what the benchmarks' names add.
 
 Kept: columns without a place, and headers in the file's own spelling, in `extra`.
 Refused: rows without index, question or picture, references in a circle (`image.reference`), the letter of no
-option.
+option, videos without `--frames` (`media.unsupported`).
 Lost: rows without picture or question, with the letter of no option, or whose placeholders are not what the prompt
 shows; hidden pictures where no placeholder says what is shown; the numbers of pictures with gaps; empty texts; further
 fields under a name of the format's own.
@@ -27,6 +29,7 @@ from mmconvert.io.write_delimited import TableWriter
 from mmconvert.kits.vlmevalkit import lmu_table
 from mmconvert.kits.vlmevalkit.datasets import NAMES, TASKS
 from mmconvert.kits.vlmevalkit.lmu_table import TableSettings, build_index_cell, list_index_columns, split_rounds
+from mmconvert.kits.vlmevalkit.videos import VIDEOS
 from mmconvert.plugins.format import IMAGES, Context, Format, Framework, Loss, Sample, Target
 
 _GROUP = "g_index"
@@ -59,8 +62,8 @@ def _find_mismatch(sample: Sample) -> str | None:
     found = respell(dict.fromkeys(sample.columns), lmu_table.WORDS)[0]
     if "index" not in found:
         return "no column 'index'"
-    if "image" not in found and "image_path" not in found:
-        return "no column 'image' or 'image_path'"
+    if not {"image", "image_path", *VIDEOS} & found.keys():
+        return "no column 'image', 'image_path', 'video' or 'video_path'"
     if "image" not in found and "prediction" in found:
         return "a result table, which has predictions and no pictures"
     return None
@@ -170,12 +173,13 @@ def _collapse_list(values: list[str]) -> str | list[str] | None:
 FORMAT = Format(
     summary="LMUData TSV with base64 pictures (VLMEvalKit)",
     suffixes=(".tsv", ".csv"),
-    rows=lambda path, span: lmu_table.read_rows(path, span, [("index",), ("image", "image_path")]),
+    rows=lambda path, span: lmu_table.read_rows(path, span, [("index",), ("image", "image_path", *VIDEOS)]),
     records=_read_records,
     mismatch=_find_mismatch,
     write=_write,
     file_name=lambda record: f"{require_text(record.dataset, 'dataset')}.tsv",
     cuttable=True,
     images=IMAGES,
+    videos=True,
     framework=Framework("VLMEvalKit", results=False, knows=NAMES.__contains__),
 )

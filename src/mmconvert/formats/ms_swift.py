@@ -1,19 +1,20 @@
 """ms-swift training data: `messages`, or `conversation(s)`, or `query`, `response` and `history`, with `images`.
 
-Content is one text; `<image>` stands for the next of the row's `images` (path, data URL or address). Images without
-one stand in front of the first message, as ms-swift itself puts them. `conversation` (or `conversations`) holds pairs
-of `human` and `assistant`, or turns as `messages` does, with role or from, content or value. `query` is the user's
-last turn and `response` the assistant's, `history` lists the pairs before it (in a table as text), `<img>path</img>`
-in these texts is an image too; a row without `response` is a prompt that ends with the user's turn. `system` (or
-`system_prompt`) is a turn in all forms. A file of `query` and `response` alone may as well hold a model's predictions:
-give `--format ms_swift`. Written are `messages`. What stands behind the last user is the chosen response of a row with
-`rejected_response` (a text, or the turns in its place), `rejected_messages` (the whole conversation) or
-`rejected_images`. Source: modelscope/ms-swift@3602360 docs/source_en/Customization/Custom-dataset.md,
-swift/dataset/preprocessor/core.py.
+Content is one text; `<image>` stands for the next of the row's `images` (path, data URL or address), `<video>` for the
+next of its `videos`. Images and videos without one stand in front of the first message, as ms-swift itself puts them.
+`conversation` (or `conversations`) holds pairs of `human` and `assistant`, or turns as `messages` does, with role or
+from, content or value. `query` is the user's last turn and `response` the assistant's, `history` lists the pairs
+before it (in a table as text), `<img>path</img>` in these texts is an image too; a row without `response` is a prompt
+that ends with the user's turn. `system` (or `system_prompt`) is a turn in all forms. A file of `query` and `response`
+alone may as well hold a model's predictions: give `--format ms_swift`. Written are `messages`. What stands behind the
+last user is the chosen response of a row with `rejected_response` (a text, or the turns in its place),
+`rejected_messages` (the whole conversation) or `rejected_images`. Source: modelscope/ms-swift@3602360
+docs/source_en/Customization/Custom-dataset.md, swift/dataset/preprocessor/core.py.
 
 Kept: `objects`, `label` and other fields in `extra`, those of a message in `extra.messages_extra`.
 Refused: more `<image>` than images (`placeholder.count`), a history that is no list of pairs (`history.type`), tool
-calls, videos, sounds (`media.unsupported`), a rejected conversation with another prompt (`preference.prompt`).
+calls, sounds, videos without `--frames` (`media.unsupported`), a rejected conversation with another prompt
+(`preference.prompt`).
 Lost: which of the forms a row had.
 """
 
@@ -35,10 +36,11 @@ from mmconvert.chat.training import (
     build_training_rows,
     read_messages_extra,
 )
+from mmconvert.chat.videos import VIDEOS, load_frames, take_videos
 from mmconvert.core.errors import RowError, UsageError, in_field, show
 from mmconvert.core.record import Image, Part, Record, Turn, keep_chosen
 from mmconvert.core.rows import Row
-from mmconvert.core.text.image_markers import Markers, check_count
+from mmconvert.core.text.image_markers import IMAGE, VIDEO, Markers, check_count
 from mmconvert.core.text.literals import looks_like_list, parse_list
 from mmconvert.dataset.views import is_tie
 from mmconvert.io.row_files import read_rows
@@ -70,12 +72,13 @@ _REJECTED = ("rejected_response", "rejected_messages", "rejected_images")
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
-    conversations.refuse_media(fields)
+    videos = take_videos(fields, context)
+    sampled = context.pictures.sampling is not None
     rejected = {name: fields.pop(name) for name in _REJECTED if fields.get(name) is not None}
     form = next((name for name in MESSAGES if fields.get(name) is not None), None)
     extras: list[dict[str, Any]] = []
     if form is not None or QUERY not in fields:
-        turns, extras = _read_messages(fields.pop(form or MESSAGES[0], None), form or MESSAGES[0])
+        turns, extras = _read_messages(fields.pop(form or MESSAGES[0], None), form or MESSAGES[0], sampled)
     else:
         turns = queries.take_exchange(fields, (QUERY, fields.pop(QUERY)), RESPONSE, MARKERS, context)
     if not fields.get("system"):
@@ -83,10 +86,11 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     turns, extras = conversations.take_system_turn(fields, turns, extras)
     name, value = queries.take_images(fields)
     turns = conversations.show_unmarked_images(turns, len(conversations.as_list(value)), context)
+    turns = _show_unmarked_videos(turns, len(videos), context)
     if form is not None:
-        images = conversations.load_shown_images(value, name, turns, context)
+        turns, images = conversations.load_shown_media(value, name, videos, turns, context)
     else:
-        turns, images = _load_images(turns, value, name, context)
+        turns, images = _load_media(turns, value, name, videos, context)
     if rejected:
         extras = extras or [{} for _ in turns]
         yield _read_pair(row, context, fields, turns, images, extras, rejected)
@@ -162,16 +166,16 @@ def _read_rejected_turns(
     return conversations.read_marked_turns(value, "rejected_response", KEYS, MARKERS)[0]
 
 
-def _read_messages(value: Any, field: str) -> tuple[tuple[Turn, ...], list[dict[str, Any]]]:
+def _read_messages(value: Any, field: str, videos: bool) -> tuple[tuple[Turn, ...], list[dict[str, Any]]]:
     if isinstance(value, str) and looks_like_list(value):
         with in_field(field):
             value = parse_list(value)
     messages = conversations.read_messages(value, field)
     if _is_pair(messages[0]):
-        return _read_pairs(messages, field)
+        return _read_pairs(messages, field, videos)
     keys = _find_keys(messages[0])
     known = [{**one, keys[0]: "assistant"} if one.get(keys[0]) == "bot" else one for one in messages]
-    return conversations.read_marked_turns(known, field, keys, MARKERS)
+    return conversations.read_marked_turns(known, field, keys, MARKERS, videos=videos)
 
 
 def _find_keys(message: Mapping[str, Any]) -> tuple[str, str]:
@@ -184,7 +188,9 @@ def _is_pair(message: Mapping[str, Any]) -> bool:
     return message.keys().isdisjoint(("role", "from", "content", "value"))
 
 
-def _read_pairs(pairs: Sequence[Mapping[str, Any]], field: str) -> tuple[tuple[Turn, ...], list[dict[str, Any]]]:
+def _read_pairs(
+    pairs: Sequence[Mapping[str, Any]], field: str, videos: bool
+) -> tuple[tuple[Turn, ...], list[dict[str, Any]]]:
     messages: list[dict[str, Any]] = []
     for number, pair in enumerate(pairs):
         left = dict(pair)
@@ -195,22 +201,38 @@ def _read_pairs(pairs: Sequence[Mapping[str, Any]], field: str) -> tuple[tuple[T
                 raise RowError("messages.content", f"{field}[{number}].{key}", f"expected a text {show(text)}.")
             messages.append({"role": role, "content": text})
         messages[-2] |= left
-    return conversations.read_marked_turns(messages, field, KEYS, MARKERS)
+    return conversations.read_marked_turns(messages, field, KEYS, MARKERS, videos=videos)
 
 
-def _load_images(
-    turns: tuple[Turn, ...], value: Any, field: str, context: Context
+def _show_unmarked_videos(turns: tuple[Turn, ...], count: int, context: Context) -> tuple[Turn, ...]:
+    missing = count - conversations.count_image_parts(turns, VIDEO)
+    if missing <= 0:
+        return turns
+    context.warn("videos without a <video> of their own stand in front of the first message")
+    return conversations.put_in_front(turns, VIDEO, missing)
+
+
+def _load_media(
+    turns: tuple[Turn, ...], value: Any, field: str, videos: Sequence[tuple[str, Any]], context: Context
 ) -> tuple[tuple[Turn, ...], tuple[Image, ...]]:
-    """Load listed images and those that stand in the texts, in reading order."""
+    """Load listed images and videos and images that stand in the texts, in reading order."""
     listed = conversations.list_elements(value, field)
     check_count(conversations.count_image_parts(turns), len(listed), field)
-    left = iter(listed)
+    check_count(conversations.count_image_parts(turns, VIDEO), len(videos), VIDEOS[0], VIDEO)
+    left, clips = iter(listed), iter(videos)
     images: list[Image] = []
     made: list[Turn] = []
     for turn in turns:
         parts: list[Part] = []
         for part in turn.content:
-            if part.type == "image":
+            if part.type == VIDEO:
+                place, item = next(clips)
+                with in_field(place):
+                    frames = load_frames(item, len(images) + 1, context)
+                images += frames
+                parts += [Part(IMAGE)] * len(frames)
+                continue
+            if part.type == IMAGE:
                 place, item = next(left)
                 with in_field(place):
                     images.append(conversations.load_image(item, len(images) + 1, context))
@@ -222,7 +244,7 @@ def _load_images(
                 if number % 2:
                     with in_field(QUERY):
                         images.append(conversations.load_image(piece, len(images) + 1, context))
-                    parts.append(Part("image"))
+                    parts.append(Part(IMAGE))
                 elif piece or len(pieces) == 1:
                     parts.append(Part("text", piece))
         made.append(replace(turn, content=tuple(parts)))
@@ -255,12 +277,12 @@ def _find_messages_mismatch(sample: Sample, messages: Sequence[Mapping[str, Any]
     if clash := sample.find_clash(SIDES, "field"):
         return clash
     paired = any(name in sample.columns for name in _REJECTED)
-    if not paired and not any(name in sample.columns for name in queries.IMAGES):
-        return "no field 'images'"
+    if not paired and not any(name in sample.columns for name in (*queries.IMAGES, *VIDEOS)):
+        return "no field 'images' or 'videos'"
     if not all(isinstance(one.get("content"), str) for one in messages):
         return "content is not always a text"
-    if not paired and not any("<image>" in one["content"] for one in messages):
-        return "no text has an <image>"
+    if not paired and not any(f"<{word}>" in one["content"] for one in messages for word in (IMAGE, VIDEO)):
+        return "no text has an <image> or <video>"
     return None
 
 
@@ -329,4 +351,5 @@ FORMAT = Format(
     cuttable=True,
     images=IMAGES,
     pairs=True,
+    videos=True,
 )

@@ -5,8 +5,8 @@ named: more than 10 pictures in an example, one over 10 MB, one that is not JPEG
 examples with pictures beyond 50,000. Source: the vision fine-tuning guide of developers.openai.com.
 
 Kept: fields beside the messages in `extra`, those of a message in `extra.messages_extra`.
-Refused: unknown roles and parts (`messages.role`, `messages.part`), tool calls, files, sounds
-(`media.unsupported`).
+Refused: unknown roles and parts (`messages.role`, `messages.part`), tool calls, files, sounds, videos without
+`--frames` (`media.unsupported`).
 Lost: nothing.
 """
 
@@ -25,6 +25,7 @@ from mmconvert.chat.openai import (
     read_message,
 )
 from mmconvert.chat.training import build_source_id, build_training_rows, read_messages_extra, report_lost_extra
+from mmconvert.chat.videos import VIDEOS
 from mmconvert.core.errors import RowError, quote_value
 from mmconvert.core.record import Image, Record, Turn
 from mmconvert.core.rows import Row
@@ -70,7 +71,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
 def _find_mismatch(sample: Sample) -> str | None:
     if "messages" not in sample.columns:
         return "no field 'messages'"
-    foreign = {*_ELSEWHERE, *_OF_PAIRS, *MARKS, "answer"}
+    foreign = {*_ELSEWHERE, *_OF_PAIRS, *VIDEOS, *MARKS, "answer"}
     others = (name for name in sample.columns if name in foreign or parse_image_slot(name) is not None)
     if clash := sample.find_clash(others, "field"):
         return clash
@@ -170,4 +171,5 @@ FORMAT = Format(
     write=_write,
     cuttable=True,
     images=("inline",),
+    videos=True,
 )

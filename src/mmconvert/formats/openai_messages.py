@@ -2,12 +2,13 @@
 
 A .json file holds an array of records, or one. Each record has `messages` (a list, or that list as JSON text) and may
 have `answer` (a text or a list of texts). Pictures are `image_url` parts (path, data URL or address), or `<image k>`
-in a user message that is one plain string, with the picture in `image_k`. Source: EvalScope's General-VQA format (its
+in a user message that is one plain string, with the picture in `image_k`; videos are `video_url` parts, or `<video k>`
+with the video in `video_k`. Source: EvalScope's General-VQA format (its
 custom multimodal dataset document and benchmarks/general_vqa).
 
 Kept: other fields in `extra`, those of a message in `extra.messages_extra`, unshown pictures as attachments.
-Refused: unknown roles and parts, tool calls, files, sounds, a placeholder without its picture
-(`placeholder.no_image`).
+Refused: unknown roles and parts, tool calls, files, sounds, videos without `--frames` (`media.unsupported`), a
+placeholder without its picture (`placeholder.no_image`).
 Lost: nothing.
 """
 
@@ -23,6 +24,7 @@ from mmconvert.chat.conversations import MESSAGES_EXTRA, list_objects, read_mess
 from mmconvert.chat.export_images import store_image
 from mmconvert.chat.losses import list_losses
 from mmconvert.chat.training import read_messages_extra
+from mmconvert.chat.videos import ShownVideos, list_numbered_videos
 from mmconvert.core.errors import RowError, in_field, show
 from mmconvert.core.record import Image, Record, Turn, encode_json
 from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span
@@ -49,12 +51,15 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
             messages = parse_json(messages)
     messages = read_messages(messages, "messages")
     pictures = columns.take_numbered_images(fields, context)
+    numbered = list_numbered_videos(fields, context)
+    videos = ShownVideos(numbered, pictures, context) if numbered else None
     turns: list[Turn] = []
     images: list[Image] = []
     extras: list[dict[str, Any]] = []
     question: str | None = None
     free = filterfalse(pictures.__contains__, count(1))
-    for number, message in enumerate(messages):
+    for number, given in enumerate(messages):
+        message = given if videos is None else _expand_videos(given, f"messages[{number}].content", videos)
         turn = openai.read_plain_turn(message)
         shown: Sequence[Image] = ()
         extra: dict[str, Any] = {}
@@ -65,6 +70,9 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         extras.append(extra)
         if turn.role == "user":
             question = format_turn(turn, shown)
+    if videos is not None:
+        videos.require_shown()
+        fields = {name: value for name, value in fields.items() if name not in context.videos}
     hidden = columns.list_unshown_images(pictures, images, context) if pictures else ()
     label = fields.pop("answer", None)
     answers = _read_answers(label)
@@ -88,6 +96,14 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         attachments=hidden,
         extra=beside,
     )
+
+
+def _expand_videos(message: dict[str, Any], field: str, videos: ShownVideos) -> dict[str, Any]:
+    content = message.get("content")
+    if message.get("role") != "user" or not isinstance(content, str):
+        return message
+    with in_field(field):
+        return {**message, "content": videos.expand(content)}
 
 
 def _read_turn(
@@ -187,4 +203,5 @@ FORMAT = Format(
     write=_write,
     cuttable=True,
     images=IMAGES,
+    videos=True,
 )

@@ -1,14 +1,15 @@
 r"""Qwen-VL training data, both forms: `<img>` inside the text, and `image` beside `conversations`.
 
 Qwen2.5-VL and Qwen3-VL: a JSON array or JSON Lines; `image` is a path or a list, each `<image>` of a
-`human` turn takes the next one; a `gpt` turn's text is only text. Qwen-VL (the first; `--columns v1` to
+`human` turn takes the next one, each `<video>` the next of `video` (LLaVA's rows with a
+video say `<image>` for it); a `gpt` turn's text is only text. Qwen-VL (the first; `--columns v1` to
 write it): a JSON array, pictures stand in the text as `Picture k: <img>path</img>\n`, turns are from
 `user` and `assistant`. Which form a row has, its role words tell. A list of rows, as Qwen packs them,
 gives a record for each. Source: QwenLM/Qwen3-VL@9658872 qwen-vl-finetune/README.md,
 qwenvl/data/data_processor.py; QwenLM/Qwen-VL@aa00ed0 README.md, finetune.py.
 
 Kept: `id` as `sample`, other fields in `extra`, those of a message in `extra.messages_extra`.
-Refused: more or fewer `<image>` than pictures (`placeholder.count`), tool calls, videos, sounds
+Refused: more or fewer `<image>` than pictures (`placeholder.count`), tool calls, sounds, videos without `--frames`
 (`media.unsupported`).
 Lost: which of the two forms a row had, which rows a list packed into one sequence.
 """
@@ -17,12 +18,15 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
+from msgspec.structs import replace
+
 from mmconvert.chat import conversations, training
 from mmconvert.chat.export_images import write_image_path
+from mmconvert.chat.videos import take_videos
 from mmconvert.core.errors import RowError, in_field, show
 from mmconvert.core.record import Image, Part, Record, Turn
 from mmconvert.core.rows import Row
-from mmconvert.core.text.image_markers import Markers, escape, unescape
+from mmconvert.core.text.image_markers import IMAGE, VIDEO, Markers, escape, unescape
 from mmconvert.io.row_files import read_rows
 from mmconvert.io.write_delimited import write_rows
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
@@ -39,14 +43,25 @@ _IMAGE = re.compile(r"(?:Picture (\d+): )?<img>([^<>\n]*)</img>(\n?)")
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
-    conversations.refuse_media(fields)
+    videos = take_videos(fields, context)
+    sampled = context.pictures.sampling is not None
     messages = conversations.read_messages(fields.pop("conversations", None), "conversations")
     if _is_inline(messages):
+        if videos:
+            raise RowError("media.unsupported", "video", "Qwen-VL's first form shows no videos. Leave the row out.")
         yield conversations.build_conversation_record(row, context, fields, *_read_inline_turns(messages, context))
         return
-    turns, extras = conversations.read_marked_turns(messages, "conversations", KEYS, MARKERS, SHOWN_BY)
-    images = conversations.load_shown_images(fields.pop("image", None), "image", turns, context)
+    turns, extras = conversations.read_marked_turns(messages, "conversations", KEYS, MARKERS, SHOWN_BY, sampled)
+    value = fields.pop("image", None)
+    if videos and not conversations.as_list(value) and not conversations.count_image_parts(turns, VIDEO):
+        turns = tuple(map(_show_videos, turns))
+    turns, images = conversations.load_shown_media(value, "image", videos, turns, context)
     yield conversations.build_conversation_record(row, context, fields, turns, images, extras)
+
+
+def _show_videos(turn: Turn) -> Turn:
+    """Let markers of pictures stand for videos, as LLaVA's trainers do."""
+    return replace(turn, content=tuple(Part(VIDEO) if part.type == IMAGE else part for part in turn.content))
 
 
 def _is_inline(messages: Iterable[dict[str, Any]]) -> bool:
@@ -98,8 +113,10 @@ def _find_mismatch(sample: Sample) -> str | None:
         return "turns have no 'value'"
     if any(map(_is_inline, talks)):
         return None
+    if "video" in sample.columns:
+        return None
     if "image" not in sample.columns:
-        return "no field 'image', and no turn from 'user'"
+        return "no field 'image' or 'video', and no turn from 'user'"
     if sample.suffix == ".json" and not any(_has_inline_markers(row) for row in sample.rows):
         return "each row has one picture at most, as LLaVA has"
     return None
@@ -169,4 +186,5 @@ FORMAT = Format(
     cuttable=True,
     columns=(INLINE,),
     images=("files", "original"),
+    videos=True,
 )

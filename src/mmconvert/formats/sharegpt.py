@@ -1,13 +1,13 @@
 """LLaMA-Factory's ShareGPT form: `messages` or `conversations` and `images`, with its dataset_info.json.
 
-`<image>` stands for the next of the row's `images` (paths from the file's folder, or pictures in
-parquet); a row's turns must alternate after an optional system turn. Writing adds or replaces the
-file's entry in the dataset_info.json beside it. Rows of a ranking have one turn each in `chosen` and `rejected`,
-and turns that end with the user. Source: hiyouga/LLaMA-Factory@ff6d4d1 data/README.md,
+`<image>` stands for the next of the row's `images` (paths from the file's folder, or pictures in parquet), `<video>`
+for the next of its `videos`; a row's turns must alternate after an optional system turn. Writing adds or replaces the
+file's entry in the dataset_info.json beside it. Rows of a ranking have one turn each in `chosen` and `rejected`, and
+turns that end with the user. Source: hiyouga/LLaMA-Factory@ff6d4d1 data/README.md,
 src/llamafactory/data/{parser,converter,mm_plugin}.py.
 
 Kept: `id` as `sample`, other fields in `extra`, those of a message in `extra.messages_extra`.
-Refused: more or fewer `<image>` than pictures (`placeholder.count`), tool calls, videos, sounds
+Refused: more or fewer `<image>` than pictures (`placeholder.count`), tool calls, sounds, videos without `--frames`
 (`media.unsupported`).
 Lost: the dataset_info.json beside the file, which is not read.
 """
@@ -28,6 +28,7 @@ from mmconvert.chat.preference import (
     report_lost_scores,
     select_rows,
 )
+from mmconvert.chat.videos import take_videos
 from mmconvert.core.errors import RowError, UsageError
 from mmconvert.core.record import Record, Turn
 from mmconvert.core.rows import Row
@@ -49,19 +50,22 @@ NAMES = {
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
-    conversations.refuse_media(fields)
+    videos = take_videos(fields, context)
+    sampled = context.pictures.sampling is not None
     form = "messages" if "messages" in fields else "conversations"
-    turns, extras = conversations.read_marked_turns(fields.pop(form, None), form, FORMS[form], MARKERS)
+    turns, extras = conversations.read_marked_turns(fields.pop(form, None), form, FORMS[form], MARKERS, videos=sampled)
     turns, extras = conversations.take_system_turn(fields, turns, extras)
     sides = [_take_side(fields, name, form) for name in SIDES if isinstance(fields.get(name), dict)]
     if len(sides) == 1:
         raise RowError("preference.missing", "rejected", "one of the two sides is no turn. Give both, or neither.")
-    shown = [*turns, *(turn for side in sides for turn in side)]
-    images = conversations.load_shown_images(fields.pop("images", None), "images", shown, context)
+    every = [*turns, *(turn for side in sides for turn in side)]
+    value = fields.pop("images", None)
+    shown, images = conversations.load_shown_media(value, "images", videos, every, context)
     if sides:
-        yield build_pair_record(row, context, fields, (turns, sides[0], sides[1]), images, extras)
+        prompt, (chosen, rejected) = shown[: len(turns)], shown[len(turns) :]
+        yield build_pair_record(row, context, fields, (prompt, [chosen], [rejected]), images, extras)
     else:
-        yield conversations.build_conversation_record(row, context, fields, turns, images, extras)
+        yield conversations.build_conversation_record(row, context, fields, shown, images, extras)
 
 
 def _take_side(fields: dict[str, Any], name: str, form: str) -> tuple[Turn, ...]:
@@ -78,6 +82,8 @@ def _find_mismatch(sample: Sample) -> str | None:
         return "no field 'messages' or 'conversations'"
     if "image" in sample.columns:
         return "it has a field 'image', not 'images'"
+    if "video" in sample.columns and "images" not in sample.columns and sample.suffix != ".parquet":
+        return "it has a field 'video', not 'videos'"
     role_key, text_key = FORMS[form]
     turns = [turn for row in sample.rows for turn in conversations.list_objects(row.get(form))]
     if not all(isinstance(turn.get(text_key), str) for turn in turns):
@@ -173,4 +179,5 @@ FORMAT = Format(
     columns=tuple(FORMS),
     pairs=True,
     images=("files", "original"),
+    videos=True,
 )

@@ -8,6 +8,7 @@ called otherwise, reaches into objects (`answer=meta.gold`) and gives one text t
 | --- | --- |
 | id | id, question_id, sample_id, uid, qid, index; without one rows are numbered |
 | image | image, images, image_path, image_paths, image_file, file_name, filename, img, img_path |
+| video | video, videos, video_path, video_paths, video_file; its frames, with `--frames` |
 | question | question, prompt, query, instruction, text, problem |
 | options | options, choices; or A, B, C, ... with an option each |
 | answer | answer, answers, gt, gt_answer, label, target, solution, ground_truth |
@@ -125,7 +126,7 @@ def _find_mismatch(sample: Sample) -> str | None:
             if column != _UNKNOWN:
                 return f"no column for the {field}. Name it: --map {field}={column}"
         return f"no column for the question or, with an id, the prediction. Name it: --map question={_UNKNOWN}"
-    if "question" in columns and len(columns.keys() & {"image", "answer", "prediction", "options"}) == 0:
+    if "question" in columns and len(columns.keys() & {"image", "video", "answer", "prediction", "options"}) == 0:
         column = _suggest_column("image", sample, columns)
         return f"nothing beside the question, no image, answer or prediction. Name one: --map image={column}"
     return None
@@ -170,4 +171,5 @@ FORMAT = Format(
     mismatch=_find_mismatch,
     describe=_describe,
     fallback=True,
+    videos=True,
 )

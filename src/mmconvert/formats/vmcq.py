@@ -1,35 +1,39 @@
 """Visual multiple choice as JSONL or TSV: `question`, `options`, `answer`, `image_1` .. `image_100`.
 
 `<image k>` in question and options names the picture in `image_k`, or the k-th of the list `images`: a path, data URL
-or address, or an object with `bytes` or `path`. Options are a list, or such a list as JSON or Python literal in a text.
-The answer is one letter. Source:
+or address, or an object with `bytes` or `path`; `<video k>` names the video in `video_k` or the k-th of `videos`.
+Options are a list, or such a list as JSON or Python literal in a text. The answer is one letter. Source:
 EvalScope's General-VMCQ format (its custom multimodal dataset document and benchmarks/general_vmcq).
 
 Kept: columns without a place, and the options as written, in `extra`; unshown pictures as attachments.
 Refused: rows without a question, fewer than 2 or more than 26 options, the letter of no option, a placeholder
-without picture, a picture in `image_k` and in `images` (`image.twice`), videos and sounds (`media.unsupported`).
-Lost: nothing.
+without picture, a picture in `image_k` and in `images` (`image.twice`), sounds, videos without `--frames`
+(`media.unsupported`).
+Lost: rows with a picture beyond `image_100`.
 """
 
 import re
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from mmconvert.chat.export_images import store_image
 from mmconvert.chat.losses import list_losses
+from mmconvert.chat.videos import NUMBERED, ShownVideos, list_numbered_videos
 from mmconvert.core.errors import RowError, in_field, show
-from mmconvert.core.record import LETTERS, Record, Turn, encode_json
+from mmconvert.core.record import LETTERS, Image, Record, Turn, encode_json
 from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span
+from mmconvert.core.text.image_markers import NO_SAMPLING
 from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.options import build_plain_prompt, is_option, read_answer_letter, read_option_texts
-from mmconvert.core.text.placeholders import interleave, list_slots, parse_image_slot
+from mmconvert.core.text.placeholders import MAX_SLOT, interleave, list_slots, parse_image_slot
 from mmconvert.io import columns, jsonl, tables
 from mmconvert.io.write_delimited import write_rows
 from mmconvert.plugins.format import IMAGES, Context, Format, Loss, Target
 
 _REQUIRED = ("question", "options")
 _MEDIA = re.compile(r"<(?:video|audio)[ _]\d{1,6}>", re.ASCII)
+_SOUND = re.compile(r"<audio[ _]\d{1,6}>", re.ASCII)
 
 
 def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
@@ -47,12 +51,12 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         raise RowError("question.missing", "question", f"expected a text {show(question)}.")
     with in_field("options"):
         options = read_option_texts(raw_options)
-    if found := _MEDIA.search(" ".join((question, *options))):
-        raise RowError("media.unsupported", "question", f"{found[0]} stands for media that are not read.")
     label = fields.pop("answer", None)
     answer = _read_answer(label, options, context)
     images = columns.take_numbered_images(fields, context)
     columns.take_listed_images(fields, images, context)
+    question, *texts = _show_videos(fields, (question, *options), images, context)
+    options = tuple(texts)
     prompt = build_plain_prompt(question, None, options)
     parts, shown = interleave(prompt, images, "question")
     hidden = columns.list_unshown_images(images, shown, context)
@@ -77,6 +81,26 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         attachments=hidden,
         extra=extra,
     )
+
+
+def _show_videos(
+    fields: dict[str, Any], texts: Sequence[str], images: dict[int, Image], context: Context
+) -> Sequence[str]:
+    """Put placeholders of frames, which are loaded beside the pictures, in the place of those of videos."""
+    sampled = context.pictures.sampling is not None
+    if found := (_SOUND if sampled else _MEDIA).search(" ".join(texts)):
+        told = NO_SAMPLING if found[0].startswith("<video") else "sounds are not supported yet. Leave the row out."
+        raise RowError("media.unsupported", "question", f"{found[0]}: {told}")
+    videos = ShownVideos(list_numbered_videos(fields, context), images, context)
+    with in_field("question"):
+        shown = [videos.expand(text) for text in texts]
+        if sampled and (lost := NUMBERED.search(" ".join(shown))):
+            message = f"{lost[0]} stands in the text, but the row has no video."
+            raise RowError("placeholder.no_image", "", message)
+    videos.require_shown()
+    for name in [*context.videos]:
+        fields.pop(name, None)
+    return shown
 
 
 def _are_plain_options(value: Any, row: Row) -> bool:
@@ -122,6 +146,9 @@ def _drop_answered_turns(records: Iterable[Record], losses: list[Loss]) -> Itera
         elif record.label is not None and not is_option(record.answer, record.options):
             message = "the format wants the letter of one option; the row is left out"
             losses.append(Loss(record.id, "answer", message, left_out=True))
+        elif any(image.slot > MAX_SLOT for image in (*record.images, *record.attachments)):
+            message = f"the format has columns up to image_{MAX_SLOT}; the row is left out"
+            losses.append(Loss(record.id, "images", message, left_out=True))
         elif not _build_question(record).strip():
             losses.append(Loss(record.id, "question", "there is none; the row is left out", left_out=True))
         else:
@@ -163,4 +190,5 @@ FORMAT = Format(
     write=_write,
     cuttable=True,
     images=IMAGES,
+    videos=True,
 )

@@ -16,11 +16,13 @@ import re
 import shlex
 import stat
 import struct
+import tempfile
 from collections.abc import Callable, Sequence
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import pybase64
 from msgspec.structs import replace
 
@@ -28,10 +30,12 @@ from mmconvert.core.errors import RowError, quote_value, show
 from mmconvert.core.plugin_struct import PluginStruct
 from mmconvert.core.record import Image
 from mmconvert.core.run_cache import cache_for_run
+from mmconvert.core.text.image_markers import NO_SAMPLING
 from mmconvert.images.verify import FORMATS, MAX_PIXELS, verify_decoded
+from mmconvert.images.video import MOST_VIDEO_BYTES, FrameSampling, VideoFrames, extract_frames
 from mmconvert.storage.beneath import open_resolved
 from mmconvert.storage.object_store import StoreFolder, is_url
-from mmconvert.storage.source_files import note_read_file
+from mmconvert.storage.source_files import note_read_file, stamp_file
 
 SUFFIXES = {"PNG": "png", "JPEG": "jpg", "GIF": "gif", "WEBP": "webp", "BMP": "bmp", "TIFF": "tiff"}
 ENDINGS = frozenset(f".{suffix}" for suffix in (*SUFFIXES.values(), "jpeg", "tif"))
@@ -160,6 +164,8 @@ class Pictures(PluginStruct, frozen=True):
         max_bytes: Largest picture in bytes.
         keep_urls: Keep http(s) addresses as references without bytes.
         fetch: Gives the bytes that stand at an http(s) address, None to refuse them.
+        sampling: Which frames of a video are taken, None to take none.
+        latest: The video that was read last and its frames: rows about one video often follow each other.
     """
 
     roots: tuple[Path, ...]
@@ -168,13 +174,15 @@ class Pictures(PluginStruct, frozen=True):
     keep_urls: bool = False
     fetch: Callable[[str], bytes] | None = None
     stores: tuple[StoreFolder, ...] = ()
+    sampling: FrameSampling | None = None
+    latest: dict[tuple[Any, ...], VideoFrames | RowError] = msgspec.field(default_factory=dict)
 
     @classmethod
-    def within(cls, roots: Sequence[str | Path], **options: bool | int | Callable[[str], bytes] | None) -> "Pictures":
+    def within(cls, roots: Sequence[str | Path], **options: Any) -> "Pictures":
         """Make a finder over folders and URLs of such; folders are resolved once, so that links in them are known."""
         stores = tuple(StoreFolder(str(root)) for root in roots if is_url(str(root)))
         folders = tuple(Path(root).resolve() for root in roots if not is_url(str(root)))
-        return cls(folders, stores=stores, **options)  # type: ignore[arg-type]
+        return cls(folders, stores=stores, **options)
 
     def of_bytes(self, data: bytes, slot: int, name: str | None = None, detail: str | None = None) -> Image:
         """Check bytes and describe them.
@@ -238,6 +246,81 @@ class Pictures(PluginStruct, frozen=True):
             message = f"expected a path, a data URL, or an object with bytes or path {show(value)}."
             raise RowError("image.type", "", message)
         return self.of_reference(value, slot, detail)
+
+    def of_video(self, value: Any, slot: int) -> tuple[tuple[Image, ...], int]:
+        """Take frames out of a video: a path, or an object with `bytes`, `path` or `url`.
+
+        Args:
+            value: What a source wrote for it.
+            slot: Number of the first frame, from 1; the others follow.
+
+        Returns:
+            The frames, and how many were asked for.
+
+        Raises:
+            RowError: `video.type`, `video.remote`, `video.path`, `video.missing`, and the codes of `extract_frames`.
+        """
+        if isinstance(value, dict):
+            value = next((value[key] for key in _OBJECT if value.get(key) is not None), value)
+        if isinstance(value, bytes):
+            with tempfile.TemporaryFile() as file:
+                file.write(value)
+                file.flush()
+                found, name = self._extract(file.fileno(), None), None
+        elif isinstance(value, str):
+            found, name = self._extract_file(value)
+        else:
+            raise RowError("video.type", "", f"expected a path, or an object with bytes or path {show(value)}.")
+        frames = [
+            replace(self.of_bytes(data, slot + number), time=time, source_name=name)
+            for number, (data, time) in enumerate(found.frames)
+        ]
+        return tuple(frames), found.asked
+
+    def _extract_file(self, text: str) -> tuple[VideoFrames, str]:
+        scheme = "data" if is_data_url(text) else (_SCHEME.match(text) or ("", ""))[1].lower()
+        if scheme:
+            message = f"{scheme}: addresses of videos are not read {show(text)}. Download it, and give its path."
+            raise RowError("video.remote", "", message)
+        try:
+            path, name = self.find(text)
+            handle = open_resolved(str(path))
+        except RowError as error:
+            raise RowError(f"video.{error.code.partition('.')[2]}", "", error.message) from None
+        except OSError as error:
+            message = f"the file cannot be read ({error.strerror}) {show(text)}. Repair it, or its permissions."
+            raise RowError("video.missing", "", message) from None
+        try:
+            before = os.fstat(handle)
+            if not stat.S_ISREG(before.st_mode):
+                raise RowError("video.path", "", f"not a regular file {show(text)}. Name the video's own file.")
+            found = self._extract(handle, (str(path), stamp_file(before)))
+            note_read_file(str(path), before, os.fstat(handle))
+        finally:
+            os.close(handle)
+        return found, name
+
+    def _extract(self, handle: int, key: tuple[str, int] | None) -> VideoFrames:
+        """Take the frames of an open video, those of the latest one from memory where it is the same."""
+        if self.sampling is None:
+            raise RowError("media.unsupported", "", NO_SAMPLING)
+        known = self.latest.get((key, self.sampling)) if key is not None else None
+        if isinstance(known, VideoFrames):
+            return known
+        if (error := known) is not None:
+            raise RowError(error.code, error.field, error.message)
+        if (size := os.fstat(handle).st_size) > MOST_VIDEO_BYTES:
+            message = f"the video has {size:,} bytes, over the limit of {MOST_VIDEO_BYTES >> 30} GiB. Make it smaller."
+            raise RowError("video.too_large", "", message)
+        self.latest.clear()
+        try:
+            found = extract_frames(handle, self.sampling)
+        except RowError as refusal:
+            # One that takes its whole time is not tried again for each of its rows.
+            self.latest[key, self.sampling] = refusal
+            raise
+        self.latest[key, self.sampling] = found
+        return found
 
     def _read_file(self, text: str) -> tuple[bytes, str]:
         plain = self._find_plain(text)

@@ -8,10 +8,13 @@ from mmconvert.core.record import LETTERS
 from mmconvert.core.text.json import parse_json
 
 FIELDS = (
-    *("id", "image", "question", "options", "answer", "prediction", "reply"),
+    *("id", "image", "video", "question", "options", "answer", "prediction", "reply"),
     *("hint", "category", "l2_category", "split", "group"),
 )
 """Fields that a column may be named for, beside A, B, C, ... for options in columns of their own."""
+
+_SEVERAL = ("image", "video")
+"""Fields that several columns may hold."""
 
 CONSTANT = ":"
 """Stands before a text that is the same in every row."""
@@ -26,7 +29,7 @@ def parse_mapping(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
         texts: `FIELD=COLUMN` each; a dotted COLUMN reaches into objects, `:TEXT` is a constant.
 
     Returns:
-        Field and column, in order; `image` may stand several times.
+        Field and column, in order; `image` and `video` may stand several times.
 
     Raises:
         UsageError: A text of another form, a field that does not exist, or one that stands twice.
@@ -43,7 +46,7 @@ def parse_mapping(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
         if field not in FIELDS and (len(field) != 1 or field not in LETTERS):
             hint = suggest_spelling(field, FIELDS)
             raise UsageError(f"--map {text}: no field {field!r}.{hint} Known: {', '.join(FIELDS)}, A, B, C, ...")
-        if field != "image" and any(field == known for known, _ in found):
+        if field not in _SEVERAL and any(field == known for known, _ in found):
             raise UsageError(f"--map: {field} stands twice. Name one column.")
         found.append((field, column))
     return tuple(found)

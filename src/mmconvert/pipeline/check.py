@@ -47,9 +47,7 @@ def check_files(inputs: Sequence[str], options: FileOptions, *, quiet: bool) -> 
     Raises:
         UsageError: A path is missing, or a name in the options is unknown.
     """
-    how = ReadOptions(
-        format=options.format, image_roots=options.image_root, mapping=options.map, decode=True, every_problem=True
-    )
+    how = options.reading(decode=True, every_problem=True)
     found = Checked()
     with show_progress("check", quiet=quiet) as advance:
         for source in plan_inputs(inputs):

@@ -18,6 +18,7 @@ from mmconvert.dataset.card import Origin
 from mmconvert.dataset.manifest import DEFAULT_CONFIG
 from mmconvert.dataset.publish import check_free, send
 from mmconvert.dataset.views import EVAL, ViewName
+from mmconvert.images.frame_process import MOST_FRAMES
 from mmconvert.kits.vlmevalkit.lmu_download import download_table
 from mmconvert.pipeline.convert import Summary, WriteOptions, convert
 from mmconvert.pipeline.inputs import plan_inputs
@@ -40,6 +41,12 @@ class ConvertOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Folder of relative picture paths, or its URL in a store."""
     map: tuple[str, ...] = ()
     """FIELD=COLUMN: where a table's own columns hold image, question, options, answer, ..."""
+    frames: Annotated[int, msgspec.Meta(ge=1, le=MOST_FRAMES)] | None = None
+    """Show N frames of each video, evenly spaced."""
+    fps: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    """Show the frames of each video at 0, 1/N, 2/N, ... seconds."""
+    frame_format: Literal["jpeg", "png"] = "jpeg"
+    """How frames of videos are stored."""
     split: str | None = None
     """Split name of files (default: test); a dataset of ours brings its own."""
     config_name: str = DEFAULT_CONFIG

@@ -76,7 +76,7 @@ def inspect_files(name: str, options: FileOptions) -> list[Inspected]:
     """
     # What was piped stands in a file that goes away with the process: no name for anybody.
     piped = name == _PIPED or Path(name).is_fifo()
-    how = ReadOptions(format=options.format, image_roots=options.image_root, mapping=options.map)
+    how = options.reading()
     try:
         return [_inspect(source, how, _PIPED if piped else str(source.path)) for source in plan_inputs([name])]
     except UnknownFormatError as error:

@@ -6,21 +6,24 @@ from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, S
 from functools import lru_cache, partial
 from itertools import chain, groupby, islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, RowError, UsageError, build_memory_error, is_out_of_memory, show
-from mmconvert.core.option_fields import Place
+from mmconvert.core.option_fields import Place, copy_options
 from mmconvert.core.record import Image, Record
 from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span, Where
+from mmconvert.core.text.image_markers import NO_SAMPLING
 from mmconvert.core.text.options import remove_option_names
 from mmconvert.core.text.turns import change_prompt
 from mmconvert.core.validation import check_record
 from mmconvert.dataset.views import remove_response
+from mmconvert.images.frame_process import MOST_FRAMES
 from mmconvert.images.loader import MAX_IMAGE_BYTES, Pictures
 from mmconvert.images.prefetch import decode_ahead
+from mmconvert.images.video import build_sampling
 from mmconvert.io import list_span_ends
 from mmconvert.io.detect import guess, sample
 from mmconvert.io.field_mapping import check_mapping, parse_mapping
@@ -54,6 +57,16 @@ class FileOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Folder of relative picture paths, or its URL in a store."""
     map: tuple[str, ...] = ()
     """FIELD=COLUMN: where a table's own columns hold image, question, options, answer, ..."""
+    frames: Annotated[int, msgspec.Meta(ge=1, le=MOST_FRAMES)] | None = None
+    """Show N frames of each video, evenly spaced."""
+    fps: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    """Show the frames of each video at 0, 1/N, 2/N, ... seconds."""
+    frame_format: Literal["jpeg", "png"] = "jpeg"
+    """How frames of videos are stored."""
+
+    def reading(self, **others: Any) -> "ReadOptions":
+        """Say how each file is read, with further fields of `ReadOptions`."""
+        return copy_options(ReadOptions, self, image_roots=self.image_root, mapping=self.map, **others)
 
 
 class ReadOptions(msgspec.Struct, frozen=True):
@@ -81,6 +94,9 @@ class ReadOptions(msgspec.Struct, frozen=True):
         first_rows: Read no more than so many rows, refused ones among them, None for all.
         keep_refused: Leave what could be read of a refused row in its `Rejected`.
         for_scoring: Read predictions to score them, see `Context`.
+        frames: Show so many frames of each video, evenly spaced; without it and `fps`, rows with videos are refused.
+        fps: Show so many frames of each second of a video.
+        frame_format: How frames are stored, jpeg or png.
     """
 
     format: str | None = None
@@ -104,12 +120,17 @@ class ReadOptions(msgspec.Struct, frozen=True):
     first_rows: int | None = None
     keep_refused: bool = False
     for_scoring: bool = False
+    frames: int | None = None
+    fps: float | None = None
+    frame_format: str = "jpeg"
 
     def list_facts(self) -> dict[str, Any]:
         """Give what records depend on beside their files, as a manifest tells it; `code` names files of the user's."""
         specs = (parse_spec(spec)[0] for spec in (*self.transforms, self.prompt) if spec is not None)
         named = {name: name_by_content(name) for name in (self.format, self.read_as, *specs) if name is not None}
         code = [content for name, content in named.items() if content != name]
+        sampled = self.frames is not None or self.fps is not None
+        sampling = {"frames": self.frames, "fps": self.fps, "frame_format": self.frame_format} if sampled else {}
         return {
             "dataset": self.dataset,
             "task": self.task,
@@ -123,6 +144,7 @@ class ReadOptions(msgspec.Struct, frozen=True):
             "prompt": self.prompt,
             "prompt_suffix": self.prompt_suffix,
             "read_as": self.read_as,
+            **sampling,
             **({"code": code} if code else {}),
         }
 
@@ -162,6 +184,7 @@ class Records:
         self._options = options
         self._span = span
         self._mapping = parse_mapping(options.mapping)
+        self._sampling = build_sampling(options.frames, options.fps, options.frame_format)
         self.format, self.reason = (
             (options.format, "asked for") if options.format else guess(source.path, self._mapping)
         )
@@ -235,7 +258,9 @@ class Records:
         options, source, name = self._options, self._input, self.format.rpartition("@")[2]
         roots, most = options.image_roots or (source.beside,), options.max_image_bytes
         fetcher = partial(fetch, limits=Limits(most), hosts=options.allow_hosts) if options.allow_remote else None
-        images = Pictures.within(roots, max_bytes=most, keep_urls=options.keep_urls, fetch=fetcher)
+        images = Pictures.within(
+            roots, max_bytes=most, keep_urls=options.keep_urls, fetch=fetcher, sampling=self._sampling
+        )
         context = Context(
             images,
             name,
@@ -249,7 +274,8 @@ class Records:
         )
         through = self._build_steps(images)
         made: Iterator[_Made] = (self._convert_row(item, context, through) for item in islice(rows, options.first_rows))
-        strict = replace(context, pictures=replace(images, decode=options.decode), warnings=Counter(), numbers=set())
+        verified = replace(images, decode=options.decode)
+        strict = replace(context, pictures=verified, warnings=Counter(), numbers=set(), videos=set())
         read_strictly = partial(self._convert_row, context=strict, through=through)
         if options.decode:
             made = decode_ahead(made, _list_images, lambda one: read_strictly(one.row))
@@ -303,6 +329,21 @@ class Records:
         own, put = _list_texts(row.fields, last.row.fields if isinstance(last.row, Row) else {})
         self.mended += [(row.where, record.id) for record in last.records if record.sample in own - put]
 
+    def _refuse_media(self, fields: Mapping[str, Any], shown: Collection[str]) -> None:
+        """Refuse the fields of a question about a video or a sound: without it, it would be another question.
+
+        Args:
+            fields: The row.
+            shown: Fields of videos of which the record shows frames.
+
+        Raises:
+            RowError: `media.unsupported`.
+        """
+        for name in _list_media(tuple(fields)):
+            if fields[name] and name not in shown:
+                can_show = self.plugin.videos and self._sampling is None and not name.lower().startswith("audio")
+                raise RowError("media.unsupported", name, NO_SAMPLING if can_show else _NO_PLACE)
+
     def _build_steps(self, pictures: Pictures) -> "_Steps":
         options = self._options
         transforms = load_steps(options.transforms, options.seed, pictures, self.warnings)
@@ -321,11 +362,12 @@ class Records:
             if not context.for_scoring:
                 _refuse_controls(row)
             context.numbers.clear()
+            context.videos.clear()
             records = [check_record(record) for record in self.plugin.records(row, context)]
             if context.numbers:
                 records = [_mark_numbered(record, context.numbers) for record in records]
             if not context.for_scoring and any(record.prediction is None for record in records):
-                _refuse_media(row.fields)
+                self._refuse_media(row.fields, context.videos)
             if through.first is not None:
                 records = [through.first(record) for record in records]
             if through.transforms:
@@ -376,18 +418,10 @@ def _is_table(file: str) -> bool:
 
 
 _MEDIA = re.compile(r"(?:video|audio)s?(?:_(?:\d+|file|path|url)s?)?", re.IGNORECASE)
-"""Columns of videos and sounds, which no format has a place for."""
+"""Columns of videos and sounds."""
 
 
-def _refuse_media(fields: Mapping[str, Any]) -> None:
-    """Refuse the fields of a question about a video or a sound: without it, it would be another question.
-
-    Raises:
-        RowError: `media.unsupported`.
-    """
-    for name in _list_media(tuple(fields)):
-        if fields[name]:
-            raise RowError("media.unsupported", name, "videos and sounds are not supported yet. Leave the row out.")
+_NO_PLACE = "the format has no place for such a video or sound. Leave the row out."
 
 
 @lru_cache

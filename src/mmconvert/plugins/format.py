@@ -33,6 +33,7 @@ class Context(PluginStruct, frozen=True):
             answer that is one of them) is not demanded, so that a framework's own recipe counts the rows it counts.
         warnings: How often each remark was made; shown once, with its count.
         numbers: Ids that `numbered` gave, for whoever called the format to tell them from a source's own.
+        videos: Fields of the row whose videos its frames were taken from.
     """
 
     pictures: Pictures
@@ -45,6 +46,7 @@ class Context(PluginStruct, frozen=True):
     for_scoring: bool = False
     warnings: Counter[str] = msgspec.field(default_factory=Counter)
     numbers: set[str] = msgspec.field(default_factory=set)
+    videos: set[str] = msgspec.field(default_factory=set)
 
     def warn(self, message: str) -> None:
         """Count a remark that needs no action but should be seen."""
@@ -160,6 +162,7 @@ class Format(PluginStruct, frozen=True):
             a format of plain tables has it: it takes `--map`.
         fallback: It is guessed where no other format fits.
         pairs: `write` writes preference pairs; other formats are given the chosen reply alone.
+        videos: `records` shows frames of the videos that a row names, where `Context.pictures` says which.
     """
 
     summary: str
@@ -179,6 +182,7 @@ class Format(PluginStruct, frozen=True):
     describe: Callable[[Sample, tuple[tuple[str, str], ...]], str] | None = None
     fallback: bool = False
     pairs: bool = False
+    videos: bool = False
 
 
 def require_honoured(target: Target, plugin: Format, name: str) -> None:

@@ -6,7 +6,7 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
 from itertools import chain, count, groupby, islice
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, Literal
 
 import msgspec
 from msgspec.structs import replace
@@ -18,6 +18,7 @@ from mmconvert.core.progress import Advance, Done, show_progress
 from mmconvert.core.record import Record
 from mmconvert.core.rows import Rejected
 from mmconvert.core.run_cache import begin_run
+from mmconvert.images.frame_process import MOST_FRAMES
 from mmconvert.pipeline.check import find_problems, list_remarks
 from mmconvert.pipeline.inputs import Input, plan_inputs
 from mmconvert.pipeline.read import ImageRoot, ReadOptions, Records
@@ -47,6 +48,12 @@ class PreviewOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Folder of relative picture paths, or its URL in a store."""
     map: tuple[str, ...] = ()
     """FIELD=COLUMN, as in convert."""
+    frames: Annotated[int, msgspec.Meta(ge=1, le=MOST_FRAMES)] | None = None
+    """Show N frames of each video, evenly spaced."""
+    fps: Annotated[float, msgspec.Meta(gt=0)] | None = None
+    """Show the frames of each video at 0, 1/N, 2/N, ... seconds."""
+    frame_format: Literal["jpeg", "png"] = "jpeg"
+    """How frames of videos are stored."""
     transform: tuple[str, ...] = ()
     """Step for every record, as in convert."""
     prompt: str | None = None

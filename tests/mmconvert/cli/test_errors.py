@@ -96,7 +96,11 @@ def standing(folder: Path) -> dict[Path, int]:
         (["questions.tsv", "-o", "out", *LMU, "--rejects", "questions.tsv"], 2, "questions.tsv: is the input itself."),
         (["questions.tsv", "-o", "out", *LMU, "--limit", "-1"], 2, "Invalid value for '--limit'"),
         (["column.tsv", "-o", "out", *LMU], 1, "column.tsv:2 question: "),
-        (["missing.tsv", "-o", "out", *LMU], 1, "missing.tsv:1 image or image_path: there is no such column. Found: "),
+        (
+            ["missing.tsv", "-o", "out", *LMU],
+            1,
+            "missing.tsv:1 image or image_path or video_path or video: there is no such column. Found: ",
+        ),
         (["twice.tsv", "-o", "out", *LMU], 1, "twice.tsv:1: the column 'A' stands twice. Rename one of them."),
         (["picture.tsv", "-o", "out", *LMU], 1, "picture.tsv:2 image: "),
         (

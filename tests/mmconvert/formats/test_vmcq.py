@@ -10,6 +10,7 @@ import pytest
 from mmconvert.pipeline.convert import Records, read, write
 from mmconvert.plugins.format import Target
 from support.records import picture_bytes
+from support.videos import make_video
 
 RED, BLUE = picture_bytes("PNG", 200), picture_bytes("JPEG")
 ROW = {"question": "<image 1> or <image 2>?", "options": ["a", "b"], "answer": "A"}
@@ -77,3 +78,14 @@ def test_a_picture_of_another_kind_refuses_its_row(
     records = opened(tmp_path, pictures, {"images": ["red.png", "blue.jpg"]})
     assert len(list(records)) == 1
     assert [(reject.code, reject.field) for reject in records.rejects] == [(code, field)]
+
+
+def test_a_row_with_more_pictures_than_the_format_has_columns_is_left_out_and_named(tmp_path: Path) -> None:
+    make_video(tmp_path / "a.mp4", frames=130)
+    source = tmp_path / "q.jsonl"
+    source.write_text('{"question": "<video 1>?", "options": ["a", "b"], "answer": "A", "video_1": "a.mp4"}\n')
+    for frames, lost in ((100, []), (101, ["images"])):
+        losses = write(read(source, frames=frames), Target(tmp_path / "back.jsonl"), "vmcq")
+        assert [loss.field for loss in losses if loss.left_out] == lost
+        if not lost:
+            assert [len(record.images) for record in read(tmp_path / "back.jsonl", "vmcq")] == [frames]

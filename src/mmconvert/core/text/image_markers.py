@@ -14,14 +14,18 @@ import msgspec
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import Part
 
-IMAGE = "image"
+IMAGE, VIDEO = "image", "video"
+
+NO_SAMPLING = "a video is read as frames of it. Say how many: --frames 8"
+"""Why a row with a video is refused, and what to type."""
 
 
 class Markers(msgspec.Struct, frozen=True):
     r"""What a trainer reads as something other than text.
 
     Attributes:
-        words: Names inside `<...>`; `image` stands for a picture, the others for media we do not read.
+        words: Names inside `<...>`; `image` stands for a picture, `video` for frames of a video, any other for media we
+            do not read.
         line_break: One line break behind a picture belongs to the marker, as in LLaVA's `<image>\n`.
     """
 
@@ -54,18 +58,19 @@ def unescape(text: str, words: tuple[str, ...] = (IMAGE,)) -> str:
     return _compile_pattern(words).sub(lambda match: f"<{match[1][1:]}{match[2]}>", text) if "\\" in text else text
 
 
-def split_at_markers(text: str, markers: Markers) -> tuple[Part, ...]:
+def split_at_markers(text: str, markers: Markers, videos: bool = False) -> tuple[Part, ...]:
     r"""Cut a text at its markers.
 
     Args:
         text: The turn as the source wrote it.
         markers: What the trainer reads as a marker.
+        videos: Give parts of type `video`, for whoever puts frames in their place.
 
     Returns:
         Text and image parts in reading order, empty texts left out where there is a picture.
 
     Raises:
-        RowError: `media.unsupported`: a marker asks for a video or a sound.
+        RowError: `media.unsupported`: a marker asks for a video, or for a sound.
 
     Example:
         >>> split_at_markers("<image>\nWhat?", Markers(line_break=True))
@@ -76,11 +81,13 @@ def split_at_markers(text: str, markers: Markers) -> tuple[Part, ...]:
     for match in _compile_pattern(markers.words).finditer(text) if "<" in text else ():
         if match[1]:
             continue
-        if match[2] != IMAGE:
+        if match[2] == VIDEO and not videos:
+            raise RowError("media.unsupported", "", f"{match[0]} in a text: {NO_SAMPLING}")
+        if match[2] not in (IMAGE, VIDEO):
             raise RowError("media.unsupported", "", f"{match[0]} in a text stands for media that are not read.")
         if match.start() > at:
             parts.append(Part("text", unescape(text[at : match.start()], markers.words)))
-        parts.append(Part("image"))
+        parts.append(Part(match[2]))
         at = match.end()
         if markers.line_break and text.startswith("\n", at):
             at += 1
@@ -109,17 +116,18 @@ def join_with_markers(parts: Sequence[Part], markers: Markers) -> str:
     return "".join([*pieces, escape(text, markers.words)])
 
 
-def check_count(markers: int, images: int, field: str) -> None:
+def check_count(markers: int, images: int, field: str, kind: str = "picture") -> None:
     """Compare the number of markers, or of image parts, with the number of pictures.
 
     Args:
         markers: How many pictures the turns ask for.
         images: How many the row has.
         field: Field of the pictures, for the message.
+        kind: What is counted.
 
     Raises:
         RowError: `placeholder.count`: the numbers differ.
     """
     if markers != images:
-        message = f"the turns show {markers} pictures, but the row has {images}. Give each picture one marker."
+        message = f"the turns show {markers} {kind}s, but the row has {images}. Give each {kind} one marker."
         raise RowError("placeholder.count", field, message)

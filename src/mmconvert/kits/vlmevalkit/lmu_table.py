@@ -8,8 +8,7 @@ Rotation k of question i, its options turned by k, has the index i + k * 1,000,0
 that large), and `g_index` may name i. A row may hold a whole dialog: lists of questions and answers, `<ImageHere>`
 for pictures.
 
-Source: open-compass/VLMEvalKit@e8e78f0 vlmeval/dataset/image_base.py, image_mt.py, utils, vlmeval/tools.py, and its
-development guide.
+Source: open-compass/VLMEvalKit@e8e78f0 vlmeval/dataset/{image_base,image_mt}.py, utils, vlmeval/tools.py, its guide.
 """
 
 import json
@@ -33,6 +32,7 @@ from mmconvert.io import tables
 from mmconvert.io.columns import HEADERS, keep_extra_fields, respell
 from mmconvert.kits.vlmevalkit.circular import FIRST_OFFSET
 from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root, is_circular
+from mmconvert.kits.vlmevalkit.videos import VIDEOS, show_table_videos, take_candidates, take_table_videos
 from mmconvert.plugins.format import Context
 
 REFERENCE_LENGTH = 64
@@ -136,6 +136,8 @@ def build_record(row: Row, context: Context, how: TableSettings) -> Record:
     if not key:
         raise RowError("id.missing", "index", "the row has no index. Give each row one of its own.")
     options = gather_lettered_options([fields.pop(letter, None) for letter in _list_letters(tuple(fields))])
+    about_video = not how.is_result and any(column in fields for column in VIDEOS)
+    options = options or (take_candidates(fields) if about_video else ())
     task = how.task or ("multiple_choice" if options else "vqa")
     head = _read_text(fields.get("g_index"))
     rotated = base is not None or how.circular or head is not None or is_circular(name)
@@ -144,12 +146,13 @@ def build_record(row: Row, context: Context, how: TableSettings) -> Record:
     group = head if variant is None else sample
     path = _read_text(fields.get("image_path"))
     images = _load_images(fields, context, name, how)
+    videos = take_table_videos(fields, context) if about_video else ()
     if group is None and task == "yes_no":
         # Table 1 of the framework's guide leaves image_path of MME out; there equal images are one.
         group = path or "".join(image.sha256 for image in images)[:REFERENCE_LENGTH] or None
-    question = fields.pop("question", None)
-    hint = fields.pop("hint", None)
-    label = fields.pop("answer", None)
+    question, hint, label = (fields.pop(name, None) for name in ("question", "hint", "answer"))
+    if videos:
+        question, images = show_table_videos(videos, question, images, context)
     answer, answers = _read_answers(label, options, task, context)
     asked = how.caption_prompt if question is None and task == "caption" else question or ""
     if asked.strip():
@@ -282,6 +285,8 @@ def _load_images(fields: dict[str, Any], context: Context, name: str, how: Table
     images: list[Image] = []
     if cell is None:
         if not names:
+            if any(map(fields.get, VIDEOS)):
+                return []
             raise RowError("image.absent", "image", "the row has no picture. Leave it out, or give its picture.")
         pictures = replace(context.pictures, roots=(*context.pictures.roots, *_list_kit_roots(name)))
         for place, reference in _list_elements("image_path", paths, names):
