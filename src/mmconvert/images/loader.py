@@ -13,12 +13,10 @@ import hashlib
 import os
 import posixpath
 import re
-import shlex
 import stat
 import struct
 import tempfile
 from collections.abc import Callable, Sequence
-from itertools import islice
 from pathlib import Path
 from typing import Any
 
@@ -29,8 +27,8 @@ from msgspec.structs import replace
 from mmconvert.core.errors import RowError, quote_value, show
 from mmconvert.core.plugin_struct import PluginStruct
 from mmconvert.core.record import Image
-from mmconvert.core.run_cache import cache_for_run
 from mmconvert.core.text.image_markers import NO_SAMPLING
+from mmconvert.images.other_root import find_other_root
 from mmconvert.images.verify import FORMATS, MAX_PIXELS, verify_decoded
 from mmconvert.images.video import MOST_VIDEO_BYTES, FrameSampling, VideoFrames, extract_frames
 from mmconvert.storage.beneath import open_resolved
@@ -43,9 +41,6 @@ ENDINGS = frozenset(f".{suffix}" for suffix in (*SUFFIXES.values(), "jpeg", "tif
 
 MIME_TYPES = {name: f"image/{name.lower()}" for name in FORMATS}
 MAX_IMAGE_BYTES = 20 << 20
-_MOST_PARENTS, _MOST_ENTRIES = 5, 1_000
-"""Folders above an image root, and entries in it, among which a missing picture is looked for."""
-
 
 _OBJECT = ("bytes", "path", "url")
 """What an object that stands for a picture may say, the first that is there counts."""
@@ -390,47 +385,12 @@ class Pictures(PluginStruct, frozen=True):
         if outside:
             raise _build_outside_error(text)
         roots = ", ".join([*map(str, self.roots), *(store.url for store in self.stores)]) or "(none given)"
-        found = _find_other_root(self.roots[0], text) if self.roots else None
+        found = find_other_root(self.roots[0], text) if self.roots else None
         step = (
             "Give its folder: --image-root ." if found is None else f"Give the folder that has it: --image-root={found}"
         )
         message = f"no such file under the image root {roots} {show(text)}. {step}"
         raise RowError("image.missing", "", message)
-
-
-def _find_other_root(root: Path, text: str) -> str | None:
-    """Look for a folder under which a path exists: one above the root, or one directly in it.
-
-    It is named and never taken: whose file it is, the user says.
-    """
-    name = posixpath.normpath(text)
-    if name.startswith(("/", "../")) or name == "..":
-        return None
-    known = _remember_other_root(root, posixpath.dirname(name))
-    if not known:
-        # Once for all names of a folder: a million missing pictures are not looked for one by one.
-        folders = (*islice(root.parents, _MOST_PARENTS), *_list_subfolders(root))
-        known.append(next((folder for folder in folders if os.path.isfile(folder / name)), None))
-    folder = known[0]
-    if folder is None or not os.path.isfile(folder / name):
-        return None
-    here = Path.cwd()
-    return shlex.quote(str(folder.relative_to(here) if folder.is_relative_to(here) else folder))
-
-
-@cache_for_run
-def _remember_other_root(root: Path, folder: str) -> list[Path | None]:
-    """Give the place for what was found for missing pictures of one folder: a root, None for none."""
-    return []
-
-
-def _list_subfolders(root: Path) -> tuple[Path, ...]:
-    try:
-        with os.scandir(root) as entries:
-            folders = (entry.name for entry in islice(entries, _MOST_ENTRIES) if entry.is_dir(follow_symlinks=False))
-            return tuple(root / name for name in sorted(folders) if not name.startswith("."))
-    except OSError:
-        return ()
 
 
 def _build_outside_error(text: str) -> RowError:

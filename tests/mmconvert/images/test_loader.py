@@ -15,7 +15,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import RowError
-from mmconvert.images import loader
+from mmconvert.images import loader, other_root
 from mmconvert.images.loader import Pictures, decode_base64, decode_data_url, probe
 from mmconvert.images.verify import MAX_PIXELS, verify_decoded
 from support.datasets_on_disk import picture
@@ -283,7 +283,7 @@ def test_a_missing_picture_is_named_where_it_is(tmp_path, monkeypatch, place, na
 def test_many_missing_pictures_of_one_folder_are_looked_for_once(tmp_path, monkeypatch) -> None:
     (tmp_path / "in").mkdir()
     listed = []
-    monkeypatch.setattr(loader, "_list_subfolders", lambda root: listed.append(root) or ())
+    monkeypatch.setattr(other_root, "_list_subfolders", lambda root: listed.append(root) or ())
     pictures = Pictures.within([tmp_path / "in"])
     for number in range(50):
         assert code_of(pictures.of_reference, f"{number}.png", 1) == "image.missing"
