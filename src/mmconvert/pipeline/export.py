@@ -64,6 +64,11 @@ class Exported(msgspec.Struct, frozen=True):
     losses: list[Loss]
 
     @property
+    def has_dropped(self) -> bool:
+        """Whether rows, images or turns stayed behind; remarks about metadata do not count."""
+        return bool(self.rows_rejected) or not all(loss.remark for loss in self.losses)
+
+    @property
     def rows_written(self) -> int:
         """Rows of the file: those that could be read and that the format can hold."""
         return self.rows_read - self.rows_rejected - sum(loss.left_out for loss in self.losses)

@@ -82,12 +82,22 @@ class Target(PluginStruct, frozen=True):
 
 
 class Loss(PluginStruct, frozen=True):
-    """Something of a record that the target format cannot hold; the whole record where it is `left_out`."""
+    """Something of a record that the target format cannot hold.
+
+    Attributes:
+        id: Id of the record, "" where the whole file is meant.
+        field: Column or further field that is meant.
+        message: Why it cannot be held, or what became of it.
+        left_out: The whole record is not written.
+        remark: Row, images and turns are all there: what stays behind is metadata (a group, an id, a field of the
+            source), or says itself elsewhere. It is shown once with a count, and `export` ends with 0.
+    """
 
     id: str
     field: str
     message: str
     left_out: bool = False
+    remark: bool = False
 
 
 class Sample(PluginStruct, frozen=True):
