@@ -71,6 +71,7 @@ class Target(PluginStruct, frozen=True):
         columns: Named column set of the format, None for its own.
         csv_safe: Escape cells that a spreadsheet would run as a formula.
         name: The name the file will have once it is published; None for the name of `path`.
+        folder: `path` is a folder, empty, that the writer fills; only for a format with `writes_folder`.
     """
 
     path: Path
@@ -79,6 +80,7 @@ class Target(PluginStruct, frozen=True):
     columns: str | None = None
     csv_safe: bool = False
     name: str | None = None
+    folder: bool = False
 
 
 class Loss(PluginStruct, frozen=True):
@@ -170,6 +172,7 @@ class Format(PluginStruct, frozen=True):
             a format of plain tables has it: it takes `--map`.
         fallback: It is guessed where no other format fits.
         pairs: `write` writes preference pairs; other formats are given the chosen reply alone.
+        writes_folder: `write` fills a folder where `Target.folder` says so; other formats are written to one file.
     """
 
     summary: str
@@ -189,6 +192,7 @@ class Format(PluginStruct, frozen=True):
     describe: Callable[[Sample, tuple[tuple[str, str], ...]], str] | None = None
     fallback: bool = False
     pairs: bool = False
+    writes_folder: bool = False
 
 
 def require_honoured(target: Target, plugin: Format, name: str) -> None:

@@ -6,6 +6,7 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import mmscore
 from mmconvert.cli import program
@@ -356,6 +357,25 @@ def test_a_table_and_its_pictures_are_exported_to_the_store(bucket, tmp_path, mo
         assert bucket.cat(f"bucket/{file}") == Path("here", file).read_bytes()
     assert not (tmp_path / "s3:").exists()
     assert export("-o", f"{BUCKET}/out/t.jsonl", "--image-dir", "pictures")[0] == 2
+
+
+@pytest.mark.parametrize("output", ["outputs", "outputs/"])
+def test_a_folder_is_exported_to_the_store(output, bucket, tmp_path, capsys):
+    answered = replace(
+        record(1), id="validation_Art_1", images=(), messages=(), answer="a", label='"a"', prediction="a"
+    )
+    folder = write_dataset(tmp_path / "d", {"test": [answered]})
+
+    def export(place: str) -> tuple[int, str]:
+        with pytest.raises(SystemExit) as ended:
+            run(program, ["export", str(folder), "--to", "mmmu_outputs", "-o", place], program="mmconvert")
+        return ended.value.code, "".join(capsys.readouterr())
+
+    code, said = export(f"{BUCKET}/{output}")
+    assert (code, f"{BUCKET}/{output}: 1 rows as mmmu_outputs" in said) == (0, True), said
+    assert bucket.find("bucket/outputs") == ["bucket/outputs/Art/output.json"]
+    code, said = export(f"{BUCKET}/{output}")
+    assert (code, "not empty" in said) == (2, True), said
 
 
 def test_reports_are_written_to_the_store(bucket, tmp_path, monkeypatch, capsys):
