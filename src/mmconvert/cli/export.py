@@ -25,7 +25,7 @@ _SHOWN_LOSSES = 10
     required=True,
     metavar="FILE",
     help="File to write, or its URL in a store (s3://BUCKET/FILE); a folder (or FOLDER/) for the name that the "
-    "format's convention gives the file, or to be filled where the format is a folder (mmmu_outputs).",
+    "format's convention gives the file, or to be filled where the format is a folder (mmmu_outputs, webdataset).",
 )
 @add_struct_options(
     ExportOptions, {"to": {"metavar": "NAME"}, "config_name": {"metavar": "NAME"}, "columns": {"metavar": "NAME"}}
