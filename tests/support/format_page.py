@@ -26,9 +26,11 @@ BEGIN = "## Format by format"
 _WHY = """\
 This part is written by `scripts/docs` from the formats, their examples and a trial export. **Fills** are the columns
 that the example has, beside id, prompt, pictures and provenance. **Kept** is what has no column, **refused** what
-stops a row or a file, **lost** what reading leaves out. **Not written** are columns that an export cannot hold; it
-names them row by row and exits with 3 (not `dataset` and `subset` where the file itself is called so). **Options** are
-what `export` knows for the format; another one is refused. Of `--images` the first is the format's own way."""
+stops a row or a file, **lost** what reading leaves out. **Not written** are columns that an export cannot hold. Rows,
+images, turns and other content are named row by row, and the exit code is 3; metadata is named once, with a count, and
+the exit code is 0 (`dataset` and `subset` are no loss where the file itself is called so). An `answer` that stands
+there for training data is written as the assistant's turn. **Options** are what `export` knows for the format; another
+one is refused. Of `--images` the first is the format's own way."""
 _ALWAYS = {"id", "sample", "messages", "task", "source", "images", "image_info", "extra", "label", "answers"}
 _ROW = re.compile(r"\| `(?P<name>\w+)`[^|]*\| (?P<what>.*) \| [^|]* \|")
 _HEAD = "| name | what | files |\n| --- | --- | --- |\n"

@@ -6,20 +6,16 @@ from typing import Any
 from msgspec.structs import replace
 
 from mmconvert.chat.conversations import MEDIA, MESSAGES_EXTRA, ROLES, as_list, count_image_parts
+from mmconvert.chat.losses import METADATA, NO_FIELD, list_prompt_losses
 from mmconvert.core.error_hints import add_hint
 from mmconvert.core.errors import RowError, show
 from mmconvert.core.record import Part, Record, Turn, list_turns
 from mmconvert.core.text.image_markers import Markers, check_count, escape, join_with_markers, unescape
-from mmconvert.dataset.views import asks_for_letters, list_sft_turns
+from mmconvert.dataset.views import ANSWER_TURN, asks_for_letters, gains_answer_turn, list_sft_turns, remove_response
 from mmconvert.io.columns import HEADERS, add_extra, build_own_id
 from mmconvert.plugins.format import Loss
 
-PROMPTED = ("options", "hint", "instruction")
-"""Columns that a training format holds only as far as the prompt words them."""
-
-UNHELD = (
-    "category", "l2_category", "split", "dataset", "subset", "group", "variant", "round", "prediction", "attachments",
-)  # fmt: skip
+UNHELD = (*METADATA, "prediction", "attachments")
 """Columns that no training format has a field for."""
 
 
@@ -79,16 +75,22 @@ def _sees_others(record: Record) -> bool:
 
 
 def _list_losses(record: Record, held: Collection[str]) -> Iterator[Loss]:
-    for name in (*PROMPTED, *UNHELD):
+    yield from list_prompt_losses(record)
+    for name in UNHELD:
         if name not in held and getattr(record, name) not in (None, ()):
-            prompted = "it has no field of its own and stands in the prompt only"
-            yield Loss(record.id, name, prompted if name in PROMPTED else "the format has no field for it")
-    if record.messages[-1].role == "assistant" and record.answers:
-        yield Loss(record.id, "answer", "the row ends with the assistant's turn, which stays as it is")
-    elif record.preference is not None and record.answers:
-        yield Loss(record.id, "answer", "the row holds two responses, and the reference is none of them")
-    elif len(record.answers) > 1 and not asks_for_letters(record):
-        yield Loss(record.id, "answers", f"only the first of {len(record.answers)} references is there to learn")
+            yield Loss(record.id, name, NO_FIELD, remark=name in METADATA)
+    if record.preference is not None:
+        if record.answers:
+            yield Loss(record.id, "answer", "the row holds two responses, and the reference is none of them")
+        return
+    if not gains_answer_turn(record) and remove_response(record) is record:
+        if record.answers:
+            yield Loss(record.id, "answer", "the row ends with the assistant's turn, which stays as it is")
+        return
+    yield Loss(record.id, "answer", ANSWER_TURN, remark=True)
+    if len(record.answers) > 1 and not asks_for_letters(record):
+        message = f"only the first of {len(record.answers)} references is there to learn"
+        yield Loss(record.id, "answers", message, remark=True)
 
 
 def build_source_id(record: Record) -> dict[str, str]:
@@ -148,7 +150,7 @@ def report_lost_extra(record: Record, losses: list[Loss], kept: Sequence[str] = 
     """Name the fields and message fields of the source that a format without further fields drops."""
     for name in record.extra:
         if name not in (*kept, HEADERS):
-            losses.append(Loss(record.id, name, "the format has no field for it"))
+            losses.append(Loss(record.id, name, NO_FIELD, remark=True))
 
 
 def drop_system_turns(record: Record, losses: list[Loss]) -> Record:
@@ -234,7 +236,11 @@ def build_pairs(record: Record, losses: list[Loss], kept: Sequence[str] = ()) ->
         losses.append(Loss(record.id, "images", "their places are lost: all stand in front of the first question"))
     extras = read_messages_extra(record)
     for more in extras:
-        losses += [Loss(record.id, name, "the format has no such field in a text") for name in more if name not in kept]
+        losses += [
+            Loss(record.id, name, "the format has no such field in a text", remark=True)
+            for name in more
+            if name not in kept
+        ]
     texts = ["".join(part.text for part in turn.content) for turn in record.messages]
     held = [{name: more.get(name) for name in kept} for more in extras]
     places = range(0, len(texts), 2)

@@ -10,8 +10,8 @@ import click
 from mmconvert.cli.push import ORIGIN, UPLOAD
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
 from mmconvert.console.options import add_struct_options
-from mmconvert.console.published import format_published
-from mmconvert.console.summary import close, format_command
+from mmconvert.console.published import format_load_call, format_next_step, format_published
+from mmconvert.console.summary import close
 from mmconvert.core.text.printable import escape_control
 from mmconvert.dataset.publish import Pushed, UploadOptions, check_target, publish
 from mmconvert.pipeline.convert import Summary
@@ -93,7 +93,7 @@ def convert(
         click.echo(json.dumps({**summary.to_json(), **more}, ensure_ascii=False))
     elif not quiet:
         click.echo(escape_control(_format_summary(summary)))
-        close(_list_places(summary))
+        close(_list_places(summary, options))
         for done in pushed:
             click.echo(escape_control(format_published(done)))
     return EXIT_PARTIAL if summary.rows_rejected and not allow_rejects else 0
@@ -112,13 +112,12 @@ def _format_summary(summary: Summary) -> str:
     return "\n".join(lines)
 
 
-def _list_places(summary: Summary) -> dict[str, str | None]:
+def _list_places(summary: Summary, options: ConvertOptions) -> dict[str, str | None]:
     refused = f"{summary.rows_rejected:,} of {summary.rows_read:,} rows, reasons in {summary.rejects}"
-    use = [summary.output]
-    if not summary.predicted:
-        use = ["predict", summary.output, "-o", "predictions.parquet", "--model", "MODEL"]
+    splits = [split for split, rows in summary.splits.items() if rows]
+    load_call = format_load_call(summary.output, splits, options.config_name)
     return {
-        "dataset": f"load_dataset({summary.output!r})",
+        "dataset": load_call,
         "refused": refused if summary.rejects else None,
-        "next": format_command("mmscore", *use),
+        "next": format_next_step(summary.output, load_call, options.view, splits, predicted=bool(summary.predicted)),
     }

@@ -1,10 +1,13 @@
 """`mmconvert export`: a dataset back into another format."""
 
 import json
+from collections.abc import Iterable
+from itertools import islice
 from pathlib import Path
 
 import click
 
+from mmconvert.chat.losses import summarize_remarks
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
 from mmconvert.console.dataset_argument import DatasetArgument
 from mmconvert.console.options import add_struct_options
@@ -22,7 +25,7 @@ _SHOWN_LOSSES = 10
     required=True,
     metavar="FILE",
     help="File to write, or its URL in a store (s3://BUCKET/FILE); a folder (or FOLDER/) for the name that the "
-    "format's convention gives the file.",
+    "format's convention gives the file, or to be filled where the format is a folder (mmmu_outputs, webdataset).",
 )
 @add_struct_options(
     ExportOptions, {"to": {"metavar": "NAME"}, "config_name": {"metavar": "NAME"}, "columns": {"metavar": "NAME"}}
@@ -34,8 +37,8 @@ _SHOWN_LOSSES = 10
 def export(dataset: Path, output: str, options: ExportOptions, allow_rejects: bool, as_json: bool, quiet: bool) -> int:
     """Write a dataset back in another format.
 
-    The file appears whole or not at all. What the format cannot hold is said row by row, and the exit
-    code is then 3.
+    The file appears whole or not at all. Rows, images and turns that the format cannot hold are said row by
+    row, and the exit code is then 3. Metadata without a field is said once, with a count.
     """
     done = export_dataset(dataset, output, options, quiet=quiet)
     if as_json:
@@ -43,8 +46,15 @@ def export(dataset: Path, output: str, options: ExportOptions, allow_rejects: bo
     elif not quiet:
         click.echo(escape_control(f"{done.output}: {done.rows_written:,} rows as {done.format}"))
     if not quiet:
-        for loss in done.losses[:_SHOWN_LOSSES]:
-            click.echo(escape_control(f"row {loss.id} {loss.field}: {loss.message}"), err=True)
-        if len(done.losses) > _SHOWN_LOSSES:
-            click.echo(f"... and {len(done.losses) - _SHOWN_LOSSES:,} more; --json names them all", err=True)
-    return EXIT_PARTIAL if (done.losses or done.rows_rejected) and not allow_rejects else 0
+        dropped = [loss for loss in done.losses if not loss.remark]
+        _show((f"row {loss.id} {loss.field}: {loss.message}" for loss in dropped), len(dropped))
+        remarks = summarize_remarks(done.losses)
+        _show((f"remark: {remark}" for remark in remarks), len(remarks))
+    return EXIT_PARTIAL if done.has_dropped and not allow_rejects else 0
+
+
+def _show(lines: Iterable[str], count: int) -> None:
+    for line in islice(lines, _SHOWN_LOSSES):
+        click.echo(escape_control(line), err=True)
+    if count > _SHOWN_LOSSES:
+        click.echo(f"... and {count - _SHOWN_LOSSES:,} more; --json names them all", err=True)

@@ -10,7 +10,9 @@ from mmconvert.console.options import add_struct_options
 from mmconvert.console.published import format_published, list_published_places
 from mmconvert.console.summary import close, format_command
 from mmconvert.core.text.printable import escape_control
+from mmconvert.dataset.manifest import read_manifest
 from mmconvert.dataset.publish import PushOptions, publish
+from mmconvert.dataset.views import EVAL
 
 UPLOAD = {"revision": {"metavar": "REV"}}
 ORIGIN = {"license": {"metavar": "NAME"}, "source": {"metavar": "URL|USER/REPO"}}
@@ -36,5 +38,8 @@ def push(folder: Path, repo_id: str, options: PushOptions, as_json: bool, quiet:
         click.echo(json.dumps(done, ensure_ascii=False))
     elif not quiet:
         click.echo(escape_control(format_published(done)))
-        close(list_published_places(done, format_command("mmconvert", "push", folder, repo_id)))
+        again = format_command("mmconvert", "push", folder, repo_id)
+        configs, manifest = read_manifest(folder)
+        splits = [split for shards in configs.values() for split in shards]
+        close(list_published_places(done, again, manifest.get("view", EVAL), splits))
     return 0

@@ -5,6 +5,7 @@ import re
 _STEPS = {
     "answer.missing": "Give the answer, or leave the row out.",
     "answer.not_an_option": "Correct the answer, or leave the row out.",
+    "archive.": "Pack the sample again, or leave it out.",
     "box.count": "Give the row one box.",
     "box.": "Correct the box, or leave the row out.",
     "cell.": "Type the cell's value as plain text.",

@@ -80,6 +80,23 @@ def _format_choice(letter: str, record: Record) -> str:
     return f"{name}. {text}" if text and not list_slots(text) else name
 
 
+ANSWER_TURN = "the reference answer is written as the assistant's turn"
+"""What is said of a row to which `list_sft_turns` adds a turn."""
+
+
+def gains_answer_turn(record: Record) -> bool:
+    """Tell whether `list_sft_turns` writes the answer as a turn; False where the assistant has the last word already.
+
+    Example:
+        >>> from mmconvert.core.record import Source
+        >>> asked = Record("1", "1", (Turn("user", (Part("text", "Which?"),)),), "vqa", Source("f", "f", 0))
+        >>> gains_answer_turn(asked)
+        True
+    """
+    turns = record.messages if find_begun_response(record) is None else record.messages[:-1]
+    return not (turns and turns[-1].role == "assistant")
+
+
 def list_sft_turns(record: Record) -> tuple[Turn, ...]:
     """Give the turns to train on: the prompt and, where it does not end with one, the assistant's answer.
 
@@ -92,7 +109,7 @@ def list_sft_turns(record: Record) -> tuple[Turn, ...]:
         raise RowError("view.no_prompt", "messages", "the row has no prompt to train on.")
     begun = find_begun_response(record)
     turns = record.messages if begun is None else record.messages[:-1]
-    if turns and turns[-1].role == "assistant":
+    if not gains_answer_turn(record):
         return turns
     response = build_reference_response(record)
     if response is None:

@@ -109,7 +109,7 @@ def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[st
     if first.role == "system" and not system:
         losses.append(Loss(record.id, "messages", "an empty system turn is dropped: the form takes it for none"))
     for more in training.read_messages_extra(record):
-        losses += [Loss(record.id, name, "the format has no fields of single messages") for name in more]
+        losses += [Loss(record.id, name, "the format has no fields of single messages", remark=True) for name in more]
     fields: dict[str, Any] = {
         **training.build_source_id(record),
         PROMPT: texts[-2],

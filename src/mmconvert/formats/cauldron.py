@@ -14,6 +14,7 @@ from typing import Any
 import pyarrow as pa
 
 from mmconvert.chat import conversations
+from mmconvert.chat.losses import NO_FIELD
 from mmconvert.chat.training import build_pairs, build_source_id, build_training_rows, read_turns, report_lost_extra
 from mmconvert.core.record import IMAGE_TYPE, Record, attach_features
 from mmconvert.core.rows import Row
@@ -53,7 +54,7 @@ def _build_fields(record: Record, losses: list[Loss]) -> dict[str, Any]:
         # Card and loaders name the data set of each question here.
         text["source"] = text["source"] if isinstance(text["source"], str) else record.dataset
     if build_source_id(record):
-        losses.append(Loss(record.id, "id", "the format has no field for it"))
+        losses.append(Loss(record.id, "id", NO_FIELD, remark=True))
     report_lost_extra(record, losses, kept=(conversations.MESSAGES_EXTRA,))
     return {"images": [build_image_cell(image) for image in record.images], "texts": texts}
 

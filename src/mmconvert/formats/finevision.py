@@ -15,6 +15,7 @@ from typing import Any
 import pyarrow as pa
 
 from mmconvert.chat.conversations import MESSAGES_EXTRA, as_list, build_conversation_record, load_shown_images
+from mmconvert.chat.losses import NO_FIELD
 from mmconvert.chat.training import build_pairs, build_source_id, build_training_rows, read_turns, report_lost_extra
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import IMAGE_TYPE, Record, attach_features
@@ -71,7 +72,7 @@ def _build_fields(record: Record, losses: list[Loss]) -> dict[str, Any]:
             kept[name] = ratings
     kept |= {name: extra[name] for name in SMALLEST if name in extra and _is_rating(extra[name])}
     if build_source_id(record):
-        losses.append(Loss(record.id, "id", "the format has no field for it"))
+        losses.append(Loss(record.id, "id", NO_FIELD, remark=True))
     report_lost_extra(record, losses, kept=(MESSAGES_EXTRA, *kept))
     images = [build_image_cell(image) for image in record.images]
     return {"images": images, "texts": texts, "source": record.dataset, **kept}

@@ -112,7 +112,9 @@ def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[st
     # A reader counts the list of pictures.
     places = {image.slot: place for place, image in enumerate(images, 1)}
     if any(places[slot] != slot for slot in _list_named_slots(record)):
-        losses.append(Loss(record.id, "question", "its placeholders are numbered anew, as the pictures have gaps"))
+        losses.append(
+            Loss(record.id, "question", "its placeholders are numbered anew, as the pictures have gaps", remark=True)
+        )
     if _list_named_slots(record) and not shows_what_is_named(_list_named_slots(record), record):
         losses.append(Loss(record.id, "messages", "a reader shows every picture that a placeholder names"))
     if len(record.messages) > 1:

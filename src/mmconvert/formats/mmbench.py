@@ -147,12 +147,12 @@ def _list_losses(record: Record, columns: Collection[str], target: Target) -> It
     if len(record.messages) > 1:
         yield Loss(record.id, "messages", "only the question has a place")
     if record.answer is not None:
-        yield Loss(record.id, "answer", "a submission holds no answers")
+        yield Loss(record.id, "answer", "a submission holds no answers", remark=True)
     yield from list_losses(record, (*_CELLS, *list_index_columns(record)), target)
     fields = {"hint": record.hint, "split": record.split, **record.extra}
     for name in fields:
         if name not in (*columns, HEADERS) and fields[name] is not None:
-            yield Loss(record.id, name, "a submission has no such column")
+            yield Loss(record.id, name, "a submission has no such column", remark=True)
 
 
 FORMAT = Format(

@@ -229,12 +229,12 @@ def _list_losses(record: Record, row: Mapping[str, Any], target: Target) -> Iter
             yield Loss(record.id, "images", f"there is no column image_{image.slot}")
     for name, value in record.extra.items():
         if row.get(name) != value and not (name == "options" and _says(value, record)):
-            yield Loss(record.id, name, "the format has no such column, or another use for it")
+            yield Loss(record.id, name, "the format has no such column, or another use for it", remark=True)
     subject = parse_subject(record.id) or None
     said = {"split": parse_split(record.id), "category": subject, "l2_category": DOMAIN_OF.get(subject or "")}
     yield from list_losses(record, _HELD, target, said)
     if record.sample != record.id:
-        yield Loss(record.id, "sample", "the format has one id for a row")
+        yield Loss(record.id, "sample", "the format has one id for a row", remark=True)
     if _list_named_slots(record) and not shows_what_is_named(_list_named_slots(record), record):
         yield Loss(record.id, "messages", "a reader shows every picture that a placeholder names")
     if len(record.messages) > 1:

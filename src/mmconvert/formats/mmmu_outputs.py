@@ -5,32 +5,38 @@ multiple choice, `all_choices` and `index2ans`. The file `total_val_output.json`
 repeats the parsed answers and is passed over. Source: MMMU-Benchmark/MMMU@bb0b95a
 mmmu/example_outputs, mmmu/main_parse_and_eval.py.
 
+Written is the folder that MMMU's script walks, or one list. In the folder a row stands under the subject that its id
+names, else under its category; one of no subject of MMMU is left out there.
+
 Kept: `question_type` and fields without a place in `extra`.
 Refused: rows without a text as id, options without texts (`options.type`); a file that is no JSON list refuses
 all.
 Lost: `total_val_output.json`; questions and pictures are not in the files.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from itertools import islice
 from pathlib import Path
 from typing import Any
 
+from mmconvert.chat.losses import list_losses
 from mmconvert.core.errors import Error, RowError, show
 from mmconvert.core.record import LETTERS, Record, encode_json
 from mmconvert.core.rows import Rejected, Row, Span, Where
 from mmconvert.core.text.json import parse_json
 from mmconvert.io import json_head
-from mmconvert.io.columns import keep_extra_fields
+from mmconvert.io.columns import add_extra, keep_extra_fields
+from mmconvert.io.write_delimited import write_json_array
 from mmconvert.kits.mmmu.subjects import (
     DATASET,
     DOMAIN_OF,
     MULTIPLE_CHOICE,
+    SHORT_ANSWER,
     parse_split,
     parse_subject,
     read_answers,
 )
-from mmconvert.plugins.format import Context, Format, Framework, Sample
+from mmconvert.plugins.format import Context, Format, Framework, Loss, Sample, Target
 from mmconvert.storage.folders import require_inside
 from mmconvert.storage.source_files import read_source
 
@@ -83,7 +89,8 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         raise RowError("response.type", "response", f"expected a text {show(response)}.")
     answer = fields.pop("answer", None)
     answers = read_answers(answer, "answer")
-    subject, folder = parse_subject(key.strip()), row.where.file.partition("/")[0]
+    # A list that is read alone has no folder that would say a subject.
+    subject, folder = parse_subject(key.strip()), row.where.file.rpartition("/")[0] or None
     kind = fields.get("question_type")
     if kind == MULTIPLE_CHOICE:
         options = _read_options(fields.pop("all_choices", None), fields.pop("index2ans", None))
@@ -118,6 +125,75 @@ def _read_options(letters: Any, texts: Any) -> tuple[str | None, ...]:
     return tuple(texts[letter] if letter in letters else None for letter in LETTERS[:count])
 
 
+_KEYS = ("id", "question_type", "answer", "all_choices", "index2ans", "response")
+
+
+def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
+    losses: list[Loss] = []
+    if not target.folder:
+        write_json_array((_build_fields(record, None, target, losses) for record in records), target.path)
+        yield from losses
+        return
+    subjects: dict[str, list[Mapping[str, Any]]] = {}
+    for record in records:
+        subject = _find_subject(record)
+        if subject is None:
+            message = "neither it nor the id names a subject of MMMU; the row is left out"
+            losses.append(Loss(record.id, "category", message, left_out=True))
+        else:
+            subjects.setdefault(subject, []).append(_build_fields(record, subject, target, losses))
+    for subject, rows in subjects.items():
+        (target.path / subject).mkdir()
+        write_json_array(rows, target.path / subject / OUTPUT)
+    yield from losses
+
+
+def _find_subject(record: Record) -> str | None:
+    """Name the folder in which MMMU's script looks for a row."""
+    return next((name for name in (parse_subject(record.id), record.category) if name in DOMAIN_OF), None)
+
+
+def _build_fields(record: Record, folder: str | None, target: Target, losses: list[Loss]) -> dict[str, Any]:
+    if record.messages or record.question:
+        losses.append(Loss(record.id, "messages", "the files hold no questions; MMMU finds them by the id"))
+    if record.images:
+        losses.append(Loss(record.id, "images", "the files hold no pictures"))
+    if record.prediction is None:
+        losses.append(Loss(record.id, "prediction", "there is none, and MMMU's script stops there"))
+    if record.label is None:
+        losses.append(
+            Loss(record.id, "answer", "there is none, and MMMU's script stops there or counts the row as wrong")
+        )
+    subject = parse_subject(record.id)
+    said = {
+        "category": subject if subject in DOMAIN_OF else folder,
+        "split": parse_split(record.id),
+        "dataset": DATASET,
+    }
+    losses += list_losses(record, ("options", "prediction"), target, said)
+    kind = record.extra.get("question_type")
+    if not isinstance(kind, str) or (kind == MULTIPLE_CHOICE) != bool(record.options):
+        kind = MULTIPLE_CHOICE if record.options else SHORT_ANSWER
+    fields: dict[str, Any] = {"id": record.id, "question_type": kind, "answer": _build_answer(record)}
+    if record.options:
+        texts = {name: text for name, text in zip(LETTERS, record.options, strict=False) if text is not None}
+        fields |= {"all_choices": list(texts), "index2ans": texts}
+    fields["response"] = record.prediction
+    return add_extra(fields, record.extra, _KEYS, record, losses)
+
+
+def _build_answer(record: Record) -> Any:
+    """Give the reference as the source wrote it where a reader takes the same from it, else the letter or the texts."""
+    label = None if record.label is None else parse_json(record.label)
+    wanted = record.answers or (() if record.answer is None else (record.answer,))
+    try:
+        if read_answers(label, "answer") == wanted:
+            return label
+    except RowError:
+        pass
+    return list(wanted) if len(wanted) != 1 else wanted[0]
+
+
 def _find_mismatch(sample: Sample) -> str | None:
     single = sample.path / OUTPUT if sample.path.is_dir() else sample.path
     if single != sample.path and not single.is_file():
@@ -135,6 +211,8 @@ FORMAT = Format(
     rows=_read_rows,
     records=_read_records,
     mismatch=_find_mismatch,
+    write=_write,
+    writes_folder=True,
     files=_list_files,
     framework=Framework("MMMU", results=True, knows=DATASET.__eq__),
 )

@@ -128,7 +128,7 @@ def _build_fields(record: Record, said: dict[str, str], target: Target, losses: 
     if record.images:
         losses.append(Loss(record.id, "images", "the format has no field for it"))
     if record.sample != record.id:
-        losses.append(Loss(record.id, "id", "the format has one id for a row"))
+        losses.append(Loss(record.id, "id", "the format has one id for a row", remark=True))
     derived = {
         "split": parse_split(record.sample),
         "l2_category": DOMAIN_OF.get(str(record.category)),
@@ -136,7 +136,9 @@ def _build_fields(record: Record, said: dict[str, str], target: Target, losses: 
     }
     losses += list_losses(record, _HELD, target, derived)
     if record.subset != said.get("setting"):
-        losses.append(Loss(record.id, "subset", "only the file's name says it: {model}_{setting}_{mode}.jsonl"))
+        losses.append(
+            Loss(record.id, "subset", "only the file's name says it: {model}_{setting}_{mode}.jsonl", remark=True)
+        )
     fields: dict[str, Any] = {
         "id": record.sample,
         "question": record.question,

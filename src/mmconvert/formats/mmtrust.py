@@ -151,11 +151,13 @@ def _build_result(record: Record, target: Target, losses: list[Loss]) -> dict[st
 def _build_question(record: Record, losses: list[Loss]) -> str:
     at = find_last_user_turn(record)
     if build_own_id(record):
-        losses.append(Loss(record.id, "id", "samples are known by their order"))
+        losses.append(Loss(record.id, "id", "samples are known by their order", remark=True))
     if len(record.messages) > 1:
         losses.append(Loss(record.id, "messages", "a sample is a single turn"))
     if record.options:
-        losses.append(Loss(record.id, "options", "options have no field of their own; they stand in the text only"))
+        losses.append(
+            Loss(record.id, "options", "options have no field of their own; they stand in the text only", remark=True)
+        )
     if at is None:
         return ""
     if "image" in [part.type for part in record.messages[at].content[1:]]:

@@ -16,6 +16,7 @@ from functools import partial
 from typing import Any
 
 from mmconvert.chat.conversations import as_list, build_conversation_record, read_messages
+from mmconvert.chat.losses import NO_FIELD
 from mmconvert.chat.openai import (
     build_part,
     ends_with_assistant,
@@ -152,11 +153,14 @@ def _build_fields(record: Record, target: Target, losses: list[Loss], limits: _L
         if len(content) == 1 and content[0]["type"] == "text":
             content = content[0]["text"]
         unknown = [name for name in more if name not in _MESSAGE_FIELDS]
-        losses += [Loss(record.id, "messages_extra", f"the service knows no {quote_value(name)}") for name in unknown]
+        losses += [
+            Loss(record.id, "messages_extra", f"the service knows no {quote_value(name)}", remark=True)
+            for name in unknown
+        ]
         kept = {name: value for name, value in more.items() if name in _MESSAGE_FIELDS}
         messages.append({"role": turn.role, "content": content, **kept})
     if build_source_id(record):
-        losses.append(Loss(record.id, "id", "the format has no field for it"))
+        losses.append(Loss(record.id, "id", NO_FIELD, remark=True))
     report_lost_extra(record, losses, kept=_HELD)
     held = {name: record.extra[name] for name in _HELD[1:] if name in record.extra}
     return {"messages": messages, **held}

@@ -22,7 +22,7 @@ from msgspec.structs import replace
 from mmconvert.chat import openai
 from mmconvert.chat.conversations import MESSAGES_EXTRA, list_objects, read_messages
 from mmconvert.chat.export_images import store_image
-from mmconvert.chat.losses import list_losses
+from mmconvert.chat.losses import PROMPTED, list_losses, list_prompt_losses
 from mmconvert.chat.training import read_messages_extra
 from mmconvert.chat.videos import ShownVideos, list_numbered_videos
 from mmconvert.core.errors import RowError, in_field, show
@@ -180,8 +180,7 @@ def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[st
     if record.label is not None:
         fields["answer"] = columns.read_letter_or_label(record)
     fields.update({f"image_{i.slot}": store_image(i, target) for i in record.attachments})
-    if record.options:
-        losses.append(Loss(record.id, "options", "options have no field of their own; they stand in the prompt only"))
+    losses += list_prompt_losses(record)
     if target.path.suffix.lower() in DELIMITERS:
         if len(record.answers) == 1 and isinstance(fields.get("answer"), list):
             fields["answer"] = record.answers[0]
@@ -189,7 +188,7 @@ def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[st
             losses.append(Loss(record.id, "answers", "a cell holds one text; .jsonl holds a list"))
         if fields.get("answer") == "":
             losses.append(Loss(record.id, "answer", 'an empty cell is no answer; .jsonl holds ""'))
-    losses += list_losses(record, ("options", "attachments"), target)
+    losses += list_losses(record, (*PROMPTED, "attachments"), target)
     pictures = {name for name in extra if parse_image_slot(name) is not None}
     return columns.add_extra(fields, extra, {"id", "messages", "answer", *pictures}, record, losses)
 

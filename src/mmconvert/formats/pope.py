@@ -122,12 +122,14 @@ def _build_fields(record: Record, name: re.Match[str] | None, target: Target, lo
     if name and extra.get("model") == name["model"]:
         extra.pop("model", None)
     if record.category is not None and not (name and name["category"] == record.category):
-        losses.append(Loss(record.id, "category", "only the file's name says it: {model}_coco_pope_{category}.json"))
+        losses.append(
+            Loss(record.id, "category", "only the file's name says it: {model}_coco_pope_{category}.json", remark=True)
+        )
     for image in record.images:
         extra["image"] = image.name
         losses.append(Loss(record.id, "images", "an answer file holds no pictures"))
     if build_own_id(record):
-        losses.append(Loss(record.id, "id", "questions are known by their order"))
+        losses.append(Loss(record.id, "id", "questions are known by their order", remark=True))
     if len(record.messages) > 1:
         losses.append(Loss(record.id, "messages", "only the question has a place"))
     losses += list_losses(record, ("category", "prediction"), target, {"dataset": DATASET, "group": extra.get("image")})

@@ -189,7 +189,7 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
         yield from list_losses(record, (*_TEXTS, *_NUMBERS, "options", "prediction"), target)
         for name in SCHEMA.names:
             if record.extra.get(name) is not None:
-                yield Loss(record.id, name, "the format has another use for the field")
+                yield Loss(record.id, name, "the format has another use for the field", remark=True)
         if record.prediction is None:
             yield Loss(record.id, "prediction", "there is none, and a reader refuses such a row")
         if record.prediction == "" and suffix in DELIMITERS:

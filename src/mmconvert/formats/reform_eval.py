@@ -321,9 +321,9 @@ def _build_fields(record: Record, name: str, target: Target, losses: list[Loss])
         losses.append(Loss(record.id, "messages", "an item is a single question"))
     said = ("dataset",) if _build_head(record, name).get("dataset_name") == record.dataset else ()
     if record.sample != record.id and record.variant is None:
-        losses.append(Loss(record.id, "id", "an item has one id"))
+        losses.append(Loss(record.id, "id", "an item has one id", remark=True))
     if record.category not in (None, name):
-        losses.append(Loss(record.id, "category", f"the item's fields say {name}"))
+        losses.append(Loss(record.id, "category", f"the item's fields say {name}", remark=True))
     losses += list_losses(record, (*_HELD, *said), target)
     image = record.images[0] if record.images else None
     fields = {

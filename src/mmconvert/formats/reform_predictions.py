@@ -279,8 +279,9 @@ def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[st
     if record.images:
         losses.append(Loss(record.id, "images", "the list has no field for it"))
     if record.sample != record.id and record.variant is None:
-        losses.append(Loss(record.id, "id", "the list has one id for a sample"))
-    losses += list_losses(record, _HELD, target)
+        losses.append(Loss(record.id, "id", "the list has one id for a sample", remark=True))
+    name = NAME.fullmatch(Path(target.name or target.path.name).stem)
+    losses += list_losses(record, _HELD, target, {"dataset": name["dataset"]} if name else None)
     fields = {
         "sample_id": key,
         "round_id": record.round,

@@ -181,7 +181,7 @@ def _list_losses(record: Record, dataset: str | None, target: Target) -> Iterato
         yield Loss(record.id, "prediction", "there is none, and the kit counts such a row as wrong")
     yield from list_losses(record, (*_CELLS, *lmu_table.list_index_columns(record)), target)
     if record.dataset != dataset and record.dataset is not None:
-        yield Loss(record.id, "dataset", "only the file's name says it: name the file {model}_{benchmark}")
+        yield Loss(record.id, "dataset", "only the file's name says it: name the file {model}_{benchmark}", remark=True)
 
 
 def _read_scores(path: Path) -> StatedNumbers | None:

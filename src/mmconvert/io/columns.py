@@ -86,7 +86,7 @@ def add_extra(
         if name not in fields and name not in taken:
             fields[name] = value
         elif fields.get(name) != value:
-            losses.append(Loss(record.id, name, "the format has another use for the field"))
+            losses.append(Loss(record.id, name, "the format has another use for the field", remark=True))
     return fields
 
 

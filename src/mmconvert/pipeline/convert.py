@@ -35,7 +35,7 @@ from mmconvert.pipeline.read import ReadOptions, Records, build_too_long_error
 from mmconvert.pipeline.rejects import choose_rejects_path, write_rejects
 from mmconvert.plugins.format import Format, Loss, Target, require_honoured
 from mmconvert.plugins.registry import load
-from mmconvert.storage.atomic import open_published_file, require_folder
+from mmconvert.storage.atomic import open_published_file, open_published_folder, require_folder
 from mmconvert.storage.locks import occupied
 from mmconvert.storage.object_store import find_local
 from mmconvert.storage.source_files import (
@@ -71,7 +71,7 @@ def read(path: str | Path, format: str | None = None, **options: Any) -> Records
 
 
 def write(records: Iterable[Record], target: Target, format: str) -> list[Loss]:
-    """Write records in a format; the file appears whole or not at all.
+    """Write records in a format; the file or folder appears whole or not at all.
 
     Args:
         records: May be iterated more than once by the writer.
@@ -83,18 +83,21 @@ def write(records: Iterable[Record], target: Target, format: str) -> list[Loss]:
 
     Raises:
         UsageError: The format is unknown or only read, does not go by the file's suffix, or cannot honour an option,
-            or the file's folder does not exist.
+            the file's folder does not exist, or a folder that shall appear holds something.
         Error: Another process is writing the file.
     """
     plugin: Format = load("mmconvert.formats", format)
     if plugin.write is None:
         raise UsageError(f"format {format!r} is only read. See `mmconvert list formats`.")
-    if target.path.suffix.lower() not in plugin.suffixes:
-        message = f"{target.path}: format {format!r} is written to {' or '.join(plugin.suffixes)}. Name the file so."
-        raise UsageError(message)
+    target = replace(target, folder=plugin.writes_folder and (target.folder or not target.path.suffix))
+    suffixes = [*filter(None, plugin.suffixes)]
+    if not target.folder and target.path.suffix.lower() not in suffixes:
+        ways = " or ".join([*suffixes, *(["a folder (FOLDER/)"] if plugin.writes_folder else [])])
+        raise UsageError(f"{target.path}: format {format!r} is written to {ways}. Name the file so.")
     require_honoured(target, plugin, format)
     require_folder(target.path)
-    with occupied(target.path), open_published_file(target.path) as temporary:
+    open_place = open_published_folder if target.folder else open_published_file
+    with occupied(target.path), open_place(target.path) as temporary:
         chosen = _ChosenResponses(records)
         given = records if plugin.pairs else chosen
         losses = list(plugin.write(given, replace(target, path=temporary, name=target.path.resolve().name)))

@@ -19,9 +19,9 @@ from mmconvert.core.record import Record
 from mmconvert.core.text.printable import escape_control
 from mmconvert.dataset.dataset import open_dataset
 from mmconvert.dataset.manifest import MANIFEST, build_config_folder, read_manifest
-from mmconvert.dataset.publish import send_file
+from mmconvert.dataset.publish import check_free, send_file
 from mmconvert.pipeline.convert import Records, read, write
-from mmconvert.plugins.format import ImagePlacement, Loss, Target
+from mmconvert.plugins.format import Format, ImagePlacement, Loss, Target
 from mmconvert.plugins.registry import load
 from mmconvert.storage.atomic import require_apart
 from mmconvert.storage.object_store import is_url
@@ -64,6 +64,11 @@ class Exported(msgspec.Struct, frozen=True):
     losses: list[Loss]
 
     @property
+    def has_dropped(self) -> bool:
+        """Whether rows, images or turns stayed behind; remarks about metadata do not count."""
+        return bool(self.rows_rejected) or not all(loss.remark for loss in self.losses)
+
+    @property
     def rows_written(self) -> int:
         """Rows of the file: those that could be read and that the format can hold."""
         return self.rows_read - self.rows_rejected - sum(loss.left_out for loss in self.losses)
@@ -79,7 +84,8 @@ def export_dataset(dataset: Path, output: str, options: ExportOptions, *, quiet:
 
     Args:
         dataset: What to write back.
-        output: File, or folder for the name of the format's convention; or its URL in a store.
+        output: File, or folder for the name of the format's convention or where the format is a folder; or its URL in a
+            store.
         options: The format, and how it is written.
         quiet: No progress, and no word about rows that cannot be read.
 
@@ -91,14 +97,17 @@ def export_dataset(dataset: Path, output: str, options: ExportOptions, *, quiet:
         return _export(dataset, output, options, quiet=quiet)
     if options.image_dir is not None:
         raise UsageError("--image-dir: what is written to a URL has its pictures beside it. Leave it out.")
-    with _open_output(output) as file:
-        done = _export(dataset, file, options, quiet=quiet)
-    return replace(done, output=f"{output.rpartition('/')[0]}/{Path(done.output).name}")
+    is_folder = _is_folder(output, load("mmconvert.formats", options.to))
+    if is_folder:
+        check_free(output, overwrite=False)
+    with _open_output(output.rstrip("/") if is_folder else output) as file:
+        done = _export(dataset, f"{file}/" if is_folder else file, options, quiet=quiet)
+    return replace(done, output=output if is_folder else f"{output.rpartition('/')[0]}/{Path(done.output).name}")
 
 
 @contextmanager
 def _open_output(url: str) -> Iterator[str]:
-    """Give the place on this machine to write a file to; it and all beside it go to the URL, the file last."""
+    """Give the place on this machine to write to; it, and all in it or beside it, go to the URL, the file last."""
     above, _, name = url.rpartition("/")
     with tempfile.TemporaryDirectory(prefix=build_temporary_prefix()) as folder:
         yield f"{folder}/{name}"
@@ -111,12 +120,12 @@ def _export(dataset: Path, output: str, options: ExportOptions, *, quiet: bool) 
     folder = _find_config(dataset, options.config_name)
     total = open_dataset(folder).num_rows if (dataset / MANIFEST).is_file() else None
     records = read(folder)
-    path = _choose_file(output, records, options.to)
+    path, is_folder = _choose_place(output, records, options.to)
     require_apart([path], [dataset])
     if total is not None and path.resolve().is_relative_to(os.path.realpath(str(dataset))):
         raise UsageError(f"{path}: lies in the dataset that is read. Name a file beside it.")
     path.resolve().parent.mkdir(parents=True, exist_ok=True)
-    target = Target(path, options.images, options.image_dir, options.columns, options.csv_safe)
+    target = Target(path, options.images, options.image_dir, options.columns, options.csv_safe, folder=is_folder)
     with show_progress("export", quiet=quiet) as advance:
         losses = write(_Facts(records, total, advance), target, options.to)
     for reject in () if quiet else records.rejects:
@@ -153,14 +162,22 @@ def _find_config(dataset: Path, name: str | None) -> Path:
     return dataset if name is None else dataset / build_config_folder(name)
 
 
-def _choose_file(output: str, records: Records, to: str) -> Path:
-    """Give the file to write; in a folder, the one that the format's convention names."""
+def _is_folder(output: str, plugin: Format) -> bool:
+    return plugin.writes_folder and (output.endswith("/") or Path(output).is_dir() or not Path(output).suffix)
+
+
+def _choose_place(output: str, records: Records, to: str) -> tuple[Path, bool]:
+    """Give the file to write, in a folder the one that the format's convention names; or the folder, and True."""
+    plugin: Format = load("mmconvert.formats", to)
     path = Path(output)
-    if not output.endswith("/") and not path.is_dir():
-        return path
+    is_folder = _is_folder(output, plugin)
+    if not is_folder and not output.endswith("/") and not path.is_dir():
+        return path, False
     if (path / MANIFEST).is_file():
         raise UsageError(f"{path}: is a dataset, which holds no other files. Name a file, or another folder.")
+    if is_folder:
+        return path, True
     first = next(iter(records), None)
     if first is None:
         raise UsageError(f"{records.where.file}: holds no row to name the file by. Name it: -o {path}/NAME.")
-    return path / propose_file_name(load("mmconvert.formats", to), to, first)
+    return path / propose_file_name(plugin, to, first), False

@@ -238,7 +238,7 @@ def _list_files(path: Path) -> list[Path]:
     data = [p for p in files if p.suffix.lower() in READERS]
     if len(files) < len(entries) and (not data or is_one_input(path)):
         return []
-    if all(p.suffix.lower() in ENDINGS for p in files):
+    if all(p.suffix.lower() in ENDINGS for p in files) or (not data and is_one_input(path)):
         return []
     return require_inside(path, data or files)
 

@@ -18,10 +18,10 @@ import msgspec
 from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, RowError, UsageError, build_memory_error, show
-from mmconvert.core.record import Record, estimate_memory, estimate_weight
+from mmconvert.core.record import Record, estimate_memory, estimate_weight, keep_chosen
 from mmconvert.core.rows import DELIMITERS, READERS, Rejected, Span
 from mmconvert.dataset.shards import Shard
-from mmconvert.dataset.views import EVAL, PREFERENCE, VIEWS, remove_response
+from mmconvert.dataset.views import ANSWER_TURN, EVAL, PREFERENCE, VIEWS, gains_answer_turn, remove_response
 from mmconvert.io.jsonl import is_array
 from mmconvert.pipeline.inputs import Input
 from mmconvert.pipeline.part_writer import PartWriter, Tally, WritingHere, WritingThread
@@ -266,7 +266,8 @@ def _copy(
             if records.format == OURS:
                 record = remove_response(record)
             if view.of is not None:
-                record = view.of(record)
+                asked, record = gains_answer_turn(keep_chosen(record)), view.of(record)
+                result.warnings[ANSWER_TURN] += asked and not gains_answer_turn(record)
         except RowError as error:
             records.rejects.append(Rejected.of(error, records.where, record.id))
             records.counted -= 1

@@ -73,6 +73,7 @@ class Target(PluginStruct, frozen=True):
         columns: Named column set of the format, None for its own.
         csv_safe: Escape cells that a spreadsheet would run as a formula.
         name: The name the file will have once it is published; None for the name of `path`.
+        folder: `path` is a folder, empty, that the writer fills; only for a format with `writes_folder`.
     """
 
     path: Path
@@ -81,15 +82,26 @@ class Target(PluginStruct, frozen=True):
     columns: str | None = None
     csv_safe: bool = False
     name: str | None = None
+    folder: bool = False
 
 
 class Loss(PluginStruct, frozen=True):
-    """Something of a record that the target format cannot hold; the whole record where it is `left_out`."""
+    """Something of a record that the target format cannot hold.
+
+    Attributes:
+        id: Id of the record, "" where the whole file is meant.
+        field: Column or further field that is meant.
+        message: Why it cannot be held, or what became of it.
+        left_out: The whole record is not written.
+        remark: Row, images and turns are all there: what stays behind is metadata (a group, an id, a field of the
+            source), or says itself elsewhere. It is shown once with a count, and `export` ends with 0.
+    """
 
     id: str
     field: str
     message: str
     left_out: bool = False
+    remark: bool = False
 
 
 class Sample(PluginStruct, frozen=True):
@@ -163,6 +175,7 @@ class Format(PluginStruct, frozen=True):
         fallback: It is guessed where no other format fits.
         pairs: `write` writes preference pairs; other formats are given the chosen reply alone.
         videos: `records` shows frames of the videos that a row names, where `Context.pictures` says which.
+        writes_folder: `write` fills a folder where `Target.folder` says so; other formats are written to one file.
     """
 
     summary: str
@@ -183,6 +196,7 @@ class Format(PluginStruct, frozen=True):
     fallback: bool = False
     pairs: bool = False
     videos: bool = False
+    writes_folder: bool = False
 
 
 def require_honoured(target: Target, plugin: Format, name: str) -> None:

@@ -152,6 +152,33 @@ def open_published_file(place: Path) -> Iterator[Path]:
     sync_folder(new.parent)
 
 
+@contextlib.contextmanager
+def open_published_folder(place: Path) -> Iterator[Path]:
+    """Make a folder that appears whole or not at all.
+
+    Args:
+        place: The folder that shall appear; an empty one that stands there is replaced.
+
+    Yields:
+        The temporary folder to fill.
+
+    Raises:
+        UsageError: Something stands there: files of an earlier run would mix with the new ones.
+    """
+    clear_leftovers(place)
+    if place.exists() and not (place.is_dir() and not os.listdir(place)):
+        raise UsageError(f"{place}: is not an empty folder. Name a new one.")
+    new = build_temporary_path(place)
+    new.mkdir()
+    try:
+        yield new
+        sync_tree(new)
+        new.replace(place.resolve())
+    finally:
+        shutil.rmtree(new, ignore_errors=True)
+    sync_folder(new.parent)
+
+
 def link_or_copy(source: Path, target: Path) -> None:
     """Give a file a second name; copy it where the disk knows no hard links."""
     try:

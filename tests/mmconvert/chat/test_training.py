@@ -6,8 +6,9 @@ import pytest
 from msgspec.structs import replace
 
 from mmconvert.core.record import Image, Part, Record, Source, Turn
+from mmconvert.dataset.views import list_sft_turns
 from mmconvert.pipeline.convert import read, write
-from mmconvert.plugins.format import Target
+from mmconvert.plugins.format import Loss, Target
 from support.records import checked
 
 FILES = {
@@ -60,7 +61,17 @@ def test_columns_without_a_place_are_named_row_by_row(name: str, tmp_path: Path)
     record = replace(ASKED, category="c", group="g", round=2, prediction="P", answers=("A", "B"), extra={"headers": {}})
     losses = write([record], Target(tmp_path / FILES[name]), name)
     named = {loss.field for loss in losses if loss.id == "x"} - {"id"}
-    assert named == {"category", "group", "round", "prediction", "answers"}
+    assert named == {"category", "group", "round", "prediction", "answer", "answers"}
+    assert {loss.field for loss in losses if loss.id == "x" and not loss.remark} == {"prediction"}
+
+
+@pytest.mark.parametrize("name", FILES)
+def test_an_answer_that_becomes_a_turn_is_a_remark(name: str, tmp_path: Path) -> None:
+    losses = [loss for loss in write([ASKED], Target(tmp_path / FILES[name]), name) if loss.field == "answer"]
+    assert losses == [Loss("x", "answer", "the reference answer is written as the assistant's turn", remark=True)]
+    laid_out = replace(ASKED, messages=list_sft_turns(ASKED))
+    again = write([laid_out], Target(tmp_path / FILES[name]), name)
+    assert [loss for loss in again if loss.field == "answer"] == losses, "the turn is the answer"
 
 
 @pytest.mark.parametrize("name", FILES)
@@ -75,6 +86,6 @@ def test_a_dialog_with_an_answer_beside_keeps_its_own_words(name: str, tmp_path:
 def test_several_right_letters_are_one_reply(tmp_path: Path) -> None:
     choice = {"task": "multiple_choice", "options": ("red", "blue", "green"), "answer": "AC", "answers": ("A", "C")}
     losses = write([replace(ASKED, **choice)], Target(tmp_path / "t.json"), "llava")
-    assert [loss.field for loss in losses] == ["options"]
+    assert [(loss.field, loss.remark) for loss in losses] == [("options", False), ("answer", True)]
     (back,) = read(tmp_path / "t.json", "llava")
     assert back.messages[-1].content == (Part("text", "A. red\nC. green"),)

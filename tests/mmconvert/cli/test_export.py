@@ -49,6 +49,35 @@ def test_what_is_lost_is_said_row_by_row(dataset: str) -> None:
     assert mmconvert("export", dataset, "-o", "back.jsonl", "--to", "predictions", "--allow-rejects").code == 0
 
 
+def test_metadata_without_a_field_is_said_once_and_the_exit_code_is_0(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    rows = [replace(record(n), category="c", split="dev", answer="a", answers=("a",)) for n in range(12)]
+    write_dataset(tmp_path / "ds", {"test": rows})
+    ended = mmconvert("export", "ds", "-o", "t.json", "--to", "llava")
+    assert ended.code == 0
+    assert ended.err.splitlines() == [
+        "remark: category (12 rows), split (12 rows): the format has no field for it",
+        "remark: answer (12 rows): the reference answer is written as the assistant's turn",
+    ]
+    said = json.loads(mmconvert("export", "ds", "-o", "t.json", "--to", "llava", "--json").out)
+    assert {loss["remark"] for loss in said["losses"]} == {True}
+    assert len(said["losses"]) == 36
+
+
+def test_a_row_that_is_left_out_beside_metadata_makes_the_exit_code_3(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    asked = replace(record(1), category="c", answer="a", answers=("a",))
+    write_dataset(tmp_path / "ds", {"test": [asked, replace(asked, id="2", answer=None, answers=())]})
+    ended = mmconvert("export", "ds", "-o", "t.json", "--to", "llava")
+    assert ended.code == 3
+    assert "row 2 answer: the row is left out" in ended.err.splitlines()[0]
+    assert ended.err.splitlines()[1].startswith("remark: category (1 row): ")
+
+
 def test_the_summary_has_exactly_its_keys(dataset: str) -> None:
     ended = mmconvert("export", dataset, "-o", "back.tsv", "--to", "lmudata", "--json")
     summary = json.loads(ended.out)
@@ -60,7 +89,8 @@ def test_the_summary_has_exactly_its_keys(dataset: str) -> None:
     [
         (["ds", "-o", "x.tsv", "--to", "lmudta"], "unknown format 'lmudta'. Did you mean lmudata"),
         (["ds", "-o", "x.docx", "--to", "lmudata"], "x.docx: format 'lmudata' is written to .tsv or .csv"),
-        (["ds", "-o", "x.json", "--to", "mmmu_outputs"], "format 'mmmu_outputs' is only read"),
+        (["ds", "-o", "x.json", "--to", "hub_vqa"], "format 'hub_vqa' is only read"),
+        (["ds", "-o", "x.tsv", "--to", "mmmu_outputs"], "is written to .json or a folder (FOLDER/). Name the file so."),
         (["dss", "-o", "x.tsv", "--to", "lmudata"], "dss: no such file or folder"),
         (["ds", "-o", "ds", "--to", "lmudata"], "ds: is a dataset, which holds no other files"),
         (["ds", "-o", "new/", "--to", "vmcq"], "format 'vmcq' has no file name by convention. Name the file"),
@@ -200,3 +230,16 @@ def test_a_row_whose_picture_is_an_address_is_left_out_and_named(
     assert ended.code == 3
     assert "row 1 images: the row is left out: the picture https://example.org/a.png was kept" in ended.err
     assert [r.id for r in read("back.tsv", "lmudata")] == ["2"]
+
+
+@pytest.mark.parametrize("output", ["out", "out/", "new/model-1.5/"])
+def test_a_format_of_folders_fills_the_folder_that_is_named(
+    output: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    mmconvert("convert", DEMO / "mmmu_outputs", "-o", "ds", "--quiet")
+    ended = mmconvert("export", "ds", "-o", output, "--to", "mmmu_outputs")
+    assert (ended.code, ended.err) == (0, "")
+    assert sorted(path.parent.name for path in Path(output).rglob("output.json")) == ["Art", "Math"]
+    again = mmconvert("export", "ds", "-o", output, "--to", "mmmu_outputs")
+    assert (again.code, "is not an empty folder. Name a new one." in one_message(again)) == (2, True)

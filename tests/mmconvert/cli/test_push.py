@@ -3,7 +3,10 @@ import subprocess
 import sys
 
 import pytest
+from msgspec.structs import replace
 
+from mmconvert.dataset.dataset import DatasetWriter
+from mmconvert.dataset.views import list_sft_turns
 from support.datasets_on_disk import record, write_dataset
 
 pytestmark = pytest.mark.slow
@@ -50,6 +53,22 @@ def test_a_dry_run_lists_files_and_contacts_nothing(hub, mmconvert, folder):
     assert not [line for line in limits if line.startswith("warning")]
     private = json.loads(mmconvert("push", folder, "user/demo", "--dry-run", "--private", "--json").stdout)
     assert (len(private["limits"]), private["warnings"]) == (len(limits) + 1, [])
+
+
+@pytest.mark.parametrize(
+    ("view", "following"),
+    [
+        ("eval", "mmscore predict user/demo -o predictions.parquet --model MODEL"),
+        ("sft", "train on it, in TRL: train_dataset=load_dataset('user/demo')['test']"),
+    ],
+)
+def test_what_comes_next_goes_by_the_view(mmconvert, tmp_path, view, following):
+    rows = [replace(record(n), answer="a", answers=("a",)) for n in range(2)]
+    with DatasetWriter(tmp_path / "set", view=view, about={"format": "vmcq"}) as writer:
+        writer.write([replace(row, messages=list_sft_turns(row)) if view == "sft" else row for row in rows], "test")
+    done = mmconvert("push", tmp_path / "set", "user/demo")
+    assert (done.returncode, done.stderr) == (0, "")
+    assert done.stdout.splitlines()[-1].split(maxsplit=1) == ["next:", following]
 
 
 def test_a_refused_token_is_one_line_and_exit_code_1(mmconvert, folder):

@@ -197,6 +197,7 @@ def test_a_dataset_in_a_view_opens_and_is_a_source_again(view: str, column: str,
     out = tmp_path / "out"
     summary = convert([lines(tmp_path, "yes", None, "no")], out, ReadOptions(), WriteOptions(view=view))
     assert (summary.rows_read, summary.rows_written, summary.rows_rejected) == (3, 2, 1)
+    assert summary.warnings == ["the reference answer is written as the assistant's turn (2 times)"]
     (reject,) = map(json.loads, (tmp_path / "out.rejects.jsonl").read_text().splitlines())
     assert (reject["row"], reject["code"], reject["field"]) == (1, "view.no_answer", "answer")
     for file in out.glob("data/*.parquet"):

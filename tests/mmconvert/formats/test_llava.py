@@ -110,7 +110,8 @@ def test_an_evaluation_row_gets_its_answer_and_tells_its_other_columns(tmp_path:
     assert row["conversations"] == said("<image>\nWhich?", "B. green")
     assert (tmp_path / row["image"]).read_bytes() == asked.images[0].bytes
     assert row["image"].startswith("images/")
-    assert {loss.field for loss in losses} == {"messages", "options", "category"}
+    assert {loss.field for loss in losses} == {"messages", "options", "category", "answer"}
+    assert {loss.field for loss in losses if not loss.remark} == {"messages", "options"}
 
 
 @pytest.mark.parametrize("images", [None, "files", "original"])

@@ -216,6 +216,14 @@ def test_what_is_no_letter_of_an_option_is_written_as_it_stands_and_an_answer_by
     assert (written["answer"], written["prediction"]) == (0, said)
 
 
+@pytest.mark.parametrize(("dataset", "lost"), [("Flowers", set()), ("Trees", {"dataset"})])
+def test_a_file_named_by_convention_says_its_dataset(dataset: str, lost: set[str], tmp_path: Path) -> None:
+    (record,) = opened([sample("a", 1)], tmp_path)
+    target = Target(tmp_path / "Flowers_SingleChoice_generation_demo_demo-1b.json")
+    losses = write([replace(record, dataset=dataset)], target, "reform_predictions")
+    assert {loss.field for loss in losses} == lost
+
+
 def test_a_dialogs_history_is_written_as_its_turns(folder: Path) -> None:
     said = [{"from": "human", "value": "Is it?"}, {"from": "assistant", "value": "(A) yes"}]
     (record,) = opened([sample("7_1", round_id=1, question="Was it?", history=said)], folder)

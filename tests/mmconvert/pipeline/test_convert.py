@@ -365,7 +365,7 @@ def test_a_format_is_written_only_to_its_own_kinds_of_file(tmp_path: Path) -> No
     with pytest.raises(UsageError, match=r"x.docx: format 'predictions' is written to .*\.tsv"):
         write(records, Target(tmp_path / "x.docx"), "predictions")
     with pytest.raises(UsageError, match="only read"):
-        write(records, Target(tmp_path / "x.parquet"), "mmmu_outputs")
+        write(records, Target(tmp_path / "x.parquet"), "hub_vqa")
     with pytest.raises(UsageError, match=r"unknown format 'predictons'. Did you mean predictions"):
         write(records, Target(tmp_path / "x.tsv"), "predictons")
 

@@ -9,7 +9,7 @@ import pytest
 from mmconvert.dataset.dataset import DatasetWriter
 from mmconvert.pipeline.convert import write
 from mmconvert.plugins.format import Target
-from mmconvert.storage.atomic import open_published_file, sync_folder, write_synced
+from mmconvert.storage.atomic import open_published_file, open_published_folder, sync_folder, write_synced
 from support.datasets_on_disk import record, write_dataset
 from support.write_order import watch_writes
 
@@ -20,6 +20,20 @@ def test_a_dataset_is_on_the_disk_before_it_has_its_name(tmp_path: Path, overwri
         write_dataset(tmp_path / "out", {"test": [record(0)]})
     with watch_writes(tmp_path / "out"):
         write_dataset(tmp_path / "out", {"train": map(record, range(9)), "test": [record(9)]})
+
+
+def test_a_folder_is_on_the_disk_before_it_has_its_name(tmp_path: Path) -> None:
+    with watch_writes(tmp_path / "out"), open_published_folder(tmp_path / "out") as temporary:
+        (temporary / "deep").mkdir()
+        (temporary / "deep/a.txt").write_text("whole")
+    assert (tmp_path / "out/deep/a.txt").read_text() == "whole"
+
+
+def test_a_folder_whose_writer_fails_does_not_appear(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    with pytest.raises(FileNotFoundError), open_published_folder(tmp_path / "out") as temporary:
+        (temporary / "missing/a.txt").write_text("half")
+    assert [path.name for path in tmp_path.rglob("*")] == ["out"]
 
 
 def test_shards_that_are_kept_are_on_the_disk_where_no_link_can_be_made(

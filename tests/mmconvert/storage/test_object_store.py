@@ -1,11 +1,15 @@
 """Datasets and predictions in an object store: a real S3-compatible server on the loopback interface."""
 
 import json
+import os
 import shutil
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from msgspec.structs import replace
 
 import mmscore
 from mmconvert.cli import program
@@ -78,6 +82,9 @@ def convert(capsys: pytest.CaptureFixture[str], tmp_path: Path, monkeypatch: pyt
     return call
 
 
+SHOWN = {"messages": [{"role": "user", "content": "<image 1> What?"}], "image_1": "0.png", "answer": "a"}
+
+
 def lines(count: int, bad: bool = False) -> str:
     rows = [{"messages": [{"role": "user", "content": f"question {n}"}], "answer": "a"} for n in range(count)]
     return "".join(json.dumps(row) + "\n" for row in rows) + ("{bad\n" if bad else "")
@@ -95,6 +102,30 @@ def test_a_file_of_a_store_becomes_a_dataset_of_the_store(bucket, convert, tmp_p
         f"question {n}" for n in range(5)
     ]
     assert "/tmp" not in (copy / "README.md").read_text()
+
+
+LOAD = """
+import json, sys
+from datasets import load_dataset
+rows = {call}
+image = rows["test"][0]["images"][0]
+print(json.dumps([{{split: len(rows[split]) for split in rows}}, rows["train"][0]["messages"], image.size]))
+"""
+
+
+@pytest.mark.parametrize(("output", "options"), [("sets/talks", []), ("sets/named/", ["--config-name", "zh"])])
+def test_the_call_that_is_printed_loads_the_dataset_from_the_store(output, options, bucket, convert, tmp_path):
+    bucket.pipe({"bucket/talks.jsonl": lines(3).encode(), "bucket/shown.jsonl": json.dumps(SHOWN).encode()})
+    bucket.pipe("bucket/0.png", picture(0))
+    inputs = [f"train={BUCKET}/talks.jsonl", f"test={BUCKET}/shown.jsonl"]
+    code, out, _ = convert(*inputs, "-o", f"{BUCKET}/{output}", *options)
+    call = out.partition("dataset:")[2].splitlines()[0].strip()
+    online = {**os.environ, "HF_HUB_OFFLINE": "0", "HF_DATASETS_OFFLINE": "0", "HF_HOME": str(tmp_path / "home")}
+    script = [sys.executable, "-c", LOAD.format(call=call)]
+    loaded = subprocess.run(script, env=online, capture_output=True, text=True, check=False)
+    assert (code, loaded.returncode) == (0, 0), loaded.stderr
+    turns = [{"role": "user", "content": [{"type": "text", "text": "question 0"}]}]
+    assert json.loads(loaded.stdout) == [{"train": 3, "test": 1}, turns, [3, 2]]
 
 
 def test_a_dataset_of_the_store_is_an_input_and_is_replaced_only_when_told_so(bucket, convert, tmp_path):
@@ -356,6 +387,25 @@ def test_a_table_and_its_pictures_are_exported_to_the_store(bucket, tmp_path, mo
         assert bucket.cat(f"bucket/{file}") == Path("here", file).read_bytes()
     assert not (tmp_path / "s3:").exists()
     assert export("-o", f"{BUCKET}/out/t.jsonl", "--image-dir", "pictures")[0] == 2
+
+
+@pytest.mark.parametrize("output", ["outputs", "outputs/"])
+def test_a_folder_is_exported_to_the_store(output, bucket, tmp_path, capsys):
+    answered = replace(
+        record(1), id="validation_Art_1", images=(), messages=(), answer="a", label='"a"', prediction="a"
+    )
+    folder = write_dataset(tmp_path / "d", {"test": [answered]})
+
+    def export(place: str) -> tuple[int, str]:
+        with pytest.raises(SystemExit) as ended:
+            run(program, ["export", str(folder), "--to", "mmmu_outputs", "-o", place], program="mmconvert")
+        return ended.value.code, "".join(capsys.readouterr())
+
+    code, said = export(f"{BUCKET}/{output}")
+    assert (code, f"{BUCKET}/{output}: 1 rows as mmmu_outputs" in said) == (0, True), said
+    assert bucket.find("bucket/outputs") == ["bucket/outputs/Art/output.json"]
+    code, said = export(f"{BUCKET}/{output}")
+    assert (code, "not empty" in said) == (2, True), said
 
 
 def test_reports_are_written_to_the_store(bucket, tmp_path, monkeypatch, capsys):

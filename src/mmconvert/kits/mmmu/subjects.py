@@ -7,6 +7,8 @@ from mmconvert.core.errors import RowError, show
 DATASET = "MMMU"
 MULTIPLE_CHOICE = "multiple-choice"
 """`question_type` of a question with options."""
+SHORT_ANSWER = "short-answer"
+"""`question_type` of any other question in MMMU's own results."""
 
 # Source: MMMU-Benchmark/MMMU@bb0b95a mmmu/utils/data_utils.py, DOMAIN_CAT2SUB_CAT
 DOMAINS = {
