@@ -12,7 +12,7 @@ import pytest
 
 from mmconvert.dataset.dataset import open_dataset
 from mmconvert.dataset.verify import verify
-from mmconvert.dataset.views import EVAL, VIEWS
+from mmconvert.dataset.views import EVAL, PREFERENCE, VIEWS
 from support.datasets_on_disk import record, write_dataset
 from support.terminal import mmconvert, one_message
 
@@ -57,16 +57,20 @@ def test_a_clean_run_ends_with_0_and_says_what_comes_next(tmp_path: Path) -> Non
     assert len(datasets.load_dataset(str(tmp_path / "out"), split="test")) == 4
 
 
-@pytest.mark.parametrize(
-    ("inputs", "split"), [(["Colours.tsv"], "test"), (["a=Colours.tsv", "train=Colours.tsv"], "train")]
-)
+@pytest.mark.parametrize(("splits", "split"), [([""], "test"), (["a=", "train="], "train")])
 @pytest.mark.parametrize("view", [view for view in VIEWS if view != EVAL])
 def test_after_a_training_view_comes_training(
-    inputs: list[str], split: str, view: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    splits: list[str], split: str, view: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.chdir(tmp_path)
-    Path("Colours.tsv").write_bytes((DEMO / "lmudata/Colours.tsv").read_bytes())
-    ended = mmconvert("convert", *inputs, "-o", "out", "--format", "lmudata", "--view", view)
+    if view == PREFERENCE:
+        file, name = "pairs.jsonl", "trl"
+        Path(file).write_text('{"prompt": "Which?", "chosen": "Red.", "rejected": "Blue."}\n')
+    else:
+        file, name = "Colours.tsv", "lmudata"
+        Path(file).write_bytes((DEMO / "lmudata/Colours.tsv").read_bytes())
+    inputs = [f"{start}{file}" for start in splits]
+    ended = mmconvert("convert", *inputs, "-o", "out", "--format", name, "--view", view)
     *_, dataset, following = ended.out.splitlines()
     assert dataset == "  dataset:  load_dataset('out')"
     assert following == f"  next:     train on it, in TRL: train_dataset=load_dataset('out')['{split}']"

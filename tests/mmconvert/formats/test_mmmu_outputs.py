@@ -6,6 +6,7 @@ from msgspec.structs import replace
 import mmscore
 from goldens.run import read_family
 from mmconvert.core.errors import Error, UsageError
+from mmconvert.io.detect import guess
 from mmconvert.pipeline.convert import read, write
 from mmconvert.plugins.format import Target
 from support.datasets_on_disk import record as asked
@@ -165,3 +166,26 @@ def test_outputs_that_are_exported_give_the_scripts_numbers(tmp_path):
         write(turned, Target(folder / "out"), "mmmu_outputs")
         (entry,) = mmscore.score(folder / "out", "mmmu_val").entries
         assert [[line["name"], line["num"], line["acc"]] for line in entry.table] == case["expected"]["table"]
+
+
+def test_one_subject_or_one_file_is_read_by_its_ids(shared):
+    for place in ("mmmu_one/Music", "mmmu_file/Physics_output/output.json", "mmmu_file"):
+        records = read(shared / "real/field" / place)
+        rows = list(records)
+        assert (records.format, len(rows), records.rejects) == ("mmmu_outputs", 30, [])
+        assert {row.category for row in rows} == {"Music" if "Music" in place else "Physics"}
+
+
+def test_a_folder_of_several_models_names_them(tmp_path):
+    for model in ("one", "two"):
+        folder = tmp_path / model / "Art"
+        folder.mkdir(parents=True)
+        (folder / "output.json").write_text("[]")
+    with pytest.raises(Error, match=r"outputs of 2 models\. Name one: .*/one or .*/two\."):
+        list(read(tmp_path))
+
+
+def test_an_output_file_of_something_else_is_not_taken(tmp_path):
+    (tmp_path / "output.json").write_text('[{"id": "1", "response": "A"}]')
+    with pytest.raises(Error, match="none of the formats of folders fits"):
+        guess(tmp_path)
