@@ -13,10 +13,13 @@ from collections.abc import Sequence
 
 import numpy as np
 
-from mmscore.core.recipe import Metrics, Recipe, Row, parse_whole_response
+from mmscore.core.recipe import Facts, Metrics, Recipe, Row, parse_whole_response
 from mmscore.core.table import Scored
 from mmscore.kits.vlmevalkit.mmvet import CAPABILITIES, build_mmvet_tables
 from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, RESULTS, VERSIONS, offer_for
+
+BENCHMARK, KEY, LLAVA = "MM-Vet", "mm_vet", "llava_answers"
+"""Name of the benchmark, format of its questions, and of LLaVA's answers to them."""
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:
@@ -31,6 +34,12 @@ def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     return build_mmvet_tables(zip(categories, scored.scores["score"].tolist(), strict=True))[0]
 
 
+def _default_for(facts: Facts) -> str | None:
+    if facts.datasets == {BENCHMARK} and facts.formats and facts.formats <= {LLAVA, KEY}:
+        return "answers to MM-Vet's own questions, which a judge grades"
+    return offer_for(BENCHMARK, "MMVet")(facts)
+
+
 RECIPE = Recipe(
     summary="MM-Vet as VLMEvalKit scores it: a judge's grades",
     parity=JUDGED_KIT,
@@ -43,7 +52,7 @@ RECIPE = Recipe(
     keep=("category",),
     groups=("category",),
     results=RESULTS,
-    default_for=offer_for("MM-Vet", "MMVet"),
+    default_for=_default_for,
     judges=("vlmevalkit_mmvet",),
     needs_judge=True,
 )
