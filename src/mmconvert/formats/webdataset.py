@@ -119,7 +119,8 @@ def _load_images(
         place = hidden if match["hidden"] else shown
         number = int(match["number"] or 0)
         if number in place:
-            raise RowError("image.twice", name, f"image {number} is {quote_value(place[number][0])} too.")
+            message = f"image {number} is {quote_value(place[number][0])} too. Keep one of them."
+            raise RowError("image.twice", name, message)
         place[number] = (name, data)
     return (
         _check_images(shown, fields.get("image_info"), context),
