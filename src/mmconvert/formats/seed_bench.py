@@ -27,7 +27,8 @@ _NEEDED = (*_CHOICES, "question", "question_id", _TYPE)
 
 def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     types = json_object.read_members(path, (_ROWS,)).get(_TYPES)
-    names = {number: name for name, number in types.items()} if isinstance(types, dict) else {}
+    listed = types.items() if isinstance(types, dict) else ()
+    names = {number: name for name, number in listed if isinstance(number, int | str)}
     for row in json_object.rows(path, (_ROWS,)):
         number = row.fields.get(_TYPE) if isinstance(row, Row) else None
         name = names.get(number) if isinstance(number, int | str) else None

@@ -72,3 +72,11 @@ def test_questions_of_splits_without_an_answer_are_not_missing(tmp_path: Path) -
     said = [(str(number), "Which?", "A") for number in (0,)]
     counts = mmscore.score(answers(tmp_path, *said), answers=tmp_path / "problems.json").entries[0].counts
     assert (counts.scored, counts.missing) == (1, 1)
+
+
+def test_a_question_type_that_is_no_number_names_no_category(tmp_path: Path) -> None:
+    path = tmp_path / "SEED-Bench.json"
+    key = json.loads(list_example_files()["seed_bench"].read_text())
+    path.write_text(json.dumps({**key, "question_type": {"Instance Counting": [5], "Other": {}}}))
+    (row,) = read(path, "seed_bench")
+    assert row.category is None
