@@ -72,7 +72,9 @@ def _find_splits(folder: Path) -> Mapping[str, Path]:
     entries = [entry for entry in sorted(folder.iterdir()) if not entry.name.startswith(".")]
     if any(entry.name in METADATA or _is_image(entry) or entry.suffix.lower() in READERS for entry in entries):
         return {}
-    folders = [entry for entry in entries if entry.is_dir() and not entry.is_symlink()]
+    folders = [entry for entry in entries if entry.is_dir()]
+    if any(entry.is_symlink() for entry in folders):
+        return {}
     splits = {SPLITS[entry.name.lower()]: entry for entry in folders if entry.name.lower() in SPLITS}
     if not splits or len(splits) != len(folders) or any(_find_mismatch_of_folder(entry) for entry in folders):
         return {}
@@ -83,6 +85,7 @@ def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     if path.is_file():
         yield from _open_metadata(path)
         return
+    _refuse_linked_folders(path)
     files = require_inside(path, _list_files(path))
     if not files:
         raise Error(f"{path}: holds neither a metadata file nor an image. Name another folder.")
@@ -95,6 +98,15 @@ def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     for number, file in enumerate(files):
         name = file.relative_to(path).as_posix()
         yield Row({_FILE: name, **({CLASS: file.parent.name} if has_classes else {})}, Where(file.name, number))
+
+
+def _refuse_linked_folders(folder: Path) -> None:
+    """Refuse links to folders, which are not followed: their images would be left out without a word."""
+    for place, folders, _ in os.walk(folder):
+        linked = next((name for name in folders if not name.startswith(".") and Path(place, name).is_symlink()), None)
+        if linked is not None:
+            message = f"{Path(place, linked)}: is a link to a folder, which is not followed. Copy the folder there."
+            raise Error(message)
 
 
 def _read_metadata(path: Path, files: Sequence[Path]) -> Iterator[Row | Rejected]:
@@ -163,11 +175,19 @@ def _find_mismatch_of_folder(folder: Path) -> str | None:
     has_image = False
     for file in _walk(folder):
         if file.name in METADATA:
-            return None
+            return _find_mismatch_of_metadata(file)
         if not _is_image(file):
             return f"no metadata file, and {file.relative_to(folder)} is no image"
         has_image = True
     return None if has_image else "no image in the folder"
+
+
+def _find_mismatch_of_metadata(file: Path) -> str | None:
+    try:
+        first = next((row for row in _open_metadata(file) if isinstance(row, Row)), None)
+    except Error:
+        return f"a file {file.name} that cannot be read"
+    return None if first is not None and _list_image_columns(first.fields) else f"no column {_FILE!r} in {file.name}"
 
 
 def _describe(sample: Sample, mapping: tuple[tuple[str, str], ...]) -> str:

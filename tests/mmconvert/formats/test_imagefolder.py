@@ -125,3 +125,19 @@ def test_folders_with_other_files_are_no_imagefolder(tmp_path: Path) -> None:
     (folder / "cat/notes.txt").write_text("x")
     with pytest.raises(Error, match=r"notes\.txt is no image"):
         guess(folder)
+
+
+@pytest.mark.parametrize("name", ["test", "dog"])
+def test_a_linked_folder_is_refused_and_not_left_out(tmp_path: Path, name: str) -> None:
+    folder = images(tmp_path / "set", "train/cat/1.png")
+    (folder / name).symlink_to(images(tmp_path / "other", "2.png"))
+    (source,) = plan_inputs([str(folder)])
+    with pytest.raises(Error, match=f"{name}: is a link to a folder"):
+        list(read(source.path, "imagefolder"))
+
+
+def test_a_metadata_file_of_something_else_makes_no_imagefolder(tmp_path: Path) -> None:
+    folder = images(tmp_path / "set", "in/1.png")
+    (folder / "in/metadata.jsonl").write_text('{"model": "m"}\n')
+    with pytest.raises(Error, match="no column 'file_name' in metadata"):
+        guess(folder)
