@@ -11,27 +11,19 @@ Lost: where the instruction ended and the input began.
 """
 
 from collections.abc import Iterable, Iterator
-from pathlib import Path
 from typing import Any
 
 from mmconvert.chat import conversations
 from mmconvert.chat.preference import SIDES, build_pair_record, holds_sides
 from mmconvert.core.errors import RowError, in_field, show
 from mmconvert.core.record import Record, Turn
-from mmconvert.core.rows import Rejected, Row, Span
+from mmconvert.core.rows import Row
 from mmconvert.core.text.image_markers import Markers, split_at_markers
-from mmconvert.io import json_array, jsonl, parquet
+from mmconvert.io.row_files import read_rows
 from mmconvert.plugins.format import Context, Format, Sample
 
 _MARKERS = Markers(("image", "video", "audio"))
 _IMAGES = ("images", "image")
-
-
-def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
-    suffix = path.suffix.lower()
-    if suffix == ".parquet":
-        return parquet.rows(path, span)
-    return jsonl.rows(path, span) if suffix == ".jsonl" else json_array.rows(path, span)
 
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
@@ -85,7 +77,7 @@ def _find_mismatch(sample: Sample) -> str | None:
 FORMAT = Format(
     summary="Preference pairs in Alpaca form: instruction, input, chosen, rejected",
     suffixes=(".json", ".jsonl", ".parquet"),
-    rows=_read_rows,
+    rows=read_rows,
     records=_read_records,
     mismatch=_find_mismatch,
     cuttable=True,

@@ -22,10 +22,10 @@ from msgspec.structs import replace
 from mmconvert.chat.plain_rows import SPELLINGS, describe_columns, find_columns, read_plain_row
 from mmconvert.core.errors import Error
 from mmconvert.core.record import Record
-from mmconvert.core.rows import DELIMITERS, READERS, Rejected, Row, Span, Where
+from mmconvert.core.rows import READERS, Rejected, Row, Span, Where
 from mmconvert.images.loader import ENDINGS
-from mmconvert.io import jsonl, parquet, tables
 from mmconvert.io.field_mapping import CONSTANT
+from mmconvert.io.row_files import read_rows
 from mmconvert.plugins.format import Context, Format, Sample
 from mmconvert.storage.folders import require_inside
 from mmconvert.storage.hub_fs import HubPath
@@ -83,7 +83,7 @@ def _find_splits(folder: Path) -> Mapping[str, Path]:
 
 def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     if path.is_file():
-        yield from _open_metadata(path)
+        yield from read_rows(path)
         return
     _refuse_linked_folders(path)
     files = require_inside(path, _list_files(path))
@@ -111,7 +111,7 @@ def _refuse_linked_folders(folder: Path) -> None:
 
 def _read_metadata(path: Path, files: Sequence[Path]) -> Iterator[Row | Rejected]:
     """Read metadata files one after the other, rows numbered through all of them."""
-    rows = ((file, row) for file in files for row in _open_metadata(file))
+    rows = ((file, row) for file in files for row in read_rows(file))
     for number, (file, row) in enumerate(rows):
         where = replace(row.where, row=number)
         if isinstance(row, Row):
@@ -119,13 +119,6 @@ def _read_metadata(path: Path, files: Sequence[Path]) -> Iterator[Row | Rejected
             yield Row(row.fields if folder == "." else _add_folder(row.fields, folder), where, row.remarks)
         else:
             yield replace(row, where=where)
-
-
-def _open_metadata(path: Path) -> Iterator[Row | Rejected]:
-    suffix = path.suffix.lower()
-    if suffix == ".parquet":
-        return parquet.rows(path)
-    return tables.rows(path) if suffix in DELIMITERS else jsonl.rows(path)
 
 
 def _add_folder(fields: Mapping[str, Any], folder: str) -> dict[str, Any]:
@@ -184,7 +177,7 @@ def _find_mismatch_of_folder(folder: Path) -> str | None:
 
 def _find_mismatch_of_metadata(file: Path) -> str | None:
     try:
-        first = next((row for row in _open_metadata(file) if isinstance(row, Row)), None)
+        first = next((row for row in read_rows(file) if isinstance(row, Row)), None)
     except Error:
         return f"a file {file.name} that cannot be read"
     return None if first is not None and _list_image_columns(first.fields) else f"no column {_FILE!r} in {file.name}"

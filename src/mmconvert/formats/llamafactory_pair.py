@@ -11,26 +11,21 @@ more or fewer `<image>` than pictures (`placeholder.count`).
 Lost: nothing.
 """
 
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Any
 
 from mmconvert.chat import conversations
 from mmconvert.chat.preference import build_pair_record, count_shared
 from mmconvert.core.errors import RowError, in_field, quote_value, show
 from mmconvert.core.record import Image, Part, Record, Turn
-from mmconvert.core.rows import Rejected, Row, Span
+from mmconvert.core.rows import Row
 from mmconvert.core.text.image_markers import Markers, check_count, split_at_markers
-from mmconvert.io import json_array, jsonl
+from mmconvert.io.row_files import read_rows
 from mmconvert.plugins.format import Context, Format, Sample
 
 _FIELDS = ("chosen_messages", "rejected_messages")
 _MARKERS = Markers(("image", "video", "audio"))
 _OWN = ("role", "content")
-
-
-def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
-    return json_array.rows(path, span) if path.suffix.lower() == ".json" else jsonl.rows(path, span)
 
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
@@ -99,7 +94,7 @@ def _find_mismatch(sample: Sample) -> str | None:
 FORMAT = Format(
     summary="LLaMA-Factory's preference pairs of version 1: chosen_messages and rejected_messages",
     suffixes=(".jsonl", ".json"),
-    rows=_read_rows,
+    rows=read_rows,
     records=_read_records,
     mismatch=_find_mismatch,
     cuttable=True,

@@ -11,30 +11,22 @@ Refused: sides that are no texts (`messages.content`), a `text` that is no JSON,
 Lost: nothing.
 """
 
-from collections.abc import Iterable, Iterator
-from pathlib import Path
+from collections.abc import Iterable
 from typing import Any
 
 from mmconvert.chat import conversations
 from mmconvert.chat.preference import SIDES, build_pair_record, holds_sides
 from mmconvert.core.errors import RowError, in_field, show
 from mmconvert.core.record import Part, Record, Turn
-from mmconvert.core.rows import Rejected, Row, Span
+from mmconvert.core.rows import Row
 from mmconvert.core.text.image_markers import Markers, split_at_markers
 from mmconvert.core.text.json import parse_json
-from mmconvert.io import json_array, jsonl, parquet
+from mmconvert.io.row_files import read_rows
 from mmconvert.plugins.format import Context, Format, Sample
 
 _MARKERS = Markers(("image", "video", "audio"), line_break=True)
 _TEXTS = ("question", *SIDES)
 _IMAGES = ("image", "images")
-
-
-def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
-    suffix = path.suffix.lower()
-    if suffix == ".parquet":
-        return parquet.rows(path, span)
-    return jsonl.rows(path, span) if suffix == ".jsonl" else json_array.rows(path, span)
 
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
@@ -92,7 +84,7 @@ def _holds_pair(text: Any) -> bool:
 FORMAT = Format(
     summary="Preference pairs as question, chosen, rejected and image (RLAIF-V, RLHF-V, MMPR)",
     suffixes=(".parquet", ".jsonl", ".json"),
-    rows=_read_rows,
+    rows=read_rows,
     records=_read_records,
     mismatch=_find_mismatch,
     cuttable=True,

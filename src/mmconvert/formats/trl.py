@@ -18,7 +18,6 @@ Lost: whether content was one text or parts.
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
-from pathlib import Path
 from typing import Any
 
 import msgspec
@@ -39,11 +38,11 @@ from mmconvert.chat.preference import (
 )
 from mmconvert.core.errors import RowError, in_field, quote_value, show
 from mmconvert.core.record import IMAGE_TYPE, SCHEMA, SCORES, Part, Record, Turn, attach_features
-from mmconvert.core.rows import Rejected, Row, Span
+from mmconvert.core.rows import Row
 from mmconvert.core.text.image_markers import check_count, escape, unescape
 from mmconvert.dataset.views import split_pair, split_prompt_completion
 from mmconvert.dataset.write_parquet import build_image_cell, write_parquet
-from mmconvert.io import json_array, jsonl, parquet
+from mmconvert.io.row_files import read_rows
 from mmconvert.io.write_delimited import write_rows
 from mmconvert.kits.evalscope.outputs import MARKS
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
@@ -81,13 +80,6 @@ class _RawMessage(msgspec.Struct, frozen=True):
     pictures: tuple[tuple[str, Any] | None, ...]
     plain: bool
     extra: dict[str, Any]
-
-
-def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
-    suffix = path.suffix.lower()
-    if suffix == ".json":
-        return json_array.rows(path, span)
-    return jsonl.rows(path, span) if suffix == ".jsonl" else parquet.rows(path, span)
 
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
@@ -325,7 +317,7 @@ def _build_turn(turn: Turn, more: Mapping[str, Any]) -> dict[str, Any]:
 FORMAT = Format(
     summary="TRL vision data: images with messages, prompt and completion, or preference pairs",
     suffixes=(".parquet", ".jsonl", ".json"),
-    rows=_read_rows,
+    rows=read_rows,
     records=_read_records,
     mismatch=_find_mismatch,
     write=_write,
