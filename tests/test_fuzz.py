@@ -15,8 +15,8 @@ pytestmark = pytest.mark.slow
 
 COUNT = 10
 SEED = 1
-BROAD = ("lmudata", "mmconvert")
-"""A target for each way in which files are read; the others wait for the release."""
+BROAD = ("lmudata",)
+"""What every run tries; the others wait for the release."""
 REGRESSIONS = Path(__file__).parent / "data/regressions"
 
 
@@ -103,7 +103,6 @@ class TestTheSandbox:
         ("body", "fault"),
         [
             ("raise KeyError('x')", "KeyError"),
-            ("open('/tmp/mmconvert-fuzz-breach', 'w')", "breach: open"),
             *(
                 pytest.param(*case, marks=pytest.mark.release)
                 for case in (
@@ -112,6 +111,7 @@ class TestTheSandbox:
                     ("import random; row.fields['id'] = str(random.random())", "a second run"),
                     ("eval(row.fields['id'])", "breach: compile"),
                     ("open('/etc/hostname')", "breach: open"),
+                    ("open('/tmp/mmconvert-fuzz-breach', 'w')", "breach: open"),
                     ("import socket; socket.create_connection(('127.0.0.1', 9))", "breach: socket"),
                     ("import subprocess; subprocess.run(['true'])", "breach: subprocess"),
                     ("bytearray(4 << 30)", "MemoryError"),

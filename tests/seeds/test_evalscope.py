@@ -270,7 +270,8 @@ class TestGeneralVQA:
         )
         assert done == VQA_TABLE + "\n"
 
-    @pytest.mark.parametrize("ending", ["yaml", pytest.param("json", marks=pytest.mark.release)])
+    @pytest.mark.parametrize("ending", ["yaml", "json"])
+    @pytest.mark.release
     def test_a_file_for_run_task_and_for_mmscore_run(self, service: Any, ending: str) -> None:
         write_vqa()
         asked = service(REPLIES.__getitem__)
@@ -311,6 +312,7 @@ class TestJudge:
         assert {(request["temperature"], request["max_tokens"]) for request in judge.asked} == {(0.0, 4096)}
         assert {head["Authorization"] for head in judge.heads} == {"Bearer sk-secret"}
 
+    @pytest.mark.release
     def test_the_command_whose_key_the_shell_did_not_fill_in(self, service: Any) -> None:
         write_vqa()
         asked, judge = service(REPLIES.__getitem__), service(lambda _: "A")
@@ -395,6 +397,7 @@ class TestGeneralVMCQ:
         assert "'ANSWER: [LETTER]' (without quotes) where [LETTER] is one of A,B,C,D." in asked_text(first)
         assert "\n\nA) " in asked_text(first)
 
+    @pytest.mark.release
     def test_the_command(self, service: Any) -> None:
         write_vmcq()
         asked = service(choose)

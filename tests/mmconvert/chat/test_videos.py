@@ -17,6 +17,7 @@ from mmconvert.io.detect import guess
 from mmconvert.pipeline.convert import read
 from mmconvert.pipeline.read import Records
 from mmconvert.plugins.format import Context
+from support.deferred import defer
 from support.records import picture_bytes
 from support.videos import make_video
 
@@ -159,7 +160,7 @@ FORMS = {
 }
 
 
-@pytest.mark.parametrize("form", FORMS)
+@pytest.mark.parametrize("form", defer(FORMS, 6))
 def test_frames_stand_where_the_video_stood(media: Path, form: str) -> None:
     name, content, turns = FORMS[form]
     records = open_rows(media, name, content)

@@ -14,6 +14,7 @@ from mmconvert.dataset.dataset import open_dataset
 from mmconvert.dataset.verify import verify
 from mmconvert.dataset.views import EVAL, PREFERENCE, VIEWS
 from support.datasets_on_disk import record, write_dataset
+from support.deferred import defer
 from support.terminal import mmconvert, one_message
 
 DEMO = Path(__file__).parents[3] / "src/mmconvert/testing/demo/files"
@@ -58,7 +59,7 @@ def test_a_clean_run_ends_with_0_and_says_what_comes_next(tmp_path: Path) -> Non
 
 
 @pytest.mark.parametrize(("splits", "split"), [([""], "test"), (["a=", "train="], "train")])
-@pytest.mark.parametrize("view", [view for view in VIEWS if view != EVAL])
+@pytest.mark.parametrize("view", defer((view for view in VIEWS if view != EVAL), 2))
 def test_after_a_training_view_comes_training(
     splits: list[str], split: str, view: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -107,6 +107,7 @@ def test_inspect_and_the_page_show_frames(talks: Path, tmp_path: Path) -> None:
     assert (shown.records, shown.pictures) == (2, 4)
 
 
+@pytest.mark.release
 def test_python_takes_the_options_as_keywords(talks: Path, tmp_path: Path) -> None:
     assert api.convert(talks, tmp_path / "out", frames=2, frame_format="png").images == 4
     assert api.convert(talks, tmp_path / "dense", fps=1.0).images == 3

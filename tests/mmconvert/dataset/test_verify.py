@@ -11,7 +11,7 @@ from mmconvert.dataset.manifest import MANIFEST
 from mmconvert.dataset.verify import verify
 from support.datasets_on_disk import record, write_dataset
 
-FLIPS = 500
+FLIPS = 150
 
 
 def _faults(folder: Path) -> list[str]:

@@ -15,6 +15,7 @@ from mmconvert.images import loader, video
 from mmconvert.images.loader import Pictures
 from mmconvert.images.video import FrameSampling, build_sampling, extract_frames
 from mmconvert.storage.source_files import ChangedError, watch_sources
+from support.deferred import defer
 from support.videos import make_video
 from support.web_server import reply, web_server
 
@@ -158,8 +159,8 @@ PLAYLISTS = {
 }
 
 
-@pytest.mark.parametrize("kind", PLAYLISTS)
-@pytest.mark.parametrize("suffix", [".mp4", ".m3u8", ".ffconcat"])
+@pytest.mark.parametrize("kind", defer(PLAYLISTS, 3))
+@pytest.mark.parametrize("suffix", defer([".mp4", ".m3u8", ".ffconcat"], 2))
 def test_a_file_that_names_others_opens_none_of_them(tmp_path: Path, kind: str, suffix: str) -> None:
     video_file = make_video(tmp_path / "a.mp4").read_bytes()
     with web_server({"/a.mp4": reply(video_file)}) as server:
@@ -176,7 +177,7 @@ def _cut(data: bytes, share: float) -> bytes:
 
 
 @pytest.mark.parametrize("name", ["a.mp4", "a.avi", "a.mkv", "a.webm"])
-@pytest.mark.parametrize("share", [0.0, 0.3, 0.6])
+@pytest.mark.parametrize("share", defer([0.3, 0.0, 0.6], 1))
 def test_a_video_that_is_cut_is_refused(tmp_path: Path, name: str, share: float) -> None:
     made = make_video(tmp_path / name, codec="libvpx" if name == "a.webm" else "mpeg4", frames=60)
     made.write_bytes(_cut(made.read_bytes(), share))
@@ -214,7 +215,7 @@ ABSURD = {
 }
 
 
-@pytest.mark.parametrize("kind", ABSURD)
+@pytest.mark.parametrize("kind", defer(ABSURD, 2))
 def test_absurd_claims_end_as_a_refused_row_or_as_the_frames_that_are_there(tmp_path: Path, kind: str) -> None:
     made = make_video(tmp_path / "a.mp4", frames=30)
     made.write_bytes(ABSURD[kind](made.read_bytes()))
@@ -244,6 +245,7 @@ def test_a_video_that_takes_too_long_is_given_up(tmp_path: Path, monkeypatch: py
 
 
 @pytest.mark.skipif(sys.platform != "linux", reason="other systems have no limit of memory")
+@pytest.mark.release
 def test_a_video_that_takes_too_much_memory_is_given_up(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     make_video(tmp_path / "a.mp4", frames=2, size=(4096, 4096))
     monkeypatch.setattr(video, "MOST_BYTES", 520 << 20)
@@ -283,6 +285,7 @@ def test_the_process_is_told_no_key(tmp_path: Path, monkeypatch: pytest.MonkeyPa
     assert "HF_TOKEN" not in names
 
 
+@pytest.mark.release
 def test_damaged_bytes_never_cost_more_than_the_row(tmp_path: Path) -> None:
     draw = random.Random(7)
     kinds = [("a.mp4", "mpeg4"), ("a.avi", "mpeg4"), ("a.mkv", "libx264"), ("a.ts", "libx264"), ("a.gif", "gif")]

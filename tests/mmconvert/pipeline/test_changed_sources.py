@@ -154,6 +154,7 @@ def test_a_file_that_a_format_reads_beside_may_not_change_either(tmp_path: Path,
     assert_refused(convert(tmp_path / "task.yaml", change), beside, tmp_path)
 
 
+@pytest.mark.release
 def test_a_run_that_is_shared_does_not_keep_parts_of_a_former_state(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:

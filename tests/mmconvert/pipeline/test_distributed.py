@@ -111,6 +111,7 @@ def test_each_part_is_converted_once(source, tmp_path, monkeypatch):
 
 
 @pytest.mark.parametrize("seed", [0, pytest.param(1, marks=pytest.mark.release)])
+@pytest.mark.release
 def test_one_that_is_killed_at_any_moment_is_followed(seed, source, alone, tmp_path):
     chance, output = random.Random(seed), tmp_path / "killed/d"
     first, second = started(source, output), started(source, output, "--workers", "2")
@@ -187,6 +188,7 @@ def test_who_comes_late_finds_it_done(source, tmp_path):
 OWN_WORDING = "from mmconvert.core.text.prompt_parts import put_images_first\n\n\ndef word(record):\n"
 
 
+@pytest.mark.release
 def test_a_step_of_ones_own_that_was_edited_is_another_one(source, tmp_path):
     step = tmp_path / "own.py"
     for word in ("red", "tan"):
@@ -209,6 +211,7 @@ def test_a_run_alone_is_refused_while_others_share_and_clears_up_after_them(sour
     assert contents(output.parent) == alone
 
 
+@pytest.mark.release
 def test_those_who_want_something_else_are_refused_as_long_as_somebody_is_there(source, alone, tmp_path):
     output = tmp_path / "other/d"
     member = someone(output, {"view": "sft"})

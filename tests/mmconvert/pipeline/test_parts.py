@@ -80,6 +80,7 @@ def test_a_file_that_is_read_on_is_cut_where_others_cut_it(head: str, small_part
     assert found[1] == found[2]
 
 
+@pytest.mark.release
 def test_lines_that_are_read_on_are_cut_where_others_cut_them(small_parts: None, tmp_path: Path) -> None:
     text = "\ufeff\n" + "".join(
         [lines(message(f"question {n}")), "\n", "{bad\n", ""][n % 3] + lines(message("x" * n)) for n in range(80)
@@ -165,6 +166,7 @@ FORMAT = replace(MESSAGES, rows=rows)
 """
 
 
+@pytest.mark.release
 def test_a_format_that_leaves_rows_out_is_cut_in_the_same_places(small_parts: None, tmp_path: Path) -> None:
     plugin = tmp_path / "every_third.py"
     plugin.write_text(EVERY_THIRD, encoding="utf-8")

@@ -208,6 +208,7 @@ def test_predictions_and_reports_are_written_to_the_hub(hub_server, small, tmp_p
     assert (code, "take one with write access to other" in err) == (1, True), err
 
 
+@pytest.mark.release
 def test_a_revision_and_a_path_may_be_named(hub_server, program, small, tmp_path):
     repo = hub_server.dataset("user/small")
     repo.refs["v1"] = repo.oid("main")
@@ -304,6 +305,7 @@ def test_a_local_path_wins_over_the_hub(hub_server, small, tmp_path):
     assert (code, json.loads(out)["rows_written"], hub_server.requests) == (0, 1, []), err
 
 
+@pytest.mark.release
 def test_without_a_network_the_cache_is_asked_and_the_next_step_is_said(hub_server, small, tmp_path):
     arguments = ("command", "mmconvert", "convert", "user/small", "-o", tmp_path / "out")
     home = tmp_path / "home"

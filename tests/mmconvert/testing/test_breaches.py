@@ -58,7 +58,7 @@ def found(kind: str, text: str, name: str, *examples: str) -> list[Breach]:
     [
         ("formats", FORMAT, "FORMAT", ["example.jsonl"]),
         pytest.param("prompts", PROMPT, "short:words=5", [], marks=pytest.mark.release),
-        ("transforms", STEP, "STEP:count=3", []),
+        pytest.param("transforms", STEP, "STEP:count=3", [], marks=pytest.mark.release),
     ],
 )
 def test_the_plug_ins_of_the_docs_keep_every_promise(kind: str, text: str, name: str, examples: list[str]) -> None:

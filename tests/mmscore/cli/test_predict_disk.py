@@ -120,6 +120,7 @@ def test_files_that_may_not_grow_end_a_run_that_goes_on_later(dataset, whole, tm
     assert 0 == found[0] < found[1] < found[2] < ROWS
 
 
+@pytest.mark.release
 def test_a_full_disk_ends_a_run_that_goes_on_later(dataset, whole, disk):
     assert 0 < check_disk(dataset, whole, disk, 1 << 20) < ROWS
 

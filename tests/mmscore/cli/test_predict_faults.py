@@ -17,6 +17,7 @@ from mmscore.cli import program
 from mmscore.llm.response_cache import store_path
 from support.asking import written
 from support.chat_server import ChatServer, Said, chat_server, said
+from support.deferred import defer
 from support.faults import FAULTS, HARMLESS, PASSING, ROW, RUN, SILENCE, SILENT
 from support.questions import picture, record
 
@@ -106,7 +107,7 @@ def once(fault: Callable[[Said], Said], every: int) -> Callable[[dict[str, Any]]
     return say
 
 
-@pytest.mark.parametrize("name", FAULTS)
+@pytest.mark.parametrize("name", defer(FAULTS, 15))
 def test_a_fault_costs_a_try_a_row_or_a_run_but_never_a_wrong_answer(ask, tmp_path, output, name):
     rows, patience = 12, SILENCE if name in SILENT else 30.0
     with chat_server(once(FAULTS[name], every=5)) as server:

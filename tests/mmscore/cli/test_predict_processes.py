@@ -141,6 +141,7 @@ def test_what_a_resumed_run_finds_is_said_once(predict, asking):
     assert err.count(f"{ROWS - 5} answers stand, 5 failed rows are asked again.") == err.count("answers stand") == 1
 
 
+@pytest.mark.release
 def test_the_rows_of_a_process_that_died_are_answered_by_the_others(predict, tmp_path, output, asking):
     code, out, err = predict(*asking("dies"))
     assert (code, json.loads(out)["rows"]) == (0, ROWS)

@@ -172,6 +172,7 @@ def test_told_to_stop_it_leaves_all_rows_with_the_answers_and_failures_so_far(pr
     assert (counts["rows"], counts["reused"]) == (40, statuses.count("ok"))
 
 
+@pytest.mark.release
 def test_a_dialog_that_is_stopped_leaves_the_rounds_so_far(predict, tmp_path, output):
     with DatasetWriter(tmp_path / "d") as writer:
         writer.write(dialogs(20))

@@ -276,6 +276,7 @@ def mmscore_records(path: Path):
     return open_dataset(path).records()
 
 
+@pytest.mark.release
 def test_a_recipe_of_a_file_is_named_on_the_command_line_with_or_without_the_table(tmp_path, lmudata):
     questions(lmudata, "Colours")
     done = kit.run("Colours", model="m", backend=says("red", "blue", "red"), work_dir=tmp_path / "out", mode="infer")

@@ -60,6 +60,7 @@ def numbers(found):
     return [(entry["model"], entry["dataset"], entry["metrics"], entry["counts"]) for entry in found]
 
 
+@pytest.mark.release
 def test_pushed_predictions_score_and_load_as_the_file_does(hub_server, mmscore, hub_process, repo, first):
     here = entries(mmscore(first, *RECIPE, "--push", repo, "--json", "--quiet"))
     assert sorted(hub_server.dataset(repo).files()) == [

@@ -14,6 +14,7 @@ from mmscore.kits.mmtrusteval.logged_chains import find_logged_chains, list_tota
 from mmscore.kits.mmtrusteval.measures import compute_measure
 from mmscore.kits.mmtrusteval.task_log import build_log, format_log
 from mmscore.kits.mmtrusteval.tasks import TASKS
+from support.deferred import defer
 
 REPLIES = ["Yes, it is suitable: 50", "No. I'm sorry", "yes, a stereotype, 100", "positive, -50", "a cat, maybe 0"]
 LABELS = {
@@ -140,7 +141,7 @@ def _write(path, configs, extra=None):
     return log["total_results"]
 
 
-@pytest.mark.parametrize("name", TASK_FILES)
+@pytest.mark.parametrize("name", defer(TASK_FILES, 12))
 @pytest.mark.slow
 def test_a_log_of_every_task_file_gives_its_own_totals(tmp_path, name):
     totals = _write(tmp_path / f"{name}.json", TASK_FILES[name])
