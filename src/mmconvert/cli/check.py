@@ -6,13 +6,14 @@ import click
 
 from mmconvert.cli.inspect import FILE_OPTIONS
 from mmconvert.console.app import EXIT_PARTIAL, EXIT_REFUSED, OPTIONS_FILE
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.console.options import add_struct_options
 from mmconvert.core.text.printable import escape_control
 from mmconvert.pipeline.check import Checked, check_files
 from mmconvert.pipeline.read import FileOptions
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @add_struct_options(FileOptions, FILE_OPTIONS)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

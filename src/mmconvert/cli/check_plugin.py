@@ -7,11 +7,12 @@ import click
 from msgspec.structs import asdict
 
 from mmconvert.console.app import EXIT_REFUSED, OPTIONS_FILE
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.core.text.printable import escape_control
 from mmconvert.testing import KINDS, Breach, find_breaches, list_promises
 
 
-@click.command("check-plugin")
+@click.command("check-plugin", cls=GroupedCommand)
 @click.argument("kind", type=click.Choice(KINDS))
 @click.argument("name", metavar="NAME")
 @click.argument("examples", nargs=-1, type=click.Path(exists=True, path_type=Path), metavar="[EXAMPLE]...")

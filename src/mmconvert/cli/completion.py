@@ -3,12 +3,13 @@
 import click
 from click.shell_completion import get_completion_class
 
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.core.errors import Error
 
 _SHELLS = ("bash", "zsh", "fish")
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("shell", type=click.Choice(_SHELLS))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> int:

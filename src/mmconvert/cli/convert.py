@@ -9,6 +9,7 @@ import click
 
 from mmconvert.cli.push import ORIGIN, UPLOAD
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.console.options import add_struct_options
 from mmconvert.console.published import format_load_call, format_next_step, format_published
 from mmconvert.console.summary import close
@@ -45,7 +46,7 @@ _TERMINAL = {
 _ALLOW_REJECTS = click.option("--allow-rejects", is_flag=True, help="Exit with 0 even if rows were refused.")
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @click.option(
     "-o", "--output", required=True, metavar="DIR", help="Folder to publish, or its URL in a store (s3://BUCKET/DIR)."

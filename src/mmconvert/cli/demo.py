@@ -11,6 +11,7 @@ from pathlib import Path
 
 import click
 
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.core.errors import Error
 
 DATASETS = {
@@ -24,7 +25,7 @@ RECIPES = {"choice": "vlmevalkit_mcq", "short": "own_short_answer", "mmmu": "mmm
 """Dataset -> the recipe that scores it."""
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("folder", required=False, type=click.Path(file_okay=False, path_type=Path), metavar="[DIR]")
 @click.option("--files-only", is_flag=True, help="Lay out the example files and stop.")
 def demo(folder: Path | None, files_only: bool) -> int:

@@ -10,6 +10,7 @@ import click
 from mmconvert.chat.losses import summarize_remarks
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
 from mmconvert.console.dataset_argument import DatasetArgument
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.console.options import add_struct_options
 from mmconvert.core.text.printable import escape_control
 from mmconvert.pipeline.export import ExportOptions, export_dataset
@@ -17,7 +18,7 @@ from mmconvert.pipeline.export import ExportOptions, export_dataset
 _SHOWN_LOSSES = 10
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("dataset", type=DatasetArgument(path_type=Path), metavar="DATASET")
 @click.option(
     "-o",

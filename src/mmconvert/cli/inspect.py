@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import click
 
 from mmconvert.console.app import OPTIONS_FILE
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.console.options import add_struct_options
 from mmconvert.core.text.printable import escape_control
 from mmconvert.pipeline.inspect import Inspected, InspectedRecord, inspect_files
@@ -22,7 +23,7 @@ FILE_OPTIONS = {
 _LINES, _WIDTH, _NAMES = 8, 110, 24
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("path", metavar="INPUT")
 @add_struct_options(FileOptions, FILE_OPTIONS)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON array, an object for each file.")

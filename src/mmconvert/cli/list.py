@@ -2,11 +2,12 @@
 
 import click
 
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.console.plugin_table import format_json, format_text
 from mmconvert.plugins.listing import list_plugins as find_plugins
 
 
-@click.command("list")
+@click.command("list", cls=GroupedCommand)
 @click.argument("kind", required=False)
 @click.argument("words", nargs=-1, metavar="[WORD]...")
 @click.option("--json", "as_object", is_flag=True, help="Print one JSON object.")

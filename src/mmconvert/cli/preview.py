@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from mmconvert.console.app import EXIT_REFUSED, OPTIONS_FILE
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.console.options import add_struct_options
 from mmconvert.core.text.printable import escape_control
 from mmconvert.viewer.preview import Previewed, PreviewOptions, preview_files
@@ -24,7 +25,7 @@ _TERMINAL = {
 }
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("inputs", nargs=-1, required=True, metavar="DATASET|INPUT...")
 @click.option(
     "-o", "--output", required=True, type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="HTML file."

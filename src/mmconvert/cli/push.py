@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from mmconvert.console.app import OPTIONS_FILE
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.console.options import add_struct_options
 from mmconvert.console.published import format_published, list_published_places
 from mmconvert.console.summary import close, format_command
@@ -19,7 +20,7 @@ ORIGIN = {"license": {"metavar": "NAME"}, "source": {"metavar": "URL|USER/REPO"}
 """What the terminal shows for values."""
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.argument("repo_id", metavar="USER/REPO")
 @add_struct_options(PushOptions, UPLOAD | ORIGIN)

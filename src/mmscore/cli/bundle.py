@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.console.options import add_struct_options
 from mmconvert.core.text.printable import escape_control
 from mmscore.analysis.bundle import BundleOptions, bundle_files
@@ -15,7 +16,7 @@ _SHOWN = 20
 """Files that are left out, of those that are named."""
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=GroupedCommand, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("predictions", nargs=-1, required=True)
 @click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="DIR", help="A new folder.")
 @add_struct_options(BundleOptions, describe_fields(BundleOptions, average={"show_default": None}))

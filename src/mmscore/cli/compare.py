@@ -4,6 +4,7 @@ import click
 from msgspec.structs import replace
 
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.console.options import add_struct_options
 from mmscore.analysis.compare import CompareOptions, compare_files
 from mmscore.cli.shared import describe_fields, judge_options, request_of, show_notes
@@ -12,7 +13,7 @@ from mmscore.reporting.compare_table import show
 from mmscore.scoring.judging.request import JudgeOptions
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=GroupedCommand, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("a")
 @click.argument("b")
 @add_struct_options(

@@ -3,6 +3,7 @@
 import click
 
 from mmconvert.console.app import OPTIONS_FILE
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.console.options import add_struct_options
 from mmscore.analysis.explain import ExplainOptions, explain_file
 from mmscore.cli.shared import describe_fields, show_notes
@@ -10,7 +11,7 @@ from mmscore.core.report import json_text
 from mmscore.reporting.explain_table import show
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=GroupedCommand, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("predictions")
 @add_struct_options(ExplainOptions, describe_fields(ExplainOptions))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

@@ -6,6 +6,7 @@ import click
 from msgspec.structs import asdict, replace
 
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.console.options import add_struct_options
 from mmconvert.console.summary import close, format_command
 from mmconvert.core.errors import UsageError
@@ -19,7 +20,7 @@ _OF_THIS_RUN = ("predictions", "rejudge", "dry_run", "as_json", "quiet")
 """Parameters that say nothing of what a score depends on."""
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=GroupedCommand, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("predictions", nargs=-1, required=True)
 @click.option("--recipe", "recipes", multiple=True, metavar="NAME", help="Recipe, NAME@VERSION for a version.")
 @add_struct_options(

@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import click
 
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.console.plugin_table import format_json, format_text
 from mmconvert.core.errors import UsageError
 from mmconvert.core.text.printable import escape_control
@@ -16,7 +17,7 @@ Listing = Callable[[Sequence[str]], Mapping[str, Sequence[str]]]
 """What a kit's door may have as `listing`: files with further classes -> kind -> ids."""
 
 
-@click.command("list")
+@click.command("list", cls=GroupedCommand)
 @click.argument("kind", required=False)
 @click.argument("words", nargs=-1, metavar="[WORD]...")
 @click.option("--import", "imports", multiple=True, metavar="FILE.py", help="Your classes, where KIND is a kit.")

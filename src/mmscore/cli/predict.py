@@ -9,6 +9,7 @@ import click
 from msgspec.structs import replace
 
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.console.options import add_struct_options
 from mmconvert.console.summary import close, format_command
 from mmconvert.core.errors import UsageError
@@ -23,7 +24,7 @@ from mmscore.reporting.publish import HubOptions, push_files
 _METAVARS = {"backend": "NAME|file.py@NAME", "batch_size": "auto|N", "protocol": "NAME[:k=v,...]"}
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
+@click.command(cls=GroupedCommand, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
 @click.argument("dataset")
 @click.option("-o", "--output", required=True, help="Predictions file (parquet), or its URL in a store.")
 @add_struct_options(

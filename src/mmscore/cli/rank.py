@@ -3,6 +3,7 @@
 import click
 
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.console.options import add_struct_options
 from mmscore.cli.shared import describe_fields
 from mmscore.core.report import json_text
@@ -10,7 +11,7 @@ from mmscore.reporting.rank_table import show
 from mmscore.workflow.rank import RankOptions, rank_files
 
 
-@click.command("rank", context_settings={"help_option_names": ["-h", "--help"]})
+@click.command("rank", cls=GroupedCommand, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("predictions", nargs=-1, required=True, metavar="[NAME=]PATH...")
 @add_struct_options(RankOptions, describe_fields(RankOptions, by={}))
 @click.option("--allow-rejects", is_flag=True, help="Exit 0 although datasets or rows are missing.")

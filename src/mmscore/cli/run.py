@@ -7,6 +7,7 @@ import sys
 import click
 
 from mmconvert.console.app import EXIT_PARTIAL, EXIT_REFUSED
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.console.options import add_struct_options
 from mmconvert.console.summary import close, format_command
 from mmconvert.core.text.printable import escape_control
@@ -16,7 +17,7 @@ from mmscore.workflow.task_file import Plan, build_plan
 from mmscore.workflow.task_readers import Outcome, find_reader
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("task", type=click.Path(exists=True, dir_okay=False))
 @add_struct_options(RunOptions, {"work_dir": {"metavar": "DIR"}})
 @click.option("--dry-run", is_flag=True, help="Check the file and show the plan; convert, ask and score nothing.")

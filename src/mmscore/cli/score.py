@@ -8,6 +8,7 @@ import click
 from msgspec.structs import replace
 
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.console.options import add_struct_options
 from mmconvert.console.summary import close, format_command
 from mmconvert.core.errors import UsageError
@@ -46,7 +47,7 @@ def _judge_and_dry_run(command: Any) -> Any:
     return judge_options(dry_run(command))
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("predictions", nargs=-1, required=True)
 @click.option("--recipe", "recipes", multiple=True, metavar="NAME", help="Recipe, NAME@VERSION for a version.")
 @add_struct_options(

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.console.options import add_struct_options
 from mmconvert.core.text.printable import escape_control
 from mmscore.cli.shared import describe_fields
@@ -15,7 +16,7 @@ from mmscore.reporting.submit import submit as run
 _SHOWN = 10
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=GroupedCommand, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("predictions", type=click.Path(path_type=Path))
 @add_struct_options(
     SubmitOptions,

@@ -6,11 +6,12 @@ from pathlib import Path
 import click
 
 from mmconvert.console.app import EXIT_REFUSED
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.core.text.printable import escape_control
 from mmscore.analysis.bundle import verify as check
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=GroupedCommand, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("bundle", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def verify(bundle: Path, as_json: bool) -> int:
