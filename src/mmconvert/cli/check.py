@@ -17,13 +17,13 @@ from mmconvert.pipeline.read import FileOptions
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @add_struct_options(FileOptions, FILE_OPTIONS)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--quiet", is_flag=True, help="No progress and no count at the end.")
+@click.option("--quiet", is_flag=True, help="Print no progress and no summary.")
 @OPTIONS_FILE
 def check(inputs: tuple[str, ...], options: FileOptions, as_json: bool, quiet: bool) -> int:
-    """Name every problem with file, row, field and what to do; writes nothing.
+    """List every problem by file, row and field with a fix; write nothing.
 
-    Every picture is decoded once, and a row may have several problems. Exit codes are those of convert: 0 no
-    problem, 3 some rows would be refused, 1 all of them or a whole file.
+    Every image is decoded. A row may have several problems. Exit code 0: no problem, 3: some rows would be
+    skipped, 1: all rows or a whole file would be.
     """
     found = check_files(inputs, options, quiet=quiet)
     if as_json:

@@ -22,8 +22,6 @@ _TERMINAL = {
     "format": {"metavar": "NAME"},
     "image_root": {"metavar": "DIR"},
     "map": {"metavar": "FIELD=COLUMN"},
-    "frames": {"metavar": "N"},
-    "fps": {"metavar": "N"},
     "split": {"metavar": "NAME"},
     "config_name": {"metavar": "NAME"},
     "subset": {"metavar": "NAME"},
@@ -31,31 +29,24 @@ _TERMINAL = {
     "transform": {"metavar": "NAME[:k=v,...]"},
     "prompt": {"metavar": "NAME[:k=v,...]"},
     "prompt_suffix": {"metavar": "TEXT"},
-    "read_as": {"metavar": "KIT"},
-    "seed": {"metavar": "N"},
-    "limit": {"metavar": "N"},
+    "read_as": {"metavar": "FRAMEWORK"},
     "rejects": {"metavar": "FILE"},
-    "max_rows": {"metavar": "N"},
-    "max_image_mb": {"metavar": "N"},
     "allow_host": {"metavar": "NAME[:PORT]"},
     "md5": {"metavar": "HEX"},
     "sha256": {"metavar": "HEX"},
-    "workers": {"metavar": "N"},
     "engine": {"metavar": "NAME"},
 }
-_ALLOW_REJECTS = click.option("--allow-rejects", is_flag=True, help="Exit with 0 even if rows were refused.")
+_ALLOW_REJECTS = click.option("--allow-rejects", is_flag=True, help="Exit with 0 although rows were skipped.")
 
 
 @click.command(cls=GroupedCommand)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option(
-    "-o", "--output", required=True, metavar="DIR", help="Folder to publish, or its URL in a store (s3://BUCKET/DIR)."
-)
+@click.option("-o", "--output", required=True, metavar="DIR", help="Output directory, or its URL (s3://BUCKET/DIR).")
 @add_struct_options(ConvertOptions, _TERMINAL | ORIGIN, before={"allow_empty": _ALLOW_REJECTS})
-@click.option("--push", "repo_id", metavar="USER/REPO", help="Publish the dataset on the Hub afterwards.")
+@click.option("--push", "repo_id", metavar="USER/REPO", help="Push the dataset to the Hub afterwards.")
 @add_struct_options(UploadOptions, UPLOAD, into="upload")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--quiet", is_flag=True, help="No progress and no summary.")
+@click.option("--quiet", is_flag=True, help="Print no progress and no summary.")
 @OPTIONS_FILE
 def convert(
     inputs: tuple[str, ...],
@@ -67,12 +58,12 @@ def convert(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Turn files of any known format into one dataset.
+    """Convert files of any supported format to one dataset.
 
-    INPUT is a file, a folder of files of one format, split=PATH, - for standard input, the bare name of a
-    table in $LMUData, the URL of a file or folder in a store (s3://BUCKET/FILE), a dataset on the Hub
-    (USER/REPO[@REVISION]), or with --allow-remote the https address of such a table. The dataset appears whole
-    or not at all; refused rows are written to a file.
+    INPUT is a file, a folder of files of one format, split=PATH, - for standard input, the name of a table in
+    $LMUData, an object store URL (s3://BUCKET/FILE), a dataset on the Hub (USER/REPO[@REVISION]), or with
+    --allow-remote the https address of a table. The output directory is written atomically. Invalid rows are skipped
+    and listed with their reasons.
     """
     if repo_id is not None and options.share:
         raise click.UsageError("--share and --push exclude each other: each process would push. Push it afterwards.")

@@ -27,12 +27,12 @@ RECIPES = {"choice": "vlmevalkit_mcq", "short": "own_short_answer", "mmmu": "mmm
 
 @click.command(cls=GroupedCommand)
 @click.argument("folder", required=False, type=click.Path(file_okay=False, path_type=Path), metavar="[DIR]")
-@click.option("--files-only", is_flag=True, help="Lay out the example files and stop.")
+@click.option("--files-only", is_flag=True, help="Write the example files and stop.")
 def demo(folder: Path | None, files_only: bool) -> int:
-    """Run convert, predict and score on small example files.
+    """Convert, predict and score small example files.
 
-    DIR is a scratch folder; a temporary one by default. With torch at hand a tiny model is trained on the
-    spot and answers; without it the backend `echo` stands in, and the demo says so.
+    DIR is the output directory, a temporary one by default. The backend `echo`, which repeats reference answers,
+    stands in for a model; with --train a tiny vision-language model is trained in seconds (needs torch).
     """
     folder = folder or Path(tempfile.mkdtemp(prefix="mmconvert-demo-"))
     files = folder / "files"

@@ -16,8 +16,6 @@ FILE_OPTIONS = {
     "format": {"metavar": "NAME"},
     "image_root": {"metavar": "DIR"},
     "map": {"metavar": "FIELD=COLUMN"},
-    "frames": {"metavar": "N"},
-    "fps": {"metavar": "N"},
 }
 """What the terminal shows for values."""
 _LINES, _WIDTH, _NAMES = 8, 110, 24
@@ -26,10 +24,10 @@ _LINES, _WIDTH, _NAMES = 8, 110, 24
 @click.command(cls=GroupedCommand)
 @click.argument("path", metavar="INPUT")
 @add_struct_options(FileOptions, FILE_OPTIONS)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON array, an object for each file.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array with one object per file.")
 @OPTIONS_FILE
 def inspect(path: str, options: FileOptions, as_json: bool) -> int:
-    """Say which format a file has, and why, with counts and three rows; writes nothing."""
+    """Show the detected format and columns of a file, with counts and three samples; write nothing."""
     found = inspect_files(path, options)
     if as_json:
         click.echo(json.dumps([file.to_json() for file in found], ensure_ascii=False, indent=1))

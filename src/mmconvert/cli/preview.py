@@ -12,16 +12,12 @@ from mmconvert.core.text.printable import escape_control
 from mmconvert.viewer.preview import Previewed, PreviewOptions, preview_files
 
 _TERMINAL = {
-    "rows": {"metavar": "N"},
     "format": {"metavar": "NAME"},
     "image_root": {"metavar": "DIR"},
     "map": {"metavar": "FIELD=COLUMN"},
-    "frames": {"metavar": "N"},
-    "fps": {"metavar": "N"},
     "transform": {"metavar": "NAME[:k=v,...]"},
     "prompt": {"metavar": "NAME[:k=v,...]"},
     "prompt_suffix": {"metavar": "TEXT"},
-    "seed": {"metavar": "N"},
 }
 
 
@@ -32,13 +28,13 @@ _TERMINAL = {
 )
 @add_struct_options(PreviewOptions, _TERMINAL)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--quiet", is_flag=True, help="No progress and no summary.")
+@click.option("--quiet", is_flag=True, help="Print no progress and no summary.")
 @OPTIONS_FILE
 def preview(inputs: tuple[str, ...], output: Path, options: PreviewOptions, as_json: bool, quiet: bool) -> int:
-    """Show a dataset, or any file that convert reads, on one HTML page that needs nothing else.
+    """Write one self-contained HTML page with samples of a dataset, or of any file that convert reads.
 
-    Turns with their pictures, placeholders matched to pictures, options, answer, and every problem of rows that a
-    conversion would refuse. What --prompt and --transform make of the rows is seen before anything is converted.
+    The page shows turns with their images, options, answers, and every problem of rows that convert would skip.
+    --prompt and --transform show their result before anything is converted.
     """
     done = preview_files(inputs, output, options, quiet=quiet or as_json)
     if as_json:

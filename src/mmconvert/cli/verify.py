@@ -26,9 +26,9 @@ class _UnfetchedDataset(DatasetArgument):
 @click.command(cls=GroupedCommand)
 @click.argument("dataset", type=_UnfetchedDataset(file_okay=False, path_type=Path), metavar="DATASET")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--quiet", is_flag=True, help="Print no progress.")
 def verify(dataset: Path | str, as_json: bool, quiet: bool) -> int:
-    """Re-read every byte of a dataset against its manifest; exit 1 when a byte has changed."""
+    """Check every byte of a dataset against its manifest; exit code 1 if one has changed."""
     with show_progress("verify", quiet=quiet) as advance:
         faults = find_faults(dataset, advance)
     if as_json:

@@ -146,7 +146,7 @@ OPTIONS_FILE = click.option(
     is_eager=True,
     expose_value=False,
     callback=read_options_file,
-    help="YAML file with options of this command; flags win.",
+    help="YAML file with options of this command; flags override it.",
 )
 """Decorator that gives a command `--options run.yaml`."""
 

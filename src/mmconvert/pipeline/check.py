@@ -42,7 +42,7 @@ def check_files(inputs: Sequence[str], options: FileOptions, *, quiet: bool) -> 
     Args:
         inputs: Files, folders, names and URLs as the user writes them.
         options: How to read them.
-        quiet: No progress.
+        quiet: Print no progress.
 
     Raises:
         UsageError: A path is missing, or a name in the options is unknown.

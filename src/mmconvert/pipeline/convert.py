@@ -156,12 +156,12 @@ class WriteOptions(msgspec.Struct, frozen=True):
     """Where a conversion goes and how strict it is.
 
     Attributes:
-        config: Config name.
+        config: Name of the dataset configuration.
         overwrite: Replace a dataset that stands there.
         append: Add splits or configs to it.
         fail_on_bad: Refuse the whole run at the first bad row.
         rejects: File for refused rows; None for `<output>.rejects.jsonl`.
-        allow_empty: Publish a dataset without rows.
+        allow_empty: Write a dataset without rows.
         engine: Name of the engine that runs the parts.
         view: How rows are laid out: eval, sft, prompt-completion, preference or prompt.
         workers: Processes that convert parts at the same time, None for as many as are useful; the bytes

@@ -33,17 +33,18 @@ class ExportOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How a dataset is written back: the options of `mmconvert export` and the keywords of `export`."""
 
     to: str
-    """Format to write; see mmconvert list formats."""
+    """Format to write; see `mmconvert list formats`."""
     images: ImagePlacement | None = None
-    """Pictures in the file, as files named by content, or under the source's names; the format's own way by default."""
+    """Put images inside the file, into files named by content hash, or into files named as in the source. [default:
+    what the format uses]"""
     image_dir: Annotated[Path, Place(folder=True)] | None = None
-    """Folder for picture files."""
+    """Directory for image files."""
     config_name: str | None = None
-    """Config of the dataset, where it has several."""
+    """Configuration of the dataset, if it has several."""
     columns: str | None = None
-    """Column set of the format, such as server."""
+    """Column set of the format, for example server."""
     csv_safe: bool = False
-    """Quote cells that a spreadsheet would run as a formula."""
+    """Escape cells that a spreadsheet would run as a formula."""
 
 
 class Exported(msgspec.Struct, frozen=True):

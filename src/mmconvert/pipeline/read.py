@@ -52,17 +52,17 @@ class FileOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How files are read that are looked at alone: options and keywords of `check` and `inspect`."""
 
     format: str | None = None
-    """Read it as this format."""
+    """Input format. [default: detected]"""
     image_root: tuple[ImageRoot, ...] = ()
-    """Folder of relative picture paths, or its URL in a store."""
+    """Directory that relative image paths start from, or its URL (s3://...)."""
     map: tuple[str, ...] = ()
-    """FIELD=COLUMN: where a table's own columns hold image, question, options, answer, ..."""
+    """Column (or dotted path) that holds FIELD: image, question, options, answer, id, ...; repeatable."""
     frames: Annotated[int, msgspec.Meta(ge=1, le=MOST_FRAMES)] | None = None
-    """Show N frames of each video, evenly spaced."""
+    """Turn each video into N evenly spaced frames."""
     fps: Annotated[float, msgspec.Meta(gt=0)] | None = None
-    """Show the frames of each video at 0, 1/N, 2/N, ... seconds."""
+    """Turn each video into frames at 0, 1/N, 2/N, ... seconds."""
     frame_format: Literal["jpeg", "png"] = "jpeg"
-    """How frames of videos are stored."""
+    """Image format of video frames."""
 
     def reading(self, **others: Any) -> "ReadOptions":
         """Say how each file is read, with further fields of `ReadOptions`."""
@@ -77,16 +77,16 @@ class ReadOptions(msgspec.Struct, frozen=True):
         image_roots: Folders of relative picture paths, or their URLs; () for the input file's own folder.
         mapping: `FIELD=COLUMN` each, of a table without a framework's names.
         dataset: Benchmark name.
-        task: Task of every record.
+        task: Task of every sample. [default: detected]
         decode: Decode every picture once (`--verify decode`).
         max_image_bytes: Largest picture.
         max_rows: Most rows of one file, None for any number.
-        keep_urls: Keep http(s) pictures as references.
+        keep_urls: Keep image URLs as references instead of fetching them.
         allow_remote: Fetch http(s) pictures from public hosts.
         allow_hosts: Hosts, `NAME[:PORT]`, that may be at private addresses all the same.
         limit: Stop after the row that gives the record of this number, None for all.
         transforms: Steps that every record goes through, `NAME:k=v,...` each, in order.
-        seed: Seed of what transforms draw.
+        seed: Random seed of transforms.
         prompt: `NAME:k=v,...` of the wording that records get after the transforms, None for the format's.
         prompt_suffix: Text put behind the last user turn, None for none.
         read_as: Kit whose lossy way of reading is wanted, None to lose nothing.

@@ -69,7 +69,7 @@ class Target(PluginStruct, frozen=True):
     Attributes:
         path: The file to write (a temporary name; published by the caller).
         images: One of `IMAGES`; None for the format's own way.
-        image_dir: Folder for picture files.
+        image_dir: Directory for image files.
         columns: Named column set of the format, None for its own.
         csv_safe: Escape cells that a spreadsheet would run as a formula.
         name: The name the file will have once it is published; None for the name of `path`.

@@ -51,19 +51,20 @@ class BundleOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How the files of a bundle are scored."""
 
     recipe: tuple[str, ...] = ()
-    """Recipe, NAME@VERSION for a version."""
+    """Recipe: how predictions are parsed and scored; NAME@VERSION for a version. [default: chosen by task and source]
+    """
     recipe_options: str | None = None
-    """Options of the recipe itself, as YAML or JSON."""
+    """YAML or JSON file with options of the recipe."""
     format: str | None = None
-    """Format of the files. [default: recognised by content]"""
+    """Format of the files. [default: detected]"""
     answers: str | None = None
-    """Dataset with the references; they come along, without pictures."""
+    """Dataset with the reference answers; copied into the bundle without images."""
     dataset: str | None = None
-    """Name of the benchmark, for files that do not say it."""
+    """Benchmark name, if the file does not state it."""
     by: tuple[str, ...] = ()
-    """Break down by a column, or by extra.KEY."""
+    """Also report scores per value of a column, or of extra.KEY; repeatable."""
     average: Literal["micro", "macro"] = "micro"
-    """As in `mmscore score`."""
+    """Average over samples, or over the groups of the first --by."""
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -73,7 +74,7 @@ class Request(msgspec.Struct, frozen=True):
         predictions: Files or folders; in a bundle relative to it.
         recipes: Names of recipes, with their version; empty for the one that fits.
         answers: Dataset with the references; in a bundle `ANSWERS`, or None.
-        dataset: Name of the benchmark, for files that do not say it.
+        dataset: Benchmark name, if the file does not state it.
         by: Columns to break the numbers down by.
         average: As `mmscore.scoring.evaluate.ScoreOptions`.
         format: Likewise.

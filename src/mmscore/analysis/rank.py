@@ -121,7 +121,7 @@ def score_file(
         method_columns: Columns that may say how answers were made, `extra.key` for a key of `extra`.
         format: Format of the file; None to recognise it by its content.
         recipe_options: File of options for the recipe.
-        model: Name of the model, for files that do not say it.
+        model: Model name, if the file does not state it.
         method: One of `METHODS`, for files that do not say it; None for generation.
 
     Raises:

@@ -19,19 +19,18 @@ from mmscore.scoring.judging.request import JudgeOptions
 @add_struct_options(
     CompareOptions, describe_fields(CompareOptions), without=["judge"], before={"resamples": judge_options}
 )
-@click.option("--allow-rejects", is_flag=True, help="Exit 0 although rows could not be compared.")
+@click.option("--allow-rejects", is_flag=True, help="Exit with 0 although samples could not be compared.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @OPTIONS_FILE
 def compare(a: str, b: str, judge: JudgeOptions, allow_rejects: bool, as_json: bool, options: CompareOptions) -> int:
-    """Say how far predictions B lie above predictions A, and whether that is more than chance.
+    """Compare predictions B with predictions A and test whether the difference is significant.
 
-    Rows are found by their id. The recipe's first metric is compared, with --all every one. Scores of 0 and 1 get the
-    exact test of McNemar, all scores a paired bootstrap that draws whole groups (dialogs, pictures), and so do
-    numbers that are no mean of rows, such as F1; with --by, p-values are adjusted for the number of groups. Under 30
-    pairs the bootstrap gives no p-value.
+    Samples are paired by id. The test is exact McNemar for scores of 0 and 1, and a paired bootstrap over groups
+    (conversations, images) for all scores and for metrics that are no mean of samples, such as F1. With --by,
+    p-values are adjusted for the number of groups. Under 30 pairs the bootstrap gives no p-value.
 
-    Exit code 3: some rows have no score on one of the sides, or other references or options, or the files name two
-    datasets; that is said.
+    Exit code 3: some samples have no score in one file, or have other references or options, or the files state
+    two datasets.
     """
     found = compare_files(a, b, replace(options, judge=request_of(judge, quiet=False)))
     if as_json:

@@ -17,10 +17,10 @@ from mmscore.reporting.explain_table import show
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @OPTIONS_FILE
 def explain(predictions: str, as_json: bool, options: ExplainOptions) -> int:
-    """Show what was read out of each reply of PREDICTIONS, by which rule, and where.
+    """Show the parsed answer of each response in PREDICTIONS, the rule that parsed it, and where.
 
-    With --recipe given twice: the rows that get another score, and how much of the difference of the two
-    numbers comes from each pair of rules; these contributions add up to the difference.
+    With --recipe given twice: the samples that the recipes score differently, and how much of the difference each
+    pair of rules contributes; the contributions add up to the difference.
     """
     found = explain_file(predictions, options)
     if as_json:

@@ -20,13 +20,19 @@ Listing = Callable[[Sequence[str]], Mapping[str, Sequence[str]]]
 @click.command("list", cls=GroupedCommand)
 @click.argument("kind", required=False)
 @click.argument("words", nargs=-1, metavar="[WORD]...")
-@click.option("--import", "imports", multiple=True, metavar="FILE.py", help="Your classes, where KIND is a kit.")
+@click.option(
+    "--import",
+    "imports",
+    multiple=True,
+    metavar="FILE.py",
+    help="Python file with your classes, if KIND is a framework.",
+)
 @click.option("--json", "as_object", is_flag=True, help="Print one JSON object.")
 def list_plugins(kind: str | None, words: tuple[str, ...], imports: tuple[str, ...], as_object: bool) -> int:
-    """Show recipes, metrics and other plug-ins by kind: name, what it is, and who brought it where it is not ours.
+    """List recipes, metrics and other plug-ins by kind: name, summary, and origin if it is not mmscore.
 
-    KIND is recipes, judges, metrics, parsers, backends, protocols or adapters, or a kit with a registry of its own,
-    such as mmtrusteval, whose ids are shown. With words, those alone that have all of them in name or summary.
+    KIND is recipes, judges, metrics, parsers, backends, protocols or adapters, or a framework with a registry of its
+    own, such as mmtrusteval. Each WORD must occur in the name or summary.
     """
     door = f"mmscore.compat.{kind}"
     known = kind is not None and kind.isidentifier() and importlib.util.find_spec(door) is not None

@@ -18,6 +18,7 @@ from mmscore.cli.shared import (
     judge_options,
     push_options,
     pushed_text,
+    recipe_option,
     request_of,
     scoring_progress,
     show_estimates,
@@ -42,14 +43,14 @@ def _judge_and_dry_run(command: Any) -> Any:
     dry_run = click.option(
         "--dry-run",
         is_flag=True,
-        help="Estimate the judge's calls and tokens, and score nothing; with --push list what would be sent.",
+        help="Estimate the judge's requests and tokens and score nothing; with --push list what would be uploaded.",
     )
     return judge_options(dry_run(command))
 
 
 @click.command(cls=GroupedCommand)
 @click.argument("predictions", nargs=-1, required=True)
-@click.option("--recipe", "recipes", multiple=True, metavar="NAME", help="Recipe, NAME@VERSION for a version.")
+@recipe_option
 @add_struct_options(
     ReportOptions,
     describe_fields(
@@ -59,8 +60,8 @@ def _judge_and_dry_run(command: Any) -> Any:
     before={"output": _judge_and_dry_run},
 )
 @push_options()
-@click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
-@click.option("--quiet", is_flag=True, help="No progress and no remarks.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.option("--quiet", is_flag=True, help="Print no progress and no notes.")
 @OPTIONS_FILE
 @watch_sources()
 def score(
@@ -73,12 +74,11 @@ def score(
     options: ReportOptions,
     hub: HubOptions,
 ) -> int:
-    """Give the number a kit would give for PREDICTIONS, with its uncertainty.
+    """Score PREDICTIONS as their framework does, with confidence intervals.
 
-    PREDICTIONS is a parquet file of ours, a folder of them, a kit's own result file, - for standard input
-    (JSON Lines, parquet), or USER/REPO[@REVISION] for parquet files on the Hub; several are models side by
-    side. Without --recipe the recipe follows from dataset, task and source. --push publishes the predictions
-    with their references, the report and a card with the numbers, in one commit.
+    PREDICTIONS is a predictions file of `mmscore predict`, a folder of them, a result file of a framework, - for
+    standard input (JSON Lines, parquet), or USER/REPO[@REVISION] on the Hub. Several files are models side by side.
+    --push uploads predictions, references, report and a card with the scores in one commit.
     """
     options = replace(options, judge=request_of(judge, quiet=quiet))
     hub = replace(hub, dry_run=dry_run)

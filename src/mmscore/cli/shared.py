@@ -20,12 +20,9 @@ from mmscore.scoring.evaluate import JudgeEstimate, ScoreOptions, estimate_each
 from mmscore.scoring.judging.request import JudgeOptions, JudgeRequest
 
 _NAMES = ("recipe", "format", "dataset", "model", "metric", "score", "columns", "api_key_env")
-_NUMBERS = ("html_rows", "concurrency", "max_calls", "max_total_tokens", "n", "max_image_side", "processes")
-_OF_JUDGES = ("concurrency", "repeats", "min_valid", "max_calls", "max_total_tokens")
 _FILES = ("recipe_options", "csv", "html", "rows", "log", "markdown", "output", "judge_cache")
 _METAVARS = {
     **dict.fromkeys((*_NAMES, "judge", "judge_model", "judge_strategy", "judge_aggregation"), "NAME"),
-    **dict.fromkeys((*_NUMBERS, *(f"judge_{name}" for name in _OF_JUDGES)), "N"),
     **dict.fromkeys(_FILES, "FILE"),
     **dict.fromkeys(("answers", "html_pictures"), "DATASET"),
     **dict.fromkeys(("base_url", "judge_base_url"), "URL"),
@@ -63,6 +60,17 @@ def describe_fields(struct: type[msgspec.Struct], **more: Mapping[str, Any]) -> 
 
 judge_options = add_struct_options(JudgeOptions, describe_fields(JudgeOptions), into="judge")
 """Decorator that gives a command the options of a judge, as `JudgeOptions` in `judge`."""
+
+
+recipe_option = click.option(
+    "--recipe",
+    "recipes",
+    multiple=True,
+    metavar="NAME",
+    help="Recipe: how predictions are parsed and scored; NAME@VERSION for a version; repeatable. "
+    "[default: chosen by task and source]",
+)
+"""Decorator that gives a command `--recipe`, once or several times."""
 
 
 def request_of(judge: JudgeOptions, *, quiet: bool) -> JudgeRequest | None:

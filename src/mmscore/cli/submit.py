@@ -27,14 +27,14 @@ _SHOWN = 10
         )
     },
 )
-@click.option("--allow-rejects", is_flag=True, help="Exit 0 although rows lack what a server looks for.")
+@click.option("--allow-rejects", is_flag=True, help="Exit with 0 although rows lack what the server needs.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--quiet", is_flag=True, help="No summary.")
+@click.option("--quiet", is_flag=True, help="Print no summary.")
 @OPTIONS_FILE
 def submit(
     predictions: Path, output: Path, allow_rejects: bool, as_json: bool, quiet: bool, options: SubmitOptions
 ) -> int:
-    """Write PREDICTIONS as a submission, for example MMBench's workbook.
+    """Write PREDICTIONS as a submission file, for example MMBench's workbook.
 
     Exit code 3: the file is written, but rows lack a prediction or a question, or could not be read.
     """

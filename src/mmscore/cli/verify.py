@@ -15,9 +15,9 @@ from mmscore.analysis.bundle import verify as check
 @click.argument("bundle", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def verify(bundle: Path, as_json: bool) -> int:
-    """Compare every byte of BUNDLE with its manifest, score it anew and compare every number.
+    """Check every byte of BUNDLE against its manifest, recompute its scores and compare them.
 
-    Exit code 1: something is not as it was; it is named.
+    Exit code 1: something differs; it is listed.
     """
     found = check(bundle)
     if as_json:

@@ -87,7 +87,7 @@ def predict_here(
         output: The predictions file that shall appear.
         options: Who is asked, and how.
         backend: Who answers, an object of the user's; None for whom the options name.
-        quiet: No progress.
+        quiet: Print no progress.
         task: Digest of the settings, kept in the file.
 
     Raises:
@@ -130,7 +130,7 @@ def predict_with(
         output: The predictions file that shall appear.
         backend: Gives who answers; called when no other process can come in.
         options: How; the backend was opened with them.
-        quiet: No progress.
+        quiet: Print no progress.
         task: Digest of the settings, kept in the file.
 
     Raises:

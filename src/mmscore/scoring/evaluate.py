@@ -43,23 +43,23 @@ class ScoreOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How to score, beside the recipe."""
 
     recipe_options: str | None = None
-    """Options of the recipe itself, as YAML or JSON."""
+    """YAML or JSON file with options of the recipe."""
     format: str | None = None
-    """Format of the files. [default: recognised by content]"""
+    """Format of the files. [default: detected]"""
     map: tuple[str, ...] = ()
-    """FIELD=COLUMN: where the files' own columns hold prediction, answer, options, id, ..."""
+    """Column (or dotted path) that holds FIELD: prediction, answer, options, id, ...; repeatable."""
     answers: str | None = None
-    """Dataset with the references, joined by id."""
+    """Dataset or file with the reference answers, joined by id."""
     allow_mismatch: bool = False
-    """Score although --answers asks other questions than the files."""
+    """Score even if --answers holds other questions than the predictions."""
     dataset: str | None = None
-    """Name of the benchmark, for files that do not say it."""
+    """Benchmark name, if the file does not state it."""
     model: str | None = None
-    """Name of the model, for files that do not say it."""
+    """Model name, if the file does not state it."""
     by: tuple[str, ...] = ()
-    """Break down by a column, or by extra.KEY."""
+    """Also report scores per value of a column, or of extra.KEY; repeatable."""
     average: Literal["micro", "macro"] = "micro"
-    """Mean of rows, or of the groups of the first --by."""
+    """Average over samples, or over the groups of the first --by."""
     judge: JudgeRequest | None = None
     """A model that judges after the rules; None when the rules stand alone."""
     progress: Callable[[int, int], None] = lambda done, total: None

@@ -46,7 +46,7 @@ def choose_recipes(
     Args:
         rows: The file.
         recipes: Names; none takes the one that fits.
-        dataset: Name of the benchmark, for files that do not say it.
+        dataset: Benchmark name, if the file does not state it.
         options: File of options for the recipes.
 
     Raises:
@@ -85,7 +85,7 @@ def score_by_recipe(
     Args:
         rows: The file.
         choice: The recipe.
-        dataset: Name of the benchmark, for files that do not say it.
+        dataset: Benchmark name, if the file does not state it.
         keep: Columns of the file to keep beside those of the recipe, `extra.key` for a key of `extra`.
 
     Raises:

@@ -137,11 +137,11 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Where the results of a task go, and how."""
 
     work_dir: Annotated[Path, Place(folder=True)] | None = None
-    """Where results go."""
+    """Output directory of the results."""
     restart: bool = False
-    """Forget the stored answers and ask every row again."""
+    """Discard cached responses and run every sample again."""
     html: bool = False
-    """Write DIR/DATASET.html too: all models and recipes side by side."""
+    """Also write DIR/DATASET.html with all models and recipes side by side."""
 
 
 def require_numbers(plan: Plan, where: str) -> None:
@@ -166,7 +166,7 @@ def run_plan(
     Args:
         plan: What to ask whom.
         restart: Forget the stored answers.
-        quiet: No progress.
+        quiet: Print no progress.
         kept: Takes the results behind the reports; None to keep none.
 
     Yields:

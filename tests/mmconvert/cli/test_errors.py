@@ -147,7 +147,7 @@ def test_a_file_of_no_format_says_what_would_make_it_fit_and_inspect_names_every
 def test_no_command_shows_the_commands_and_an_unknown_one_the_nearest() -> None:
     ended = mmconvert()
     assert (ended.code, ended.out) == (2, "")
-    assert "convert       Turn files" in ended.err
+    assert "convert       Convert files" in ended.err
     ended = mmconvert("convret", "questions.tsv")
     assert ended.code == 2
     assert one_message(ended) == "No such command 'convret'. Did you mean convert?"

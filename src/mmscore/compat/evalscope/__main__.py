@@ -67,7 +67,7 @@ def program() -> None:
 @click.option("--judge-strategy", default="auto", help="auto, rule, llm or llm_recall.")
 @click.option("--judge-model-args", callback=_json, help="model_id, api_url, api_key, generation_config, as JSON.")
 @click.option("--judge-worker-num", type=click.IntRange(1), help="Questions to the judge at once.")
-@click.option("--work-dir", metavar="DIR", help="Where results go. [default: ./outputs]")
+@click.option("--work-dir", metavar="DIR", help="Output directory of the results. [default: ./outputs]")
 @click.option("--no-timestamp", is_flag=True, help="Put no folder of the time between.")
 @click.option("--use-cache", metavar="DIR", help="Folder of an earlier run, which is gone on with.")
 @click.option("--ignore-errors", is_flag=True, help="Take numbers although rows failed.")

@@ -43,8 +43,8 @@ IMPORT = click.option(
 @click.option("--judge-api-key-env", metavar="NAME", help="Variable of its key. [default: OPENAI_API_KEY]")
 @click.option("--work-dir", type=click.Path(path_type=Path), metavar="DIR", help="Default: LOG.run beside the log.")
 @click.option("--restart", is_flag=True, help="Forget the stored replies, and replace the log.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--quiet", is_flag=True, help="Print no progress.")
 def run(
     arguments: tuple[str, ...],
     config: str | None,
@@ -97,7 +97,7 @@ def _lines(outcome: Any) -> list[str]:
 @click.command("list")
 @click.argument("kind", required=False)
 @IMPORT
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def list_ids(kind: str | None, imports: tuple[str, ...], as_json: bool) -> int:
     """Show the ids of chatmodels, datasets, methods, evaluators, tasks and metrics, as mmscore list mmtrusteval."""
     found = listing(imports)

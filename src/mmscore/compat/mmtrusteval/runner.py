@@ -214,7 +214,7 @@ class Surroundings(msgspec.Struct, frozen=True):
         model: Options of `mmscore predict` for a model without a class.
         judge: The judge's service; its model is the chain's unless it says another.
         restart: Forget stored replies.
-        quiet: No progress.
+        quiet: Print no progress.
     """
 
     work_dir: Path | None = None

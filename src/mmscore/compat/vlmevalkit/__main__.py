@@ -79,10 +79,10 @@ def _ignored(flag: str, **attributes: Any) -> Callable[[_Command], _Command]:
     "--allow-host",
     metavar="NAME[:PORT]",
     multiple=True,
-    help="With --allow-remote: NAME[:PORT] of a host that may be at a private address.",
+    help="With --allow-remote: also allow this host at a private address; repeatable.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--quiet", is_flag=True, help="Print no progress.")
 @_ignored("--retry", type=int)
 @_ignored("--judge-retry", type=int)
 @_ignored("--judge-timeout", type=int)

@@ -92,41 +92,41 @@ class JudgeOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Who judges after the rules, and how, as every command that scores takes it."""
 
     judge: tuple[str, ...] = ()
-    """Judge protocol, NAME@VERSION; may be repeated."""
+    """Judge protocol, NAME@VERSION for a version; repeatable."""
     judge_model: tuple[str, ...] = ()
-    """Model at the service; may be repeated."""
+    """Judge model on the API server; repeatable."""
     judge_base_url: str | None = None
-    """Service of the judge. [default: OPENAI_BASE_URL]"""
+    """Base URL of the judge's API server. [default: $OPENAI_BASE_URL]"""
     api_key_env: str | None = None
-    """Variable of the service's key. [default: OPENAI_API_KEY]"""
+    """Environment variable that holds the API key. [default: OPENAI_API_KEY]"""
     judge_strategy: str | None = None
-    """auto, rule, llm, llm_recall, or the judge's own."""
+    """When the judge model is used: auto, rule, llm, llm_recall, or a strategy of the judge."""
     judge_concurrency: Annotated[int, msgspec.Meta(ge=1, le=1000)] | None = None
-    """Questions at once."""
+    """Maximum concurrent requests."""
     judge_prompt: str | None = None
-    """Your prompt with the judge's {slots}: a file, the text, or the framework's checkout."""
+    """Your prompt template with the judge's {slots}: a file, the text, or the framework's checkout."""
     judge_system: str | None = None
-    """System turn in front of the prompt."""
+    """System prompt of the judge."""
     judge_generation: str | None = None
-    """Chat completion options, {"temperature": 0}."""
+    """Chat completion options of the judge, for example {"temperature": 0}."""
     judge_repeats: Annotated[int, msgspec.Meta(ge=1, le=100)] | None = None
-    """How often to ask each question."""
+    """Number of times each item is judged."""
     judge_aggregation: str | None = None
-    """Of several verdicts: mean, median or majority_vote."""
+    """How several verdicts are combined: mean, median or majority_vote."""
     judge_min_valid: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    """Judges that must have a verdict."""
+    """Minimum number of judges with a verdict."""
     judge_score_mapping: str | None = None
-    """Labels of your own, {"A": 1, "B": 0.5, "C": 0}."""
+    """Your own labels and their scores, for example {"A": 1, "B": 0.5, "C": 0}."""
     judge_score_pattern: str | None = None
-    """Where a verdict stands in the reply."""
+    """Regular expression that finds the verdict in the judge's response."""
     judge_max_calls: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    """Most calls, retries included."""
+    """Maximum number of judge requests, retries included."""
     judge_max_total_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    """Most tokens, replies included."""
+    """Maximum number of tokens, prompts and responses together."""
     judge_cache: str | None = None
-    """Stored replies. [default: PREDICTIONS.judge.sqlite]"""
+    """Cache of judge responses. [default: PREDICTIONS.judge.sqlite]"""
     rejudge: Literal["failed"] | None = None
-    """Ask again about rows without a verdict."""
+    """Judge items without a verdict again."""
 
     def build_request(self, spent: Callable[[Spent], None] = lambda spent: None) -> JudgeRequest | None:
         """Say who is asked; None for nobody.
