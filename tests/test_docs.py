@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mmconvert.plugins.registry import find_plugins
-from support import cli_page, names_page, python_page, recipe_page
+from support import benchmark_page, cli_page, names_page, python_page, recipe_page
 from support.format_page import BEGIN, NOTES, PAGE, notes, page
 
 pytestmark = pytest.mark.slow
@@ -33,6 +33,16 @@ def test_the_page_of_commands_is_up_to_date() -> None:
 def test_the_functions_of_the_python_page_are_those_that_there_are() -> None:
     current = python_page.PAGE.read_text(encoding="utf-8")
     assert python_page.page(current) == current, "run scripts/docs"
+
+
+def test_the_page_of_benchmarks_is_up_to_date() -> None:
+    current = benchmark_page.PAGE.read_text(encoding="utf-8")
+    assert benchmark_page.page(current) == current, "run scripts/docs"
+
+
+def test_a_line_of_the_page_of_benchmarks_leads_to_every_recipe_that_is_selected_by_itself() -> None:
+    by_name = ["mmtrust_judged", "mmtrust_refusal", "mmtrust_yes_no", "own_trust_task"]
+    assert benchmark_page.find_absent_recipes() == by_name
 
 
 def test_the_page_of_names_is_up_to_date() -> None:
