@@ -183,7 +183,7 @@ def _check_output(output: Path, summary: Summary) -> None:
     dataset = open_dataset(output)
     ids = [record.id for record in dataset.records()]
     _expect(len(ids) == dataset.num_rows == summary.rows_written, "rows written and rows read back disagree")
-    _expect(len(set(ids)) == len(ids), "an id stands twice in the output")
+    _expect(len(set(ids)) == len(ids), "an id appears twice in the output")
     for shard in (output / "data").iterdir():
         _expect(pq.read_schema(shard).equals(SCHEMA), "the output has another schema")
 

@@ -85,7 +85,7 @@ def publish(page: str, hub: HubServer) -> None:
 def _log() -> str:
     chain = SequentialEvaluator({"rule_yes_or_no_eval": {"metrics_cfg": {"pred_no_op": {}, "accuracy_score": {}}}})
     columns = {
-        "content": [f"Is there a face in picture {number}?" for number in range(len(_TRUSTED))],
+        "content": [f"Is there a face in image {number}?" for number in range(len(_TRUSTED))],
         "pred": [reply for reply, _ in _TRUSTED],
         "label": [target for _, target in _TRUSTED],
         "extra": [None for _ in _TRUSTED],

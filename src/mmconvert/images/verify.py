@@ -99,15 +99,15 @@ def open_image(data: bytes, *, copies: int = 0) -> "Iterator[PIL.Image.Image]":
             with _BUDGET.reserve(size):
                 yield image
     except (PIL.Image.DecompressionBombError, PIL.Image.DecompressionBombWarning):
-        raise RowError("image.too_large", "", f"the picture has more than {MAX_PIXELS:,} pixels.") from None
+        raise RowError("image.too_large", "", f"the image has more than {MAX_PIXELS:,} pixels.") from None
     except RowError:
         raise
     except MemoryError:
-        raise RowError("image.decode", "", "the picture cannot be decoded: memory ran out.") from None
+        raise RowError("image.decode", "", "the image cannot be decoded: memory ran out.") from None
     except Exception as error:  # Pillow's plug-ins raise whatever their parsers raise on broken bytes
         # Pillow names its own buffer by an address in memory, another one at every run.
-        said = _BUFFER.sub("the picture", str(error))[:120]
-        raise RowError("image.decode", "", f"the picture cannot be decoded: {said}.") from None
+        said = _BUFFER.sub("the image", str(error))[:120]
+        raise RowError("image.decode", "", f"the image cannot be decoded: {said}.") from None
 
 
 def _drop_pages(data: bytes) -> bytes:
@@ -148,7 +148,7 @@ def _refuse_costly(image: "PIL.Image.Image", data: bytes) -> int:
         size = estimate_decoder(image, pixels)
     if size > MOST_BYTES:
         told = f"decoding the {image.format} of {image.width} x {image.height} takes {size >> 20} MiB"
-        advice = "Make the picture smaller, or leave the row out."
+        advice = "Make the image smaller, or leave the row out."
         raise RowError("image.too_large", "", f"{told}, over the limit of {MOST_BYTES >> 20}. {advice}")
     return size
 

@@ -49,7 +49,7 @@ class Thumbnails:
         """
         name = image.name or image.url or ""
         if image.bytes is None:
-            return Picture(None, "address, not fetched", name, "the dataset holds its address only", slot)
+            return Picture(None, "address, not fetched", name, "the dataset has only its URL", slot)
         made = self._made.get(_digest(image))
         if made is None:
             made = self._made[_digest(image)] = self._keep_thumbnail(_make_thumbnail(image, self._compute_share()))
@@ -73,7 +73,7 @@ class Thumbnails:
     def _keep_thumbnail(self, made: Picture) -> Picture:
         size = len(made.src or "")
         if size > self._room:
-            return Picture(None, made.facts, note="the page has no room for more pictures")
+            return Picture(None, made.facts, note="the page has no room for more images")
         self._room -= size
         return made
 

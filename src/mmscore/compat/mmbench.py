@@ -71,7 +71,7 @@ class MMBenchDataset:
             self.df = pd.read_csv(data_file, sep="\t")
         except ValueError as error:
             raise UsageError(
-                f"{data_file}: is no table of text ({take_first_line(error)}). "
+                f"{data_file}: is not a table of text ({take_first_line(error)}). "
                 "Name a .tsv file, columns separated by tabs."
             ) from None
         self.sys_prompt = sys_prompt
@@ -128,7 +128,7 @@ class MMBenchDataset:
         seen: set[str] = set()
         while len(cell) <= REFERENCE_LENGTH and cell in self._rows():
             if cell in seen:
-                raise RowError("image.reference", "image", f"rows name each other's picture {show(cell)}.")
+                raise RowError("image.reference", "image", f"rows name each other's image {show(cell)}.")
             seen.add(cell)
             cell = str(self.load_from_df(self._rows()[cell], "image"))
         return cell
@@ -201,6 +201,8 @@ def save_results(
         )
     for row in rows:
         if not isinstance(responses.get(row.id), str):
-            raise UsageError(f"predictions: question {row.id} has no reply {show(responses.get(row.id))}. Give a text.")
+            raise UsageError(
+                f"predictions: question {row.id} has no response {show(responses.get(row.id))}. Give a text."
+            )
     answered = [replace(row, prediction=responses[row.id]) for row in rows]
     return write(answered, Target(Path(output), columns=columns), SUBMISSION)

@@ -23,7 +23,7 @@ def decode_image(image: Image, number: int, max_side: int | None = None) -> Pict
         RowError: There are no bytes, or they cannot be decoded.
     """
     if image.bytes is None:
-        raise RowError("image.missing", "images", f"picture {number} is only an address. Convert with --allow-remote.")
+        raise RowError("image.missing", "images", f"image {number} is only an address. Convert with --allow-remote.")
     picture = _open_image(image.bytes, number, "RGB")
     if max_side is not None:
         picture.thumbnail((max_side, max_side))
@@ -65,7 +65,7 @@ def _open_image(data: bytes, number: int, mode: str) -> Picture.Image:
     try:
         return Picture.open(io.BytesIO(data)).convert(mode)
     except UnidentifiedImageError:
-        message = f"picture {number} has no known format. Run mmconvert check on the source."
+        message = f"image {number} has no known format. Run mmconvert check on the source."
     except (OSError, ValueError, SyntaxError, Picture.DecompressionBombError) as error:
-        message = f"picture {number} cannot be decoded ({take_first_line(error)})."
+        message = f"image {number} cannot be decoded ({take_first_line(error)})."
     raise RowError("image.decode", "images", message)

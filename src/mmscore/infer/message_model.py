@@ -72,7 +72,7 @@ class MessageModel:
             UsageError: Nobody said how.
         """
         if self.dump_image_func is None:
-            raise UsageError("dump_image: no dataset is being asked about. Call set_dump_image with its dump_image.")
+            raise UsageError("dump_image: no dataset is running. Call set_dump_image with its dump_image.")
         return self.dump_image_func(line)
 
     def generate_inner(self, message: Message, dataset: str | None = None) -> Any:

@@ -81,5 +81,5 @@ def test_memory_that_runs_out_in_a_decoder_is_said(monkeypatch: pytest.MonkeyPat
         raise MemoryError
 
     monkeypatch.setattr("PIL.ImageFile.ImageFile.load", fail)
-    with pytest.raises(RowError, match="the picture cannot be decoded: memory ran out"):
+    with pytest.raises(RowError, match="the image cannot be decoded: memory ran out"):
         verify.verify_decoded(encode("PNG"))

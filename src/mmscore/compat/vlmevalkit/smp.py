@@ -146,7 +146,7 @@ def encode_image_file_to_base64(image_path: str | Path, target_size: int = -1, f
     try:
         data = Path(image_path).read_bytes()
     except OSError as error:
-        raise UsageError(f"{image_path}: cannot be read ({error.strerror}). Name the picture's file.") from None
+        raise UsageError(f"{image_path}: cannot be read ({error.strerror}). Name the image's file.") from None
     _PICTURES.of_bytes(data, 1)
     if target_size < 1 and fmt is None:
         return pybase64.b64encode(data).decode()
