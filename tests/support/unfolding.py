@@ -523,6 +523,18 @@ def write_png_deep(folder: Path, size: int) -> Path:
 
 
 @writes
+def write_png_giants(folder: Path, size: int) -> Path:
+    """Twelve giants, each another one, in lines that are long enough for several workers."""
+    width, height = _side(size)
+    rows = []
+    for number in range(12):
+        (folder / f"a{number}.png").write_bytes(_png(width, height - number, 8, 2, 3))
+        content = [{"type": "image_url", "image_url": {"url": f"a{number}.png"}}, {"type": "text", "text": "?" * MB}]
+        rows.append(json.dumps({"messages": [{"role": "user", "content": content}]}).encode() + b"\n")
+    return _save(folder, "a.jsonl", *rows)
+
+
+@writes
 def write_png_interlaced(folder: Path, size: int) -> Path:
     width, height = _side(size)
     return _row_with(folder, "a.png", _png(width, height, 8, 6, 4, 1))
