@@ -64,7 +64,12 @@ def find_problems(texts: Iterable[tuple[str, int, str]], words: Iterable[Word]) 
 
 def list_texts() -> Iterator[tuple[str, int, str]]:
     """Give all texts that users read: pages, messages, help, descriptions of the schema."""
-    for page in (ROOT / "README.md", ROOT / "CONTRIBUTING.md", ROOT / "SECURITY.md", *sorted(ROOT.glob("docs/**/*.md"))):
+    for page in (
+        ROOT / "README.md",
+        ROOT / "CONTRIBUTING.md",
+        ROOT / "SECURITY.md",
+        *sorted(ROOT.glob("docs/**/*.md")),
+    ):
         if "_site" not in page.parts:
             yield str(page.relative_to(ROOT)), 1, hide_code(page.read_text(encoding="utf-8"))
     for file in sorted(ROOT.glob("src/**/*.py")):
@@ -90,9 +95,9 @@ def list_messages(source: str) -> Iterator[tuple[int, str]]:
         if isinstance(node, ast.Expr) and isinstance(node.value, ast.Constant) and isinstance(node.value.value, str)
     }
     for node in ast.walk(tree):
-        if isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs:
-            if len(node.value.split()) > 1:
-                yield node.lineno, _INLINE_CODE.sub(" ", node.value)
+        is_text = isinstance(node, ast.Constant) and isinstance(node.value, str) and id(node) not in docs
+        if is_text and len(node.value.split()) > 1:
+            yield node.lineno, _INLINE_CODE.sub(" ", node.value)
 
 
 def _list_help(program: str) -> Iterator[str]:

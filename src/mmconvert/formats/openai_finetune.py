@@ -10,7 +10,6 @@ Refused: unknown roles and parts (`messages.role`, `messages.part`), tool calls,
 Lost: nothing.
 """
 
-import io
 from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
@@ -31,6 +30,7 @@ from mmconvert.core.errors import RowError, quote_value
 from mmconvert.core.record import Image, Record, Turn
 from mmconvert.core.rows import Row
 from mmconvert.core.text.placeholders import parse_image_slot
+from mmconvert.images.verify import open_image
 from mmconvert.io import jsonl
 from mmconvert.io.write_delimited import write_jsonl
 from mmconvert.kits.evalscope.outputs import MARKS
@@ -131,14 +131,11 @@ def _check_image(image: Image) -> None:
         raise RowError("target.image", "images", f"an image has {len(image.bytes):,} bytes, 10 MB at most.")
     if image.format not in FORMATS:
         raise RowError("target.image", "images", f"an image is {image.format}, not {', '.join(FORMATS)}.")
-    # Imported here: whoever guesses a format loads all of them.
-    import PIL.Image
-
     try:
-        with PIL.Image.open(io.BytesIO(image.bytes), formats=FORMATS) as opened_image:
+        with open_image(image.bytes, reduce=True) as opened_image:
             mode = opened_image.mode
-    except (OSError, ValueError, SyntaxError):
-        raise RowError("target.image", "images", "an image cannot be decoded.") from None
+    except RowError as error:
+        raise RowError("target.image", "images", error.message) from None
     if mode not in MODES:
         raise RowError("target.image", "images", f"an image has the mode {mode}, not RGB or RGBA.")
 

@@ -110,10 +110,12 @@ def build_data_url(data: bytes, side: int) -> str:
     # Pillow takes time to load, and what a page shows may have no picture.
     from PIL.ImageOps import exif_transpose
 
-    with open_image(data) as image:
+    with open_image(data, copies=1, reduce=True) as image:
         image.draft("RGB", (side, side))
-        shown = exif_transpose(_convert_mode(image))
+        shown = _convert_mode(image)
+        image.close()
         shown.thumbnail((side, side))
+        shown = exif_transpose(shown)
     out = BytesIO()
     # Metadata such as a place would travel along if it were not cleared; a profile may be larger than the picture.
     shown.save(out, "WEBP", quality=_QUALITY, method=2, exif=b"", xmp=b"", icc_profile=b"")

@@ -26,7 +26,7 @@ from mmconvert.core.errors import (
     take_first_line,
 )
 from mmconvert.images.loader import Pictures
-from mmconvert.images.verify import FORMATS
+from mmconvert.images.verify import FORMATS, open_image
 from mmconvert.kits.vlmevalkit.lmu_table import REFERENCE_LENGTH
 from mmconvert.pipeline.convert import read, write
 from mmconvert.plugins.format import Loss, Target
@@ -143,11 +143,13 @@ def decode_base64_to_image(base64_string: str) -> "PIL.Image.Image":
     """Open a picture; its pixels are decoded when they are first used, its mode is kept.
 
     Raises:
-        RowError: The text is no base64, or no picture of a known format.
+        RowError: The text is no base64, no picture of a known format, or one whose decoder takes too much.
     """
     import PIL.Image
 
     data = Pictures(()).of_base64(base64_string, 1).bytes or b""
+    with open_image(data):
+        pass  # what it refuses, no caller shall decode
     return PIL.Image.open(io.BytesIO(data), formats=FORMATS)
 
 
