@@ -44,7 +44,7 @@ AT_THE_TERMINAL = {
     "mmconvert check-plugin": "json options",
     "mmconvert demo": "files_only",
     "mmconvert completion": "",
-    "mmscore score": "recipe dry_run json quiet options",
+    "mmscore score": "recipe dry_run json quiet options verbose",
     "mmscore predict": "output dry_run quiet json options",
     "mmscore run": "dry_run json quiet",
     "mmscore compare": "allow_rejects json options",

@@ -90,7 +90,7 @@ def opened(browser: Browser, path: Path, state: str = "", **context: Any) -> Ite
     page = browser.new_context(**context).new_page()
     page.on("console", heard)
     page.on("pageerror", lambda error: trouble.append(f"error: {error}"))
-    page.on("dialog", lambda dialog: trouble.append(f"dialog: {dialog.message}"))
+    page.on("dialog", lambda dialog: trouble.append(f"conversation: {dialog.message}"))
     page.on("request", asked)
     try:
         page.goto(f"{path.resolve().as_uri()}#{state}")

@@ -123,7 +123,7 @@ PROOFS = {
             says="a.tsv:3: a quote opens here",
         ),
         Proof("a needed column that is missing", {"a.tsv": b"question\nq\n"}, "vmcq", None, says="options"),
-        Proof("one that stands twice", {"a.tsv": b"question\toptions\toptions\n"}, "vmcq", None, says="stands twice"),
+        Proof("one that stands twice", {"a.tsv": b"question\toptions\toptions\n"}, "vmcq", None, says="appears twice"),
         Proof(
             "more than 10,000 of them",
             cells({"question": "q", "options": '["a","b"]', **{f"c{k}": "" for k in range(MOST_COLUMNS - 1)}}),

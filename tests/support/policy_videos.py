@@ -95,6 +95,6 @@ VIDEO_PROOFS = [
         {"short.mp4": lambda path: make_video(path, frames=2)},
         ["short.mp4"],
         [],
-        says="a video has fewer frames than were asked for",
+        says="a video has fewer frames than requested",
     ),
 ]

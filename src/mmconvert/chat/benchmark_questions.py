@@ -130,5 +130,5 @@ def _load_image(name: str | None, context: Context) -> tuple[Image, ...]:
     except RowError as error:
         if error.code != "image.missing":
             raise
-        context.warn("a question's picture is not under the image root; the row is kept without it")
+        context.warn("a question's image is not under the image root; the row is kept without it")
         return ()

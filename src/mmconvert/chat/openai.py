@@ -118,7 +118,7 @@ def _read_video_part(value: Any, field: str, slot: int, context: Context) -> tup
     if (name := next((name for name in _CLIP[:2] if given.get(name) is not None), None)) is not None:
         raise RowError("media.unsupported", f"{field}.{name}", "a video is read as a whole. Cut it, and give its file.")
     if given.get(_CLIP[2]) is not None:
-        context.warn("the fps that a video's part names is not followed: --frames or --fps holds for all")
+        context.warn("the fps of a video part is ignored: --frames or --fps applies to all videos")
     with in_field(field):
         return load_frames(given["url"], slot, context)
 

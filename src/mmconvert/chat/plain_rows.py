@@ -195,7 +195,7 @@ def _load_images(fields: Mapping[str, Any], named: Sequence[str], context: Conte
             except RowError as error:
                 if needed or error.code not in ("image.missing", "image.remote"):
                     raise
-                context.warn("a picture is not at hand; its row has a prediction and is kept without it")
+                context.warn("an image is missing; its row has a prediction and is kept without it")
     return tuple(images)
 
 
@@ -229,7 +229,7 @@ def _show_videos(
     except RowError as error:
         if needed or error.code not in ("video.missing", "video.remote"):
             raise
-        context.warn("a video is not at hand; its row has a prediction and is kept without it")
+        context.warn("a video is missing; its row has a prediction and is kept without it")
         return question, images
     return question, tuple(shown.images.values())
 

@@ -15,7 +15,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "mmconvert.cli.convert:convert",
         "Convert files of any supported format to one dataset.",
         "mmconvert convert MMBench_DEV_EN.tsv -o mmbench",
-        "mmconvert convert train=a.jsonl test=b.jsonl -o mine --image-root pictures --workers 8",
+        "mmconvert convert train=a.jsonl test=b.jsonl -o mine --image-root images --workers 8",
     ),
     "export": (
         "mmconvert.cli.export:export",
@@ -30,7 +30,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     "check": (
         "mmconvert.cli.check:check",
         "List every problem by file, row and field; write nothing.",
-        "mmconvert check questions.jsonl --image-root pictures",
+        "mmconvert check questions.jsonl --image-root images",
     ),
     "preview": (
         "mmconvert.cli.preview:preview",

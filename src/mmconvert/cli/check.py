@@ -40,11 +40,11 @@ def check(inputs: tuple[str, ...], options: FileOptions, as_json: bool, quiet: b
 
 def _format_verdict(found: Checked) -> str:
     if found.refused:
-        return "a whole file would be refused, and with it the conversion."
+        return "a whole file is invalid, and the conversion would fail."
     if not found.rows:
         return "no row would convert."
     rows = f"{found.rows:,} row{'s' * (found.rows != 1)}"
     if found.problems:
         more = f", for {len(found.problems):,} problems" if len(found.problems) > found.bad_rows else ""
-        return f"{rows} would convert; {found.bad_rows:,} would be refused{more}."
-    return f"{rows} would convert, none would be refused."
+        return f"{rows} would convert; {found.bad_rows:,} would be skipped{more}."
+    return f"{rows} would convert, none would be skipped."

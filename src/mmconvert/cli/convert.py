@@ -66,7 +66,7 @@ def convert(
     and listed with their reasons.
     """
     if repo_id is not None and options.share:
-        raise click.UsageError("--share and --push exclude each other: each process would push. Push it afterwards.")
+        raise click.UsageError("--share and --push exclude each other: each process would push. Push afterwards.")
     if repo_id is not None:
         check_target(repo_id, upload)
     elif upload != UploadOptions():
@@ -94,22 +94,22 @@ def convert(
 def _format_summary(summary: Summary) -> str:
     splits = ", ".join(f"{name}: {rows:,}" for name, rows in summary.splits.items())
     rate = summary.bytes / 1e6 / summary.seconds if summary.seconds else 0
-    counts = f"{summary.rows_written:,} rows ({splits}), {summary.images:,} pictures"
+    counts = f"{summary.rows_written:,} rows ({splits}), {summary.images:,} images"
     lines = [
         f"{summary.output}: {counts}, {summary.seconds:.1f} s, {rate:.0f} MB/s, read as {summary.format}",
         *(f"columns: read with {columns}" for columns in summary.columns),
         *(f"warning: {warning}" for warning in summary.warnings),
     ]
-    lines += [f"refused: {reason}" for reason in summary.reasons if summary.rejects]
+    lines += [f"skipped: {reason}" for reason in summary.reasons if summary.rejects]
     return "\n".join(lines)
 
 
 def _list_places(summary: Summary, options: ConvertOptions) -> dict[str, str | None]:
-    refused = f"{summary.rows_rejected:,} of {summary.rows_read:,} rows, reasons in {summary.rejects}"
+    skipped = f"{summary.rows_rejected:,} of {summary.rows_read:,} rows, reasons in {summary.rejects}"
     splits = [split for split, rows in summary.splits.items() if rows]
     load_call = format_load_call(summary.output, splits, options.config_name)
     return {
         "dataset": load_call,
-        "refused": refused if summary.rejects else None,
+        "skipped": skipped if summary.rejects else None,
         "next": format_next_step(summary.output, load_call, options.view, splits, predicted=bool(summary.predicted)),
     }

@@ -48,7 +48,7 @@ def demo(folder: Path | None, files_only: bool) -> int:
         output = str(folder / f"{name}.parquet")
         _run("mmscore", "predict", str(folder / name), "-o", output, *model, "--restart", "--quiet")
         _run("mmscore", output, "--recipe", RECIPES[name])
-    click.echo("\nA kit's own result files are scored the same way:")
+    click.echo("\nA framework's own result files are scored the same way:")
     _run("mmscore", str(files / "mmmu_outputs"))
     _run("mmscore", str(files / "mmbench/answered.xlsx"), "--recipe", "mmbench_circular")
     click.echo(f"\nEverything is in {folder}. Next: mmconvert list formats, mmconvert convert YOUR_FILE -o DIR")
@@ -68,11 +68,11 @@ def _model(folder: Path) -> list[str]:
     datasets = [str(folder / name) for name in DATASETS]
     command = [sys.executable, "-m", "mmconvert.testing.demo.tiny_vlm", model, *datasets]
     if subprocess.run(command, check=False).returncode:
-        raise Error(f"{model}: the model could not be trained; the message stands above.")
+        raise Error(f"{model}: the model could not be trained; see the message above.")
     return ["--model", model]
 
 
 def _run(program: str, *arguments: str) -> None:
     click.echo(f"\n$ {shlex.join([program, *arguments])}")
     if subprocess.run([sys.executable, "-m", program, *arguments], check=False).returncode:
-        raise Error(f"{program} {arguments[0]} failed; its message stands above.")
+        raise Error(f"{program} {arguments[0]} failed; see its message above.")

@@ -41,8 +41,8 @@ def _format_file(file: Inspected) -> str:
     facts = {
         "format": f"{file.format}, {file.reason}",
         "rows": f"{file.rows:,} convert, {file.rejected:,} refused",
-        "first refused": file.first_reject,
-        "all refused": f"mmconvert check {file.file}{again}" if file.rejected > 1 else None,
+        "first skipped": file.first_reject,
+        "all skipped": f"mmconvert check {file.file}{again}" if file.rejected > 1 else None,
         "tasks": ", ".join(f"{count:,} {task}" for task, count in file.tasks.items()),
         "pictures": f"{file.images:,}",
         "understood": _list_names(file.columns),
@@ -65,7 +65,7 @@ def _sample_lines(shown: InspectedRecord) -> list[str]:
     facts = [f"id {shown.id}"]
     values = {"answer": shown.answer, "prediction": shown.prediction}
     facts += [f"{name} {_shorten(repr(value))}" for name, value in values.items() if value is not None]
-    facts += shown.images or ["no picture"]
+    facts += shown.images or ["no image"]
     prompt = shown.prompt.splitlines()
     more = [f"... {len(prompt) - _LINES:,} more lines"] if len(prompt) > _LINES else []
     return ["", "  " + ", ".join(facts), *(f"    {_shorten(line)}" for line in [*prompt[:_LINES], *more])]

@@ -46,6 +46,6 @@ def preview(inputs: tuple[str, ...], output: Path, options: PreviewOptions, as_j
 
 def _format_summary(done: Previewed, output: Path) -> str:
     rows = f"{done.rows:,} rows" if done.whole else f"the first {done.rows:,} rows"
-    refused = f", {done.refused:,} of them refused" if done.refused else ""
-    refused += f", files refused as a whole: {done.files_refused:,}" if done.files_refused else ""
-    return f"{output}: {rows}{refused}, {done.pictures:,} pictures\nOpen it in a browser: {output.resolve().as_uri()}"
+    refused = f", {done.refused:,} of them skipped" if done.refused else ""
+    refused += f", invalid files: {done.files_refused:,}" if done.files_refused else ""
+    return f"{output}: {rows}{refused}, {done.pictures:,} images\nOpen it in a browser: {output.resolve().as_uri()}"

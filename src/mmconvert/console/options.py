@@ -105,7 +105,7 @@ def _find_type(field: OptionField) -> click.ParamType[Any]:
         return ranged
     known: dict[type, click.ParamType[Any]] = {str: click.STRING, int: click.INT, float: click.FLOAT}
     if field.kind not in known:
-        raise TypeError(f"{field.name}: no text at the terminal stands for its type; leave it out.")
+        raise TypeError(f"{field.name}: its type cannot be given as text; leave it out.")
     return known[field.kind]
 
 

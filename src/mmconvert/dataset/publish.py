@@ -70,9 +70,9 @@ def check_free(url: str, *, overwrite: bool) -> None:
             taken = store.exists(f"{place.rstrip('/')}/{MANIFEST}")
             foreign = not taken and store.exists(place) and (not store.isdir(place) or bool(store.ls(place)))
     if taken and not overwrite:
-        raise UsageError(f"{url}: a dataset stands there already. Name another place, or give --overwrite.")
+        raise UsageError(f"{url}: a dataset already exists there. Name another directory, or give --overwrite.")
     if foreign:
-        raise UsageError(f"{url}: is no dataset of ours and not empty. Name another place.")
+        raise UsageError(f"{url}: is not empty and not a dataset created by mmconvert. Name another directory.")
 
 
 def _is_published(url: str) -> bool:

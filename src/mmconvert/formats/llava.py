@@ -33,7 +33,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     conversations.refuse_media(fields)
     image = fields.pop("image", None)
     if isinstance(image, list):
-        raise RowError("image.type", "image", f"LLaVA shows one picture a row {show(image)}. Try --format qwen_vl.")
+        raise RowError("image.type", "image", f"LLaVA shows one image per row {show(image)}. Try --format qwen_vl.")
     turns, extras = conversations.read_marked_turns(fields.pop("conversations", None), "conversations", KEYS, MARKERS)
     images = conversations.load_shown_images(image, "image", turns, context)
     yield conversations.build_conversation_record(row, context, fields, turns, images, extras)
@@ -64,7 +64,7 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
 
 def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
     if len(record.images) > 1:
-        raise RowError("target.images", "images", f"LLaVA shows one picture a row, this one has {len(record.images)}.")
+        raise RowError("target.images", "images", f"LLaVA shows one image per row, this one has {len(record.images)}.")
     record = training.drop_system_turns(record, losses)
     training.require_alternation(record.messages)
     fields: dict[str, Any] = {**training.build_source_id(record)}

@@ -109,7 +109,7 @@ def _find_mismatch(sample: Sample) -> str | None:
         with open_source(file) as lines:
             first = lines.readline(_HEAD).removeprefix(_BOM).split(b"\t")
         if len(first) not in _CELLS or first[2].strip().lower().decode(errors="replace") not in ANSWERS:
-            return f"{file.name} has no lines of picture, question, yes or no, and perhaps a response"
+            return f"{file.name} has no lines of image, question, yes or no, and perhaps a response"
     return None
 
 

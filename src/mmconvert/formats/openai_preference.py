@@ -70,7 +70,7 @@ def _read_turns(
 def _find_mismatch(sample: Sample) -> str | None:
     if missing := sample.find_missing(_FIELDS, "field"):
         return missing
-    return None if all(isinstance(row.get("input"), dict) for row in sample.rows) else "input is no object"
+    return None if all(isinstance(row.get("input"), dict) for row in sample.rows) else "input is not an object"
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
@@ -87,7 +87,7 @@ def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[st
     pair = require_pair(record)
     for side in SIDES:
         if any(turn.role != "assistant" for turn in getattr(pair, side)):
-            raise RowError("target.role", side, "the service takes turns of the assistant alone in a response.")
+            raise RowError("target.role", side, "OpenAI takes only assistant turns in a response.")
     images = iter(record.images)
     inline = Target(target.path)
 
@@ -99,7 +99,7 @@ def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[st
                 content = content[0]["text"]
             for name in more:
                 if name not in _MESSAGE_FIELDS:
-                    losses.append(Loss(record.id, "messages_extra", f"the service knows no {quote_value(name)}"))
+                    losses.append(Loss(record.id, "messages_extra", f"OpenAI has no {quote_value(name)}"))
             kept = {name: value for name, value in more.items() if name in _MESSAGE_FIELDS}
             messages.append({"role": turn.role, "content": content, **kept})
         return messages

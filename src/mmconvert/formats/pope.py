@@ -55,7 +55,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         raise RowError("question.missing", "text" if asks else "question", f"expected a text {show(question)}.")
     response = None if asks else fields.pop("answer")
     if not asks and not isinstance(response, str):
-        raise RowError("answer.type", "answer", f"expected the model's reply, a text {show(response)}.")
+        raise RowError("answer.type", "answer", f"expected the model's response, a text {show(response)}.")
     label = fields.pop("label", None)
     if label is not None and label not in _LABELS:
         raise RowError("label.type", "label", f"expected yes or no {show(label)}.")
@@ -94,7 +94,7 @@ def _load_images(name: Any, context: Context) -> tuple[Image, ...]:
     except RowError as error:
         if error.code != "image.missing":
             raise
-        context.warn("a question's picture is not under the image root; the row is kept without it")
+        context.warn("a question's image is not under the image root; the row is kept without it")
         return ()
 
 
@@ -123,11 +123,13 @@ def _build_fields(record: Record, name: re.Match[str] | None, target: Target, lo
         extra.pop("model", None)
     if record.category is not None and not (name and name["category"] == record.category):
         losses.append(
-            Loss(record.id, "category", "only the file's name says it: {model}_coco_pope_{category}.json", remark=True)
+            Loss(
+                record.id, "category", "only the file's name states it: {model}_coco_pope_{category}.json", remark=True
+            )
         )
     for image in record.images:
         extra["image"] = image.name
-        losses.append(Loss(record.id, "images", "an answer file holds no pictures"))
+        losses.append(Loss(record.id, "images", "an answer file holds no images"))
     if build_own_id(record):
         losses.append(Loss(record.id, "id", "questions are known by their order", remark=True))
     if len(record.messages) > 1:

@@ -118,7 +118,7 @@ def _find_mismatch(sample: Sample) -> str | None:
     if "image" not in sample.columns:
         return "no field 'image' or 'video', and no turn from 'user'"
     if sample.suffix == ".json" and not any(_has_inline_markers(row) for row in sample.rows):
-        return "each row has one picture at most, as LLaVA has"
+        return "each row has one image at most, as LLaVA has"
     return None
 
 
@@ -140,7 +140,7 @@ def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[st
     record = training.drop_system_turns(record, losses)
     training.require_alternation(record.messages)
     if any(part.type == "image" for turn in record.messages if turn.role == "assistant" for part in turn.content):
-        raise RowError("target.images", "messages", "Qwen's form shows no picture in an assistant's turn.")
+        raise RowError("target.images", "messages", "Qwen's form shows no image in an assistant's turn.")
     fields: dict[str, Any] = {**training.build_source_id(record)}
     paths = [write_image_path(image, target) for image in record.images]
     if paths:
@@ -170,7 +170,7 @@ def _format_inline_turn(turn: Turn, images: Iterator[tuple[int, str]]) -> str:
             continue
         number, path = next(images)
         if set(path) & set("<>\n"):
-            raise RowError("target.images", "images", f"the path cannot stand in a text {show(path)}.")
+            raise RowError("target.images", "images", f"the path cannot be part of a text {show(path)}.")
         pieces += [escape(text, INLINE_WORDS), f"Picture {number}: <img>{path}</img>\n"]
         text = ""
     return "".join([*pieces, escape(text, INLINE_WORDS)])

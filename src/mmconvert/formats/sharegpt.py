@@ -57,7 +57,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     turns, extras = conversations.take_system_turn(fields, turns, extras)
     sides = [_take_side(fields, name, form) for name in SIDES if isinstance(fields.get(name), dict)]
     if len(sides) == 1:
-        raise RowError("preference.missing", "rejected", "one of the two sides is no turn. Give both, or neither.")
+        raise RowError("preference.missing", "rejected", "one of the two sides has no turn. Give both, or neither.")
     every = [*turns, *(turn for side in sides for turn in side)]
     value = fields.pop("images", None)
     shown, images = conversations.load_shown_media(value, "images", videos, every, context)
@@ -94,7 +94,7 @@ def _find_mismatch(sample: Sample) -> str | None:
         return None
     marked = "images" in sample.columns and any("<image>" in turn[text_key] for turn in turns)
     fits = sample.suffix == ".json" or (sample.suffix == ".parquet" and marked)
-    return None if fits else "messages stand in JSON Lines or parquet without <image>"
+    return None if fits else "messages are in JSON Lines or parquet without <image>"
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:

@@ -106,7 +106,7 @@ def _share_id(row: Row, column: str) -> Row:
 
 def _find_mismatch(sample: Sample) -> str | None:
     if clash := next((name for name in OTHERS if name in sample.columns), None):
-        return f"a column {clash!r} of dialogs, which are not read. Look at the formats that have it"
+        return f"a column {clash!r} of conversations, which are not read. Look at the formats that have it"
     if sample.suffix == ".json" and json_head.is_object(sample.path):
         keyed = _read_keyed_sample(sample)
         return _find_mismatch(keyed) if keyed is not None else "one object and not a row for each id. Put rows in [...]"
@@ -117,8 +117,8 @@ def _find_mismatch(sample: Sample) -> str | None:
     asks, answers = (columns.get(field, ("",))[0] for field in ("question", "prediction"))
     if (asks, answers) in TRAINING and "answer" not in columns:
         return (
-            f"a column {answers!r}, a model's prediction or a reply to learn. Say which: --map question={asks} and "
-            f"--map prediction={answers} or --map reply={answers}"
+            f"a column {answers!r}, a prediction or a response to train on. Say which: --map question={asks} and "
+            f"--map prediction={answers} or --map response={answers}"
         )
     if "question" not in columns and not ("id" in columns and columns.keys() & {"prediction", "answer"}):
         close = {field: _suggest_column(field, sample, columns) for field in ("question", "prediction")}

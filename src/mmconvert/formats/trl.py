@@ -219,10 +219,10 @@ def _find_mismatch(sample: Sample) -> str | None:
     values = [row.get(name) for row in sample.rows for name in names]
     types = {kind for value in values for kind in list_part_types(value)}
     if "image_url" in types:
-        return "pictures are parts of type image_url"
+        return "images are parts of type image_url"
     contents = [message.get("content") for value in values for message in conversations.list_objects(value)]
     if any("<image>" in content for content in contents if isinstance(content, str)):
-        return "<image> stands in plain texts"
+        return "<image> is in plain texts"
     if not ("image" in types or columns & {"images", "image"}) and sample.suffix == ".jsonl" and "messages" in columns:
         return "no column 'images' and no image part"
     return None
@@ -240,7 +240,7 @@ def _find_pair_mismatch(sample: Sample) -> str | None:
         return "messages have a key 'value'"
     texts = [value for value in values if isinstance(value, str)]
     texts += [str(message.get("content")) for value in values for message in conversations.list_objects(value)]
-    return "<image> stands in plain texts" if any("<image>" in text for text in texts) else None
+    return "<image> is in plain texts" if any("<image>" in text for text in texts) else None
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:

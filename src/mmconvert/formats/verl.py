@@ -125,8 +125,10 @@ def _find_mismatch(sample: Sample) -> str | None:
     if missing := sample.find_missing(_NEEDED):
         return missing
     if not all(isinstance(row.get("reward_model"), dict) for row in sample.rows):
-        return "reward_model is no object"
-    return None if all(isinstance(row.get("prompt"), list) for row in sample.rows) else "prompt is no list of messages"
+        return "reward_model is not an object"
+    return (
+        None if all(isinstance(row.get("prompt"), list) for row in sample.rows) else "prompt is not a list of messages"
+    )
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
@@ -146,7 +148,7 @@ def _build_rows(records: Iterable[Record], target: Target, losses: list[Loss]) -
             continue
         written += 1
         if record.options:
-            losses.append(Loss(record.id, "options", "they have no field of their own and stand in the prompt only"))
+            losses.append(Loss(record.id, "options", "the format has no field for them; they stay in the prompt text"))
         losses += list_losses(record, (*_HELD, "options"), target)
         report_lost_extra(record, losses)
         yield row
@@ -156,7 +158,7 @@ def _build_fields(record: Record, number: int, target: Target) -> dict[str, Any]
     asked = remove_last_response(record)
     check_count(count_image_parts(asked.messages), len(asked.images), "images")
     if any(image.bytes is None for image in asked.images):
-        raise RowError("image.remote", "images", "a picture was kept as an address and has no bytes.")
+        raise RowError("image.remote", "images", "an image is only a URL and has no bytes.")
     role = next((turn.role for turn in asked.messages if turn.role not in _ROLES), None)
     if role is not None:
         raise RowError("target.role", "messages", f"the format is written without {role} turns.")

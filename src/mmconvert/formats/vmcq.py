@@ -95,7 +95,7 @@ def _show_videos(
     with in_field("question"):
         shown = [videos.expand(text) for text in texts]
         if sampled and (lost := NUMBERED.search(" ".join(shown))):
-            message = f"{lost[0]} stands in the text, but the row has no video."
+            message = f"{lost[0]} is in the text, but the row has no video."
             raise RowError("placeholder.no_image", "", message)
     videos.require_shown()
     for name in [*context.videos]:
@@ -141,10 +141,10 @@ def _build_rows(records: Iterable[Record], target: Target, losses: list[Loss]) -
 def _drop_answered_turns(records: Iterable[Record], losses: list[Loss]) -> Iterator[Record]:
     for record in records:
         if not 2 <= len(record.options) <= len(LETTERS):
-            message = f"the format wants 2 to {len(LETTERS)}; the row is left out"
+            message = f"the format needs 2 to {len(LETTERS)}; the row is left out"
             losses.append(Loss(record.id, "options", message, left_out=True))
         elif record.label is not None and not is_option(record.answer, record.options):
-            message = "the format wants the letter of one option; the row is left out"
+            message = "the format needs the letter of one option; the row is left out"
             losses.append(Loss(record.id, "answer", message, left_out=True))
         elif any(image.slot > MAX_SLOT for image in (*record.images, *record.attachments)):
             message = f"the format has columns up to image_{MAX_SLOT}; the row is left out"
@@ -158,7 +158,7 @@ def _drop_answered_turns(records: Iterable[Record], losses: list[Loss]) -> Itera
 def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
     extra = dict(record.extra)
     if None in record.options:
-        losses.append(Loss(record.id, "options", "the format wants an unbroken list of options"))
+        losses.append(Loss(record.id, "options", "the format needs an unbroken list of options"))
     if len(record.messages) > 1:
         losses.append(Loss(record.id, "messages", "only the question has a place"))
     losses += list_losses(record, ("options", "attachments"), target)

@@ -113,7 +113,7 @@ def decode_data_url(url: str) -> bytes:
         raise RowError("image.data_url", "", f"a data URL needs a comma before its payload {show(url)}.")
     mime, parameters = match[1].strip().lower(), match[2].lower()
     if mime and not mime.startswith("image/"):
-        raise RowError("image.data_url", "", f"a data URL of type {quote_value(mime)} is no picture.")
+        raise RowError("image.data_url", "", f"a data URL of type {quote_value(mime)} is not an image.")
     if ";base64" not in parameters:
         raise RowError("image.data_url", "", "a data URL must be base64 encoded.")
     payload = url[match.end() :]
@@ -186,10 +186,10 @@ class Pictures(PluginStruct, frozen=True):
             RowError: Codes `image.empty`, `image.format`, `image.truncated`, `image.too_large`, ...
         """
         if not data:
-            raise RowError("image.empty", "", "the picture holds no bytes.")
+            raise RowError("image.empty", "", "the image holds no bytes.")
         if len(data) > self.max_bytes:
             limit = self.max_bytes / (1 << 20)
-            message = f"the picture has {len(data):,} bytes, over the limit of {limit:g} MiB. See --max-image-mb."
+            message = f"the image has {len(data):,} bytes, over the limit of {limit:g} MiB. See --max-image-mb."
             raise RowError("image.too_large", "", message)
         kind, width, height = probe(data)
         if self.decode:
@@ -215,7 +215,7 @@ class Pictures(PluginStruct, frozen=True):
                 return Image(None, slot, detail=detail, url=text)
             if self.fetch is not None:
                 return replace(self.of_bytes(self.fetch(text), slot, detail=detail), url=text)
-            message = f"a picture on the network is not fetched {show(text)}. See --allow-remote and --keep-urls."
+            message = f"an image on the network is not fetched {show(text)}. See --allow-remote and --keep-urls."
             raise RowError("image.remote", "", message)
         if scheme:
             message = f"{scheme[1].lower()}: addresses are not read {show(text)}. Give a relative path."
@@ -410,7 +410,7 @@ def _read_handle(handle: int, place: str, text: str, limit: int) -> bytes:
     try:
         before = os.fstat(handle)
         if not stat.S_ISREG(before.st_mode):
-            raise RowError("image.path", "", f"not a regular file {show(text)}. Name the picture's own file.")
+            raise RowError("image.path", "", f"not a regular file {show(text)}. Name the image's own file.")
         with open(handle, "rb", closefd=False) as file:
             data = file.read(limit + 1)
         note_read_file(place, before, os.fstat(handle))

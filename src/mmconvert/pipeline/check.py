@@ -128,4 +128,4 @@ def watch_records(records: Records, source: Input, advance: Advance) -> Iterator
 def _duplicate(key: str, where: Where, seen: Mapping[str, Where]) -> Rejected:
     first = seen[key]
     place = f"line {first.line}" if first.line is not None else f"row {first.row}"
-    return Rejected(where, "id.duplicate", f"the id stands in {place} too {show(key)}.", "id", key)
+    return Rejected(where, "id.duplicate", f"the id is in {place} too {show(key)}.", "id", key)

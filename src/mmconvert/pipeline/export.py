@@ -97,7 +97,7 @@ def export_dataset(dataset: Path, output: str, options: ExportOptions, *, quiet:
     if not is_url(output):
         return _export(dataset, output, options, quiet=quiet)
     if options.image_dir is not None:
-        raise UsageError("--image-dir: what is written to a URL has its pictures beside it. Leave it out.")
+        raise UsageError("--image-dir: what is written to a URL has its images beside it. Leave it out.")
     is_folder = _is_folder(output, load("mmconvert.formats", options.to))
     if is_folder:
         check_free(output, overwrite=False)
@@ -152,7 +152,9 @@ def _find_config(dataset: Path, name: str | None) -> Path:
     """Give the folder of the config that is meant; a dataset with only one is its own."""
     if not (dataset / MANIFEST).is_file():
         if name is not None:
-            raise UsageError(f"{dataset}: is no dataset of ours and has no configs. Leave out --config-name.")
+            raise UsageError(
+                f"{dataset}: is not a dataset created by mmconvert and has no configurations. Leave out --config-name."
+            )
         return dataset
     configs = read_manifest(dataset)[0]
     if name is None and len(configs) > 1:

@@ -129,7 +129,7 @@ def plan_inputs(
         found = [(path, replace(source, subset=subsets[0])) for path, source in found]
     for path, _ in found:
         if os.fsencode(path.name).decode(errors="replace") != path.name:
-            raise UsageError(f"{path}: the name is no UTF-8 text. Rename the file.")
+            raise UsageError(f"{path}: the name is not UTF-8 text. Rename the file.")
     prefixes = _build_prefixes([(path, source.split) for path, source in found])
     return [replace(source, id_prefix=prefixes[path, source.split]) for path, source in found]
 
@@ -233,7 +233,7 @@ def _list_files(path: Path) -> list[Path]:
         raise UsageError(f"{path}: the folder holds no files. Name another.")
     broken = [p for p in entries if p.is_symlink() and not p.exists() and p.suffix.lower() in READERS]
     if broken:
-        raise UsageError(f"{broken[0]}: the link leads nowhere. Mend it, or take it out of the folder.")
+        raise UsageError(f"{broken[0]}: the link is broken. Fix it, or remove it from the folder.")
     files = [p for p in entries if p.is_file()]
     data = [p for p in files if p.suffix.lower() in READERS]
     if len(files) < len(entries) and (not data or is_one_input(path)):

@@ -186,11 +186,13 @@ class Records:
         self._mapping = parse_mapping(options.mapping)
         self._sampling = build_sampling(options.frames, options.fps, options.frame_format)
         self.format, self.reason = (
-            (options.format, "asked for") if options.format else guess(source.path, self._mapping)
+            (options.format, "given by --format") if options.format else guess(source.path, self._mapping)
         )
         self.plugin: Format = load("mmconvert.formats", self.format)
         if not isinstance(self.plugin, Format):
-            raise UsageError(f"{self.format}: is no format {show(self.plugin)}. See mmconvert.plugins.format.Format.")
+            raise UsageError(
+                f"{self.format}: is not a format {show(self.plugin)}. See mmconvert.plugins.format.Format."
+            )
         if self._mapping and self.plugin.describe is None:
             raise UsageError(
                 f"--map is for plain tables, and {self.format} has names of its own. Leave one of them out."
@@ -304,7 +306,7 @@ class Records:
     def _refuse_many_rejects(self) -> None:
         if len(self.rejects) >= MOST_REJECTS:
             first = str(self.rejects[0])
-            raise Error(f"{self._input.path}: more than {MOST_REJECTS:,} rows are refused. The first: {first}")
+            raise Error(f"{self._input.path}: more than {MOST_REJECTS:,} rows are invalid. The first: {first}")
 
     def _find_further(self, one: Row | Rejected, first: Rejected, read: Callable[[Row], "_Made"]) -> Iterator[Rejected]:
         row, unread = (one.row, (first, *first.others)) if isinstance(one, Rejected) else (one, ())
@@ -493,7 +495,9 @@ def _find_swallowed_rows(row: Row) -> Iterator[str]:
     if Path(row.where.file).suffix.lower() == ".tsv":
         for name, value in row.fields.items():
             if isinstance(value, str) and "\t" in value and "\n" in value:
-                yield f"line {row.where.line} {name}: tabs and line breaks stand in quotes; is a quote missing there?"
+                yield (
+                    f"line {row.where.line} {name}: tabs and line breaks are inside quotes; is a closing quote missing?"
+                )
 
 
 def _add_row(rejected: Rejected, row: Row | Rejected) -> Rejected:

@@ -219,10 +219,10 @@ def require_honoured(target: Target, plugin: Format, name: str) -> None:
     ways = plugin.images.get(suffix, ()) if isinstance(plugin.images, Mapping) else plugin.images
     if target.images is not None and target.images not in ways:
         next_step = f"Give --images {' or '.join(ways)}." if ways else "Leave out --images."
-        raise UsageError(f"format {name!r}: no {target.images!r} pictures in a {suffix} file. {next_step}")
+        raise UsageError(f"format {name!r}: no {target.images!r} images in a {suffix} file. {next_step}")
     if target.image_dir is not None and (target.images or next(iter(ways), "inline")) == "inline":
         files = [way for way in ways if way != "inline"]
         next_step = f"Give --images {' or '.join(files)} with it." if files else "Leave out --image-dir."
-        raise UsageError(f"format {name!r}: no picture becomes a file of its own. {next_step}")
+        raise UsageError(f"format {name!r}: no image becomes a file of its own. {next_step}")
     if target.csv_safe and suffix not in DELIMITERS:
         raise UsageError(f"{target.path}: --csv-safe is for {' and '.join(DELIMITERS)} files. Leave it out.")

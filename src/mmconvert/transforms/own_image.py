@@ -96,7 +96,7 @@ def _make_image(method: Method, record: Record, text: str, image: Image | None, 
         path = None
         if image is not None:
             if image.bytes is None:
-                raise RowError("image.remote", "", "a picture that is only an address cannot be changed. Download it.")
+                raise RowError("image.remote", "", "an image that is only a URL cannot be changed. Download it.")
             path = Path(folder) / f"image.{SUFFIXES[image.format]}"
             path.write_bytes(image.bytes)
         sample = TextImageRequest(text, None if path is None else str(path), target, dict(record.extra), seed)

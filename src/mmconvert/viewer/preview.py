@@ -252,7 +252,7 @@ def refused_item(problems: Sequence[Rejected], source: Input) -> PageItem:
     fields: dict[str, Shown | Sequence[Shown]] = {"Problems": [Text(str(problem), tone="bad") for problem in problems]}
     if first.row is not None:
         given = {name: _short(value) for name, value in first.row.fields.items() if value is not None}
-        fields["As it stands"] = Text(json.dumps(given, ensure_ascii=False, indent=1, default=repr), tone="code")
+        fields["As in the dataset"] = Text(json.dumps(given, ensure_ascii=False, indent=1, default=repr), tone="code")
     name, row = id or place, first.where.row
     cells = {"id": name, _PROBLEM: first.message, "subset": source.subset, "row": row, _SPLIT: source.split}
     facts = {"problem": ", ".join(dict.fromkeys(problem.code for problem in problems)), "source": place}
@@ -284,8 +284,8 @@ def _facts(done: Previewed) -> dict[str, str]:
     facts = {
         "Rows": f"{done.rows:,}" if done.whole else f"first {done.rows:,}",
         "Records": f"{done.records:,}" if done.records != done.rows else None,
-        "Refused rows": f"{done.refused:,}",
-        "Refused files": f"{done.files_refused:,}" if done.files_refused else None,
+        "Skipped rows": f"{done.refused:,}",
+        "Invalid files": f"{done.files_refused:,}" if done.files_refused else None,
         "Pictures": f"{done.pictures:,}",
         "Format": ", ".join(done.formats),
         "Tasks": ", ".join(done.tasks),

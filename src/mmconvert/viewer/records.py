@@ -19,11 +19,11 @@ FILTERS: tuple[Filter, ...] = (
     Choice("task", "Task"),
     Choice("category", "Category"),
     Choice("subset", "Subset"),
-    Mark(REFUSED, "refused", "Rows that a conversion refuses", "bad"),
-    Mark("several pictures"),
-    Mark("no picture"),
+    Mark(REFUSED, "refused", "Rows that convert would skip", "bad"),
+    Mark("several images"),
+    Mark("no image"),
     Mark("no answer", "no answer", "Rows without a reference", "warn"),
-    Mark("pair", "preference pairs", "Rows with a chosen and a rejected reply"),
+    Mark("pair", "preference pairs", "Rows with a chosen and a rejected response"),
 )
 
 
@@ -58,7 +58,7 @@ def link_images(text: str, images: Sequence[Image], name: str = "", tone: Tone =
     """
     numbers = {image.slot: number for number, image in reversed(list(enumerate(images)))}
     found = [(match, numbers.get(int(match[1]))) for match in PLACEHOLDER.finditer(text)]
-    spans = tuple(TextSpan(m.start(), m.end(), "no picture of the prompt" if n is None else "", n) for m, n in found)
+    spans = tuple(TextSpan(m.start(), m.end(), "no image of the prompt" if n is None else "", n) for m, n in found)
     return Text(text, spans, name, tone) if spans or name or tone else text
 
 
@@ -97,7 +97,7 @@ def _list_scores(pair: Preference) -> dict[str, Shown | Sequence[Shown]]:
     fields: dict[str, Shown | Sequence[Shown]] = {}
     fields |= {name: f"{score:g}" for name, score in scores.items() if score is not None}
     if pair.rejected_images:
-        fields["Pictures of rejected"] = ", ".join(f"attachment {place + 1}" for place in pair.rejected_images)
+        fields["Images of rejected"] = ", ".join(f"attachment {place + 1}" for place in pair.rejected_images)
     return fields
 
 
@@ -128,8 +128,8 @@ def build_item(record: Record, thumbnails: Thumbnails) -> PageItem:
     """Make the item of a record."""
     images = list_images(record, thumbnails)
     marks = {
-        "several pictures": len(record.images) > 1,
-        "no picture": not record.images,
+        "several images": len(record.images) > 1,
+        "no image": not record.images,
         "pair": record.preference is not None,
         "no answer": _has_open_question(record) and record.answer is None and not record.answers,
     }

@@ -161,7 +161,7 @@ def explain_file(predictions: str, options: ExplainOptions) -> Explanation:
     """
     require_apart([options.output], [predictions])
     if len(options.recipe) > MOST_RECIPES:
-        raise UsageError(f"explain holds at most two recipes against each other, not {len(options.recipe)}. Drop some.")
+        raise UsageError(f"explain compares at most two recipes, not {len(options.recipe)}. Drop some.")
     rows = open_joined(predictions, options.answers, options.format, allow_mismatch=options.allow_mismatch)
     shown = sorted({_TEXT, *(REFERENCES & rows.names)})
     choices = choose_recipes(rows, options.recipe, options.dataset, options.recipe_options)

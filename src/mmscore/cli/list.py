@@ -43,7 +43,9 @@ def list_plugins(kind: str | None, words: tuple[str, ...], imports: tuple[str, .
         click.echo(json.dumps(found) if as_object else escape_control("\n".join(lines)))
         return 0
     if imports:
-        raise UsageError("--import: is for a kit with a registry. Name it: mmscore list mmtrusteval --import FILE.py")
+        raise UsageError(
+            "--import: is for a framework with a registry. Name it: mmscore list mmtrusteval --import FILE.py"
+        )
     plugins = find_plugins("mmscore", kind, words)
     click.echo(format_json(plugins) if as_object else format_text("mmscore", plugins))
     return 0

@@ -59,21 +59,21 @@ def predict(
     hub = replace(hub, dry_run=dry_run)
     hub.check(())
     if hub.push is None and dry_run:
-        raise UsageError("--dry-run lists what --push USER/REPO would send. Give both, or --limit for a trial run.")
+        raise UsageError("--dry-run lists what --push USER/REPO would upload. Give both, or --limit for a trial run.")
     # What a backend prints, or a cluster, must not stand between the lines that a program reads here.
     with contextlib.redirect_stdout(sys.stderr):
         summary = session.predict(dataset, output, options, quiet=quiet)
     if as_json:
         click.echo(json.dumps(summary.to_json()))
     else:
-        why = "see prediction_error; --resume asks them again"
+        why = "see prediction_error; --resume retries them"
         failed = f", {summary.failed:,} failed ({why})" if summary.failed else ""
-        cost = "" if summary.cost is None else f"; its tokens cost {summary.cost:.4g}"
-        counts = f"{summary.rows:,} rows, {summary.asked:,} asked, {summary.reused:,} reused{failed}"
+        cost = "" if summary.cost is None else f", cost {summary.cost:.4g}"
+        counts = f"{summary.rows:,} samples, {summary.asked:,} requests sent, {summary.reused:,} from cache{failed}"
         click.echo(f"{summary.output}: {counts}, {summary.seconds:.1f} s{cost}")
         if not quiet:
             kept = store_path(session.build_local_path(output) if is_url(output) else Path(output))
-            close({"replies": f"{kept}, asked once", "next": format_command("mmscore", summary.output)})
+            close({"cache": str(kept), "next": format_command("mmscore", summary.output)})
     if hub.push is not None:
         click.echo(pushed_text(push_files([(open_rows(output), ())], hub, quiet=quiet)), err=as_json)
     return EXIT_PARTIAL if summary.failed else 0

@@ -63,7 +63,7 @@ def run(task: str, dry_run: bool, as_json: bool, quiet: bool, options: RunOption
         ranked = len(plan.models) > 1 and all(len(outcome.scores or ()) == 1 for outcome in done)
         following = format_command("mmscore", "rank", "--by", "dataset", *reports) if ranked else None
         if any(outcome.status != "ok" for outcome in done):
-            following = f"{again}  (asks what has no reply yet; {plan.work_dir}/*/*/{LOG} says why)"
+            following = f"{again}  (runs what has no response yet; {plan.work_dir}/*/*/{LOG} has the reasons)"
         close({"results": f"{plan.work_dir}/MODEL/DATASET", "next": following}, err=True)
     if all(outcome.status == "ok" for outcome in done) and not lacking:
         return 0

@@ -28,7 +28,7 @@ from mmscore.core.predictions.load import list_model_folders
 from mmscore.core.predictions.locate import STDIN
 from mmscore.core.report import Report, json_text
 from mmscore.reporting.publish import HubOptions, push_results
-from mmscore.reporting.report_table import show
+from mmscore.reporting.report_table import format_lines, show
 from mmscore.scoring.judging.request import JudgeOptions
 from mmscore.scoring.scored_file import Result
 from mmscore.workflow.score import ReportOptions, score_to_files
@@ -61,7 +61,8 @@ def _judge_and_dry_run(command: Any) -> Any:
 )
 @push_options()
 @click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
-@click.option("--quiet", is_flag=True, help="Print no progress and no notes.")
+@click.option("--verbose", is_flag=True, help="Also print every metric, group and the full signature.")
+@click.option("--quiet", is_flag=True, help="Print one line per result, no progress and no notes.")
 @OPTIONS_FILE
 @watch_sources()
 def score(
@@ -70,6 +71,7 @@ def score(
     judge: JudgeOptions,
     dry_run: bool,
     as_json: bool,
+    verbose: bool,
     quiet: bool,
     options: ReportOptions,
     hub: HubOptions,
@@ -94,8 +96,10 @@ def score(
         report = score_to_files(paths, recipes, watched, then=keep)
     if as_json:
         click.echo(json_text(report.to_json()))
+    elif quiet:
+        click.echo("\n".join(format_lines(report)))
     else:
-        show(report)
+        show(report, verbose=verbose, by=options.by)
     if not quiet:
         show_notes(message for entry in report.entries for message in entry.messages)
         # Places and the next step, where files were written or somebody watches.

@@ -172,15 +172,15 @@ def show_estimates(predictions: Sequence[str], recipes: Sequence[str], options: 
 def _sentence(one: JudgeEstimate) -> str:
     guess = one.estimate
     limit = guess.most_completion_tokens
-    responses = "" if limit is None else f" and at most {limit:,} tokens of replies"
+    responses = "" if limit is None else f" and at most {limit:,} tokens of responses"
     tries = f", at most {guess.most_calls:,} when every try is needed" if guess.most_calls > guess.calls else ""
     setting = one.setting
     model = f" ({setting.model})" if setting.model else ""
-    kept = "no model is named, so stored replies were not looked for"
-    kept = kept if guess.stored is None else f"{guess.stored:,} replies are stored"
+    kept = "no model is named, so the cache was not searched"
+    kept = kept if guess.stored is None else f"{guess.stored:,} responses are cached"
     again = f", repeat {setting.repeat + 1}" if setting.repeat else ""
     return (
         f"{one.predictions} under {one.recipe}: judge {setting.title}{model}{again}, strategy "
         f"{setting.strategy}: {guess.rows:,} rows, {guess.calls:,} calls{tries}; {kept}; "
-        f"about {guess.prompt_tokens:,} tokens of prompts{responses}. Nobody was asked."
+        f"about {guess.prompt_tokens:,} tokens of prompts{responses}. No request was sent."
     )

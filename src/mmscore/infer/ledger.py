@@ -214,7 +214,7 @@ def refuse_record(record: Record, *, continues: bool) -> Answer | None:
     parts = sum(part.type == "image" for turn in record.messages for part in turn.content)
     if parts != len(record.images):
         return failed(
-            f"images: the prompt shows {parts} pictures, the row holds {len(record.images)}. "
+            f"images: the prompt shows {parts} images, the row holds {len(record.images)}. "
             "Give the dataset itself, not a predictions file."
         )
     if not record.messages or (record.messages[-1].role == "assistant" and not continues):

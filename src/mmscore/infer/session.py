@@ -29,7 +29,7 @@ from mmscore.llm.budget import read_price
 from mmscore.llm.cache_lock import Held, hold
 from mmscore.llm.response_cache import AnswerStore, store_path
 
-_STANDS = "exists already. --resume asks only the rows that have no answer yet, --restart asks all again."
+_STANDS = "already exists. --resume runs only samples without a response, --restart runs all again."
 _TABLES = (".csv", ".json", ".jsonl", ".pq", ".tsv", ".xlsx")
 """Endings that the name of a predictions file may have elsewhere."""
 

@@ -28,7 +28,9 @@ HEAD = 2
 
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     if (item.id or "").count("_") < max(PLACES.values()):
-        raise RowError("id.parts", "id", f"expected set, figure and question {show(item.id)}. Keep the kit's index.")
+        raise RowError(
+            "id.parts", "id", f"expected set, figure and question {show(item.id)}. Keep the framework's index."
+        )
     return {"aAcc": float(vlmevalkit_yes_no(read_answer_cell(item), parsed.value))}
 
 
@@ -73,7 +75,7 @@ def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     """
     parts = [sorted(scored.split(level), key=lambda part: part[0]) for level in ("category", "l2_category")]
     if not parts[1]:
-        raise Error("l2_category: no row has one, and the kit needs it to tell figures apart. Fill the column.")
+        raise Error("l2_category: no row has one, and the framework needs it to tell figures apart. Fill the column.")
     lines: list[Row] = []
     for name, part in (("Overall", scored), *parts[0], *parts[1]):
         lines.append({"split": name, **{key: e.value for key, e in _reduce(part, version).items()}})

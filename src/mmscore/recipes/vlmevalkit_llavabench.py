@@ -20,7 +20,7 @@ from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, RESULTS, VERSIONS, offer_fo
 
 def _parse(item: Item, version: str) -> Parsed:
     read_reference_facts(item)
-    return Parsed(item.prediction, "whole reply", (0, len(item.prediction)))
+    return Parsed(item.prediction, "whole response", (0, len(item.prediction)))
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:

@@ -266,7 +266,7 @@ def _check_log(choices: Sequence[RecipeChoice]) -> None:
         raise UsageError("--log: a log is of one file by one recipe. Score each on its own.")
     for choice in choices:
         if choice.recipe.log is None:
-            raise UsageError(f"--log: recipe {choice.name!r} knows no log of its kit. Leave --log out.")
+            raise UsageError(f"--log: recipe {choice.name!r} knows no log of its framework. Leave --log out.")
 
 
 def format_kit_log(result: Result) -> str:
@@ -280,7 +280,7 @@ def format_kit_log(result: Result) -> str:
     """
     choice = result.choice
     if choice.recipe.log is None:
-        raise UsageError(f"recipe {choice.name!r} knows no log of its kit.")
+        raise UsageError(f"recipe {choice.name!r} knows no log of its framework.")
     return choice.recipe.log(result.scored.with_status(SCORED), choice.version)
 
 
@@ -395,7 +395,7 @@ def _compute_numbers(rows: Rows, settled: Scored, choice: RecipeChoice, options:
         return replace(found, table=recipe.table(valid, version))
     except Error as error:
         # The kit itself breaks off here; the numbers beside its table stand all the same.
-        return replace(found, remarks=(*found.remarks, f"the kit's own table cannot be made: {error}"))
+        return replace(found, remarks=(*found.remarks, f"the framework's own table cannot be made: {error}"))
 
 
 def _describe_clusters(valid: Scored, groups: Groups) -> tuple[str, ...]:
@@ -422,7 +422,7 @@ def _describe_parity(choice: RecipeChoice, options: ScoreOptions, panel: Panel |
     named = f"{recipe.parity}, {recipe.versions[choice.version]}"
     named += "; with options of the user's" if choice.options else ""
     named += f"; judged, wording {prompt}" if prompt else ""
-    return named + ("; averaged over groups, which the kit does not do" if options.average == MACRO else "")
+    return named + ("; averaged over groups, which the framework does not do" if options.average == MACRO else "")
 
 
 def _name_prompt_owner(setting: JudgeSetting, choice: RecipeChoice) -> str:
@@ -437,7 +437,7 @@ def _describe_unasked(options: ScoreOptions, panel: Panel | None) -> list[str]:
         return []
     setting = panel.settings[0]
     others = " or ".join(setting.judge.strategies)
-    return [f"judge {setting.name}: strategy auto stands for rule, nobody was asked. Give --judge-strategy {others}."]
+    return [f"judge {setting.name}: strategy auto means rule, no request was sent. Give --judge-strategy {others}."]
 
 
 def _list_messages(refusals: Sequence[Refusal]) -> list[str]:

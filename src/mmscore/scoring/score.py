@@ -38,7 +38,7 @@ from mmscore.scoring.judging.panel import Panel, Sitting
 from mmscore.scoring.signature import Fingerprint
 
 _STATUS_OF = {"failed": FAILED, "skipped": MISSING}
-_ASK_AGAIN = "Ask again: --rejudge failed."
+_ASK_AGAIN = "Judge them again: --rejudge failed."
 EXTRA = "extra."
 """What the name of a key of `extra` begins with, as the user writes it."""
 

@@ -58,7 +58,7 @@ def choose_recipes(
     choices = [fit_recipe(choice, facts) for choice in named] or [choose_recipe(facts, options)]
     for choice in choices:
         if choice.recipe.needs_judge:
-            raise UsageError(f"recipe {choice.name!r} has no scores without a judge, and here none is asked.")
+            raise UsageError(f"recipe {choice.name!r} needs a judge, and none is given.")
     return choices
 
 

@@ -138,7 +138,7 @@ def _build_cells(path: str, label: str | None, options: RankOptions) -> list[Ran
                 raise UsageError(f"{path}: {error}") from None
         name = label or dataset
         if name is None:
-            raise UsageError(f"{path}: the file does not say which dataset it is for. Say it: NAME=PATH.")
+            raise UsageError(f"{path}: the file does not state its dataset. Give it as NAME=PATH.")
         return RankColumn(name, name)
 
     about = {"metric": options.metric, "method": options.method}

@@ -374,7 +374,7 @@ def test_a_file_of_pairs_is_converted_and_told(tmp_path: Path) -> None:
     assert done.warnings == ["3 rows hold preference pairs: --view preference lays them out for DPOTrainer"]
     done = mmconvert.convert(tmp_path / "t.jsonl", tmp_path / "sft", view="sft")
     (remark,) = done.warnings
-    assert remark.startswith("3 rows hold preference pairs, of which --view sft keeps the chosen response alone:")
+    assert remark.startswith("3 rows hold preference pairs, of which --view sft keeps only the chosen response:")
     assert mmconvert.convert(tmp_path / "t.jsonl", tmp_path / "pairs", view="preference").warnings == []
     original = list(mmconvert.open_dataset(tmp_path / "eval").records())
     assert list(mmconvert.open_dataset(tmp_path / "pairs").records()) == original

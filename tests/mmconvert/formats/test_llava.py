@@ -79,7 +79,7 @@ REPLY = Turn("assistant", (Part("text", "A"),))
 @pytest.mark.parametrize(
     ("lost", "field", "words"),
     [
-        (record(Turn("user", (IMAGE, IMAGE)), REPLY, images=2), "images", "one picture a row, this one has 2"),
+        (record(Turn("user", (IMAGE, IMAGE)), REPLY, images=2), "images", "one image per row, this one has 2"),
         (record(REPLY, USER, REPLY), "messages", "alternate"),
         (record(USER), "answer", "nor an answer"),
         (record(), "messages", "no prompt"),

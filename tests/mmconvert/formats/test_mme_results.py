@@ -64,7 +64,7 @@ def test_a_bad_line_is_refused_and_the_others_go_on(tmp_path: Path, line: bytes,
 def test_other_texts_are_not_taken_for_results(tmp_path: Path) -> None:
     good = "a.jpg\tIs it?\tYes\tno\n"
     assert guess(folder(tmp_path, color=good))[0] == "mme_results"
-    with pytest.raises(Error, match=r"notes\.txt has no lines of picture, question"):
+    with pytest.raises(Error, match=r"notes\.txt has no lines of image, question"):
         guess(folder(tmp_path, notes="Remember\tthis\n"))
     (tmp_path / "empty").mkdir()
     with pytest.raises(Error, match=r"holds no \.txt file"):

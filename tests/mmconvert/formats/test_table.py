@@ -68,7 +68,7 @@ def test_several_columns_for_one_field_are_not_chosen_from(folder):
 
 def test_a_reply_to_learn_and_a_prediction_look_alike(folder):
     path = write(folder, '{"instruction": "Say hi", "output": "hi"}\n', "t.jsonl")
-    with pytest.raises(Error, match="a model's prediction or a reply to learn"):
+    with pytest.raises(Error, match="a prediction or a response to train on"):
         guess(path)
     ((told,), _) = read(path, "question=instruction", "prediction=output")
     ((taught,), _) = read(path, "question=instruction", "reply=output")

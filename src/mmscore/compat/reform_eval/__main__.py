@@ -27,32 +27,32 @@ def program() -> None:
 @click.option("--model", metavar="FILE.py@get_NAME|BACKEND", help="A model's loader or class, or a backend's name.")
 @click.option("--model_name", help="The model to load: a file, a folder, a name.")
 @click.option("--model_type", help="Goes on to the model's loader.")
-@click.option("--dataset_name", help="The kit's name of the dataset.")
-@click.option("--formulation", type=click.Choice(_FORMULATIONS), help="How it asks.")
+@click.option("--dataset_name", help="The framework's name of the dataset.")
+@click.option("--formulation", type=click.Choice(_FORMULATIONS), help="Prompt formulation.")
 @click.option("--dataset_config", metavar="FILE", help="The dataset's YAML file.")
 @click.option("--dataset_duplication", type=click.IntRange(1), default=1, help="Copies of each sample.")
 @click.option("--in_context_sample", is_flag=True, help="A finished round before the question.")
-@click.option("--capitalize", is_flag=True, help="Questions and options of dialogs begin with a capital.")
+@click.option("--capitalize", is_flag=True, help="Questions and options of conversations begin with a capital.")
 @click.option("--yesno_instruct", is_flag=True, help="No effect, as in the original.")
-@click.option("--answer_space_instruct", is_flag=True, help="For CLEVR by likelihood alone.")
+@click.option("--answer_space_instruct", is_flag=True, help="Only for CLEVR by likelihood.")
 @click.option("--per_gpu_eval_batch_size", type=click.IntRange(1), help="Rows at once. [default: the model's]")
-@click.option("--num_workers", type=int, default=4, help="No effect: pictures are read while the model answers.")
+@click.option("--num_workers", type=int, default=4, help="No effect: images are read while the model answers.")
 @click.option("--half_evaluation", is_flag=True, help="Weights in float16.")
-@click.option("--do_eval", is_flag=True, help="Evaluate the predictions, or those that stand in output_dir already.")
+@click.option("--do_eval", is_flag=True, help="Evaluate the predictions, or those already in output_dir.")
 @click.option("--eval_stability", is_flag=True, help="Measure how predictions for one sample differ.")
 @click.option("--temperature", type=click.FloatRange(0), help="Softness of the draw. [default: the model's]")
-@click.option("--max_new_tokens", type=click.IntRange(1), help="Most tokens of a reply. [default: the model's]")
+@click.option("--max_new_tokens", type=click.IntRange(1), help="Maximum number of new tokens. [default: the model's]")
 @click.option("--likelihood_reduction", help="sum or mean. [default: the model's, sum]")
 @click.option("--infer_method", type=click.Choice(["generation", "likelihood"]), default="generation", help="How.")
 @click.option("--option_mark", type=click.Choice(_MARKS), help="Marks of options. [default: drawn for each question]")
 @click.option("--random_instruct", is_flag=True, help="Another instruction for each copy of a sample.")
 @click.option("--shuffle_options", is_flag=True, help="Draw the options' order.")
 @click.option("--options_in_history", is_flag=True, help="No effect, as in the original.")
-@click.option("--online_multi_round", is_flag=True, help="The model's answers go into the history of a dialog.")
-@click.option("--multi_round_eval", is_flag=True, help="Hold accuracy against the rounds of dialogs.")
+@click.option("--online_multi_round", is_flag=True, help="Put the model's answers into the history of a conversation.")
+@click.option("--multi_round_eval", is_flag=True, help="Report accuracy per round of conversations.")
 @click.option("--output_dir", default="./output/", help="Folder for results and log.txt.")
-@click.option("--dataset_debug", is_flag=True, help="Show the dataset, ask nothing.")
-@click.option("--dataset_subsample", type=click.IntRange(1), help="The first dialogs alone (VisDial).")
+@click.option("--dataset_debug", is_flag=True, help="Show the dataset, run nothing.")
+@click.option("--dataset_subsample", type=click.IntRange(1), help="Only the first conversations (VisDial).")
 @click.option("--core_eval", is_flag=True, help="No effect, as in the original.")
 @click.option("--hf", is_flag=True, help="Read the Hub; wins over --offline_hf.")
 @click.option("--offline_hf", is_flag=True, help="Read the files that the configuration names on this machine.")
@@ -76,13 +76,15 @@ def run_eval(**given: Any) -> int:
 
 
 @program.command("run_loader_eval", context_settings=_SETTINGS)
-@click.option("--formulation", required=True, type=click.Choice(_FORMULATIONS), help="How it was asked.")
+@click.option(
+    "--formulation", required=True, type=click.Choice(_FORMULATIONS), help="Prompt formulation of the predictions."
+)
 @click.option("--eval_stability", is_flag=True, help="Measure how predictions for one sample differ.")
-@click.option("--multi_round_eval", is_flag=True, help="Hold accuracy against the rounds of dialogs.")
+@click.option("--multi_round_eval", is_flag=True, help="Report accuracy per round of conversations.")
 @click.option(
     "--infer_method",
     type=click.Choice(["generation", "likelihood"]),
-    help="How it was predicted. [default: told by the predictions]",
+    help="How it was predicted. [default: as the predictions state]",
 )
 @click.option("--prediction_file", required=True, metavar="FILE", help="The result list.")
 def run_loader_eval(**given: Any) -> int:

@@ -34,7 +34,7 @@ _PLAIN = TABLES | {"table"}
 
 _COPY = "variant"
 _EXTRA = "extra"
-_GIVE = "Give the dataset that was asked about: --answers DATASET."
+_GIVE = "Give the dataset of the predictions: --answers DATASET."
 _ALLOW = "Give the dataset that the predictions were made of, or score all the same: --allow-mismatch."
 
 

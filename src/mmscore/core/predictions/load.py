@@ -303,7 +303,7 @@ def list_read_files(folder: Path, format: str | None) -> list[Path]:
     name = format or guess(folder)[0]
     plugin: Format = load("mmconvert.formats", name)
     if plugin.files is None:
-        raise UsageError(f"{folder}: format {name} does not say which files of a folder it reads. Name its files.")
+        raise UsageError(f"{folder}: format {name} does not support folders. Name its files.")
     return require_inside(folder, plugin.files(folder))
 
 
@@ -387,13 +387,13 @@ def _cast_column(array: pa.Array, name: str, file: Path) -> pa.Array:
         if not (_fits(array.type, want) or (name not in PREDICTION_SCHEMA.names and _is_plain(array.type))):
             raise Error(
                 f"{file} {name}: expected {_describe_type(want)}, found "
-                f"{_describe_type(array.type)}. Write the column anew."
+                f"{_describe_type(array.type)}. Write the column again as UTF-8."
             )
         array = array.cast(want)
     try:
         array.validate(full=True)
     except pa.ArrowInvalid:
-        raise Error(f"{file} {name}: holds bytes that are not UTF-8. Write the column anew.") from None
+        raise Error(f"{file} {name}: holds bytes that are not UTF-8. Write the column again as UTF-8.") from None
     return array
 
 
@@ -500,7 +500,7 @@ def check_ids(rows: Rows) -> None:
     example = twice[0].as_py()
     first, second = [i for i, id in enumerate(rows.identity["id"].to_pylist()) if id == example][:2]
     raise Error(
-        f"{rows.path} id: {len(twice)} ids stand there more than once, one in rows {first} and {second} "
+        f"{rows.path} id: {len(twice)} ids appear more than once, one in rows {first} and {second} "
         f"{show(example)}. Give every row an id of its own, copies of a question as <sample>#<variant>."
     )
 

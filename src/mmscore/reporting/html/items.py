@@ -28,7 +28,7 @@ from mmscore.reporting.html.listing import Reading
 from mmscore.reporting.html.verdicts import PARTLY, RIGHT, UNREAD, WRONG
 
 WRONGLY, UNPARSED_MARK, FAILING = ("wrong", "unparsed", "failed")
-RECIPES, MODELS, UNSTABLE = ("recipes disagree", "models disagree", "replies differ")
+RECIPES, MODELS, UNSTABLE = ("recipes disagree", "models disagree", "responses differ")
 _LACKING = (FAILED, JUDGE_FAILED, MISSING, REJECTED)
 TONES: Mapping[str, Tone] = {
     **dict.fromkeys((WRONG, *(status.replace("_", " ") for status in _LACKING)), "bad"),
@@ -84,16 +84,16 @@ class Layout(msgspec.Struct, frozen=True):
     def filters(self) -> list[Filter]:
         """Give the filters of the table."""
         marks = [
-            Mark(WRONGLY, hint="No credit, unparsed replies included", tone="bad"),
+            Mark(WRONGLY, hint="No credit, unparsed responses included", tone="bad"),
             Mark(UNPARSED_MARK, hint="No rule of the recipe read an answer", tone="warn"),
-            Mark(FAILING, hint="No score: inference or judge failed, nothing predicted, or row refused", tone="bad"),
+            Mark(FAILING, hint="No score: inference or judge failed, nothing predicted, or row skipped", tone="bad"),
         ]
         if len(set(self.files)) < len(self.files):
-            marks.append(Mark(RECIPES, hint="The same reply gets another score", tone="warn"))
+            marks.append(Mark(RECIPES, hint="The same response gets another score", tone="warn"))
         if len(set(self.files)) > 1:
             marks.append(Mark(MODELS, hint="Another result under the same recipe", tone="warn"))
         if self.repeated:
-            hint = "Several replies to the question that do not all say the same"
+            hint = "Several responses to the question that do not all say the same"
             marks.append(Mark(UNSTABLE, hint=hint, tone="warn"))
         numbers = range(len(self.labels))
         shown = [Choice(self.name("result", n), "result" if len(numbers) == 1 else self.labels[n]) for n in numbers]
@@ -218,17 +218,17 @@ def _response_fields(
     of: str, one: Details, own: Sequence[tuple[str, Reading]]
 ) -> Iterator[tuple[str, Shown | Sequence[Shown]]]:
     if one.get("thinking"):
-        yield f"Reasoning{of}, cut from the reply", Text(one["thinking"], tone="code")
+        yield f"Reasoning{of}, cut from the response", Text(one["thinking"], tone="code")
     if one.get("prediction") is not None:
         yield f"Reply{of}", _marked(one["prediction"], own)
     if one.get("prediction_error"):
-        yield f"Why there is no reply{of}", Text(one["prediction_error"], tone="bad")
+        yield f"Why there is no response{of}", Text(one["prediction_error"], tone="bad")
     if one.get("option_logprobs"):
         letters = [letter for letter, text in zip(LETTERS, one.get("options") or (), strict=False) if text is not None]
         pairs = zip(letters, one["option_logprobs"], strict=False)
         yield f"Log-probability of each option{of}", [Text(f"{value:.4f}", name=letter) for letter, value in pairs]
     if one.get("finish_reason") not in (None, _WHOLE):
-        yield f"Why the reply ends{of}", Text(one["finish_reason"], tone="warn")
+        yield f"Why the response ends{of}", Text(one["finish_reason"], tone="warn")
     for recipe, reading in own:
         by = f", {recipe}" if len(own) > 1 else ""
         yield f"What was read{of}{by}", Text(_sentence(reading), tone=TONES.get(reading.word, ""))

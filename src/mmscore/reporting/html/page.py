@@ -181,7 +181,7 @@ def _notes(listed: Listing, opened: Sequence[_File], images: str | Path | None) 
     if any(map(images_shown, (row for one in opened for row in one.told.values()))) and not any(
         one.pictures for one in opened
     ):
-        lacking = "The predictions hold no pictures" if images is None else f"{images} has no pictures of these rows"
+        lacking = "The predictions hold no images" if images is None else f"{images} has no images of these rows"
         yield f"{lacking}. --html-pictures DATASET, the dataset they were made of, shows them."
 
 

@@ -170,12 +170,12 @@ def choose_panel(request: JudgeRequest, choice: RecipeChoice) -> Panel:
         idle = next(setting for setting in chosen if not setting.asks)
         others = " or ".join(idle.judge.strategies)
         raise UsageError(
-            f"judge {idle.name!r} would ask nobody, beside others that do. Give --judge-strategy {others}."
+            f"judge {idle.name!r} would send no request, beside others that do. Give --judge-strategy {others}."
         )
     seats = len(chosen) * max(1, len(request.models))
     if request.min_valid > seats:
         raise UsageError(
-            f"--judge-min-valid: {request.min_valid} verdicts of {seats} judges. Name more, or ask for less."
+            f"--judge-min-valid: {request.min_valid} verdicts of {seats} judges. Name more, or lower --judge-min-valid."
         )
     settings = tuple(
         replace(setting, model=model, repeat=repeat)
@@ -275,7 +275,7 @@ def _read_pattern(text: str, name: str, judge: Judge, version: str) -> str:
         re.compile(text)
     except re.error as error:
         raise UsageError(
-            f"--judge-score-pattern: is no regular expression ({take_first_line(error)}) {show(text)}."
+            f"--judge-score-pattern: is not a regular expression ({take_first_line(error)}) {show(text)}."
         ) from None
     return text
 
@@ -284,14 +284,14 @@ def _read_json_object(flag: str, text: str, example: str) -> Mapping[str, Any]:
     try:
         found = json.loads(text, parse_constant=_reject_constant)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{flag}: is no JSON ({take_first_line(error)}) {show(text)}.") from None
+        raise UsageError(f"{flag}: is not JSON ({take_first_line(error)}) {show(text)}.") from None
     if not isinstance(found, dict):
         raise UsageError(f"{flag}: expected an object such as {example} {show(text)}.")
     return found
 
 
 def _reject_constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _read_kit_prompts(folder: Path, name: str, judge: Judge) -> Mapping[str, str]:
@@ -361,9 +361,11 @@ def store_place(request: JudgeRequest, predictions: str) -> Path:
         UsageError: Nothing stands beside standard input, and no file is named; or a folder is.
     """
     if not request.cache and predictions == STDIN:
-        raise UsageError("-: the judge's replies have no place beside standard input. Name a file with --judge-cache.")
+        raise UsageError(
+            "-: the judge's responses have no place beside standard input. Name a file with --judge-cache."
+        )
     if request.cache and (place := Path(request.cache)).is_dir():
-        raise UsageError(f"{place}: is a folder. Name a file for the judge's replies: {place / 'judge.sqlite'}.")
+        raise UsageError(f"{place}: is a folder. Name a file for the judge's responses: {place / 'judge.sqlite'}.")
     return Path(request.cache) if request.cache else build_store_path(predictions)
 
 
@@ -376,7 +378,7 @@ def open_store(place: Path) -> Iterator[AnswerStore]:
         Error: Another process holds it, or it is damaged.
     """
     if not os.access(place.parent, os.W_OK):
-        raise UsageError(f"{place}: the judge's replies cannot be kept there. Name another file with --judge-cache.")
+        raise UsageError(f"{place}: the judge's responses cannot be kept there. Name another file with --judge-cache.")
     with hold(place, other="name another file with --judge-cache") as held, AnswerStore(held, fingerprint="") as store:
         yield store
 

@@ -88,7 +88,7 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
 @pytest.mark.parametrize("content", [b"", b"PAR1PAR1", b"id,prediction\n1,x\n"])
 def test_a_damaged_file_is_refused_by_name(tmp_path, content):
     (tmp_path / "p.parquet").write_bytes(content)
-    with pytest.raises(Error, match=r"p\.parquet: .*(empty|damaged|no parquet file)"):
+    with pytest.raises(Error, match=r"p\.parquet: .*(empty|damaged|not a parquet file)"):
         open_rows(tmp_path / "p.parquet")
 
 

@@ -133,7 +133,7 @@ def test_a_dataset_that_has_none_of_the_rows_is_named(tmp_path, dataset):
     path = tmp_path / "report.html"
     found = list(score_results([file], ["own_choice"], ScoreOptions(answers=dataset)))
     write_report(path, found, images=tmp_path / "other" / "data")
-    assert "other/data has no pictures of these rows" in json.loads(held(path, "mm-page"))["notes"][0]
+    assert "other/data has no images of these rows" in json.loads(held(path, "mm-page"))["notes"][0]
 
 
 def test_models_side_by_side_have_a_column_each_and_share_their_items(tmp_path, dataset):
@@ -252,7 +252,7 @@ def test_likelihoods_of_options_and_a_cut_reply_are_shown(tmp_path):
     fields = dict(items_of(written(tmp_path, [file]))["0"][2])
     values = [{"pieces": ["-2.5000"], "name": "A"}, {"pieces": ["-0.2500"], "name": "C"}]
     assert fields["Log-probability of each option"] == values
-    assert fields["Why the reply ends"] == [{"pieces": ["length"], "tone": "warn"}]
+    assert fields["Why the response ends"] == [{"pieces": ["length"], "tone": "warn"}]
 
 
 def test_columns_that_hold_something_else_under_our_names_are_left_out(tmp_path):
