@@ -1,4 +1,4 @@
-"""docs/_site/llms.txt: every page with what it is about, for programs that read documentation; written from index.md."""
+"""docs/_site/llms.txt: every page with its subject, for programs that read documentation; written from index.md."""
 
 import re
 from pathlib import Path
