@@ -76,7 +76,7 @@ def test_a_format_that_is_new_gets_its_row_and_one_that_is_gone_loses_it() -> No
 
 def test_prose_stays_as_it_was_written() -> None:
     current = PAGE.read_text(encoding="utf-8")
-    marked = current.replace("## What every reader does\n", "## What every reader does\n\nA word by hand.\n")
+    marked = current.replace("## Rules of all readers\n", "## Rules of all readers\n\nA word by hand.\n")
     changed = page(marked)
     assert changed == marked
     assert changed.index("A word by hand.") < changed.index(BEGIN)
