@@ -103,7 +103,7 @@ def _find_mismatch(sample: Sample) -> str | None:
 
 FORMAT = Format(
     summary="LLaVA's answers (JSON Lines) to any benchmark",
-    suffixes=(".jsonl",),
+    suffixes=(".jsonl", ".json"),
     rows=_read_rows,
     records=_read_records,
     mismatch=_find_mismatch,
