@@ -36,6 +36,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from mmconvert.chat.plain_rows import (
+    CAPTIONS,
     SHARED_ID,
     SPELLINGS,
     Columns,
@@ -61,7 +62,7 @@ OTHERS = (
 )
 """Columns of dialogs, which other formats read."""
 
-TRAINING = (("instruction", "output"), ("query", "response"))
+TRAINING = (("instruction", "output"), ("query", "response"), ("prompt", "completion"), ("input", "output"))
 """Columns in which trainers hold a question and the reply to learn; nobody can tell it from a prediction."""
 
 _UNKNOWN = "COLUMN"
@@ -120,7 +121,9 @@ def _find_mismatch(sample: Sample) -> str | None:
             f"a column {answers!r}, a model's prediction or a reply to learn. Say which: --map question={asks} and "
             f"--map prediction={answers} or --map reply={answers}"
         )
-    if "question" not in columns and not ("id" in columns and columns.keys() & {"prediction", "answer"}):
+    said = columns.keys() & {"prediction", "answer"}
+    described = "image" in columns and columns.get("answer", ("",))[0].lower() in CAPTIONS
+    if "question" not in columns and not ("id" in columns and said) and not described and len(said) < 2:
         close = {field: _suggest_column(field, sample, columns) for field in ("question", "prediction")}
         for field, column in close.items():
             if column != _UNKNOWN:

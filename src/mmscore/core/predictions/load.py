@@ -172,7 +172,7 @@ def open_rows(
     Raises:
         UsageError: Nothing stands there, or the format is unknown.
         Error: The file is damaged, lacks a required column, has one of another type, holds no row,
-            or has an id twice; or its format cannot be told.
+            or has an id twice; or its format cannot be told, or reads no prediction of any row.
     """
     place = locate_predictions(path)
     if len(several := _list_config_folders(place.path)) > 1:
@@ -183,6 +183,8 @@ def open_rows(
         rows = _load_parquet(str(path), files, required)
     else:
         rows = _load_other_format(str(path), place.path, format, mapping)
+        if "prediction" in required and len(rows) and not rows.rejected:
+            _require_prediction(rows)
     rows = replace(rows, title=place.title)
     if not len(rows):
         first = f"The first of {len(rows.rejected)} reasons: {rows.rejected[0].message}" if rows.rejected else ""
@@ -190,6 +192,14 @@ def open_rows(
     if not repeated:
         check_ids(rows)
     return rows
+
+
+def _require_prediction(rows: Rows) -> None:
+    if all(batch.column(0).null_count == len(batch) for batch in rows.read(["prediction"])):
+        raise Error(
+            f"{rows.path}: no row has a prediction. Give the file of predictions, or name the column that holds them: "
+            "--map prediction=COLUMN."
+        )
 
 
 def _is_foreign(files: Sequence[Path], required: Sequence[str]) -> bool:
