@@ -78,9 +78,6 @@ REFERENCE_BESIDE_ANSWER = "annotation"
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 CAPTION_PROMPT = "Describe the image."
-_BASE64 = re.compile(r"\s*(?:iVBORw0KGg|/9j/|R0lGOD[dl]h|UklGR|SUkqA|TU0AK|Qk[0-3])[A-Za-z0-9+/_=\s-]{60,}", re.DOTALL)
-"""How base64 of a PNG, JPEG, GIF, WebP, TIFF or BMP begins."""
-
 Columns = Mapping[str, tuple[str, ...]]
 
 
@@ -247,7 +244,7 @@ def _load_images(fields: Mapping[str, Any], named: Sequence[str], context: Conte
                 continue
             try:
                 with in_field(place):
-                    images.append(_load_image(item, len(images) + 1, context))
+                    images.append(load_image(item, len(images) + 1, context))
             except RowError as error:
                 if needed or error.code not in ("image.missing", "image.remote"):
                     raise
@@ -288,13 +285,6 @@ def _show_videos(
         context.warn("a video is not at hand; its row has a prediction and is kept without it")
         return question, images
     return question, tuple(shown.images.values())
-
-
-def _load_image(value: Any, slot: int, context: Context) -> Image:
-    """Load a picture; a text is base64 where it begins as a picture does, else a path, a data URL or an address."""
-    if isinstance(value, str) and _BASE64.fullmatch(value):
-        return context.pictures.of_base64(value, slot)
-    return load_image(value, slot, context)
 
 
 def _read_options(
