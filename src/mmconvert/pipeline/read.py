@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec.structs import replace
 
+from mmconvert.chat.dataset_info import INFO
 from mmconvert.core.errors import Error, RowError, UsageError, build_memory_error, is_out_of_memory, show
 from mmconvert.core.option_fields import Place, copy_options
 from mmconvert.core.record import Image, Record
@@ -190,9 +191,12 @@ class Records:
         self._span = span
         self._mapping = parse_mapping(options.mapping)
         self._sampling = build_sampling(options.frames, options.fps, options.frame_format)
-        self.format, self.reason = (
-            (options.format, "asked for") if options.format else guess(source.path, self._mapping)
-        )
+        if source.listed is not None and not options.format:
+            self.format, self.reason = source.listed.format, f"as {INFO} says"
+        else:
+            self.format, self.reason = (
+                (options.format, "asked for") if options.format else guess(source.path, self._mapping)
+            )
         self.plugin: Format = load("mmconvert.formats", self.format)
         if not isinstance(self.plugin, Format):
             raise UsageError(f"{self.format}: is no format {show(self.plugin)}. See mmconvert.plugins.format.Format.")
@@ -247,7 +251,9 @@ class Records:
 
     def _read_rows(self) -> Iterator[Row | Rejected]:
         files = (self._input.path, *self._input.more)
-        rows = chain.from_iterable(self.plugin.rows(path, self._span) for path in files)
+        rows: Iterator[Row | Rejected] = chain.from_iterable(self.plugin.rows(path, self._span) for path in files)
+        if self._input.listed is not None:
+            rows = self._input.listed.rename(rows)
         return self._reading(self._input.path, rows) if self._reading is not None else rows
 
     def _read(self, rows: Iterator[Row | Rejected]) -> Iterator[Record]:
