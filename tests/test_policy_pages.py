@@ -100,7 +100,7 @@ def test_check_decodes_every_picture(tmp_path: Path) -> None:
     assert (done.code, "a.jsonl:2 image_1: " in done.out + done.err) == (3, True)
 
 
-@proves("P8", "A table of a folder that is a link out of it refuses the folder")
+@proves("P8", "A table of a folder that is a link out of it makes the folder invalid")
 def test_a_table_that_is_a_link_out_of_its_folder_refuses_it(tmp_path: Path) -> None:
     file = build_folder(tmp_path, {"tables/": lambda path: path.mkdir()})
     (tmp_path / "away.tsv").write_bytes(cells(LMU_ROW)["a.tsv"])
@@ -180,10 +180,10 @@ def test_options_behind_z_are_scored_by_their_index(tmp_path: Path) -> None:
     "a table's row 10,000 cells",
     "The rows of a parquet file may unfold to 512 MiB (to score, to 64 MiB), to a hundred times the file, or to 1 KiB "
     "a row, whichever is most; a page that is packed eightfold to 256 MiB; on the Hub the footer is believed for that",
-    "More than 100,000 refused rows refuse the file, or the part of it that one process reads",
+    "More than 100,000 invalid rows refuse the file, or the part of it that one process reads",
     "YAML may have 1,048,576 characters, and other files that are read as one value 64 MiB",
-    "Where pictures are decoded (`--verify decode`, `check`, `push`), all decoders of a process share 768 MiB",
-    "What takes more is refused (`image.too_large`): a WebP of more than 50 million pixels, whose decoder holds four "
+    "Where images are decoded (`--verify decode`, `check`, `push`), all decoders of a process share 768 MiB",
+    "What takes more is invalid (`image.too_large`): a WebP of more than 50 million pixels, whose decoder holds four "
     "copies, a deep TIFF in one strip, and a JPEG of so many scans that it would take minutes",
     "Of a TIFF the first page is decoded",
     "Where memory runs out all the same, the program says so in one sentence and ends with 1",

@@ -52,9 +52,9 @@ from support.workbooks import sheet, text_row, write_workbook
 PROOFS = {
     "P1": [
         vmcq(LATIN, quote="UTF-8, strictly (`text.encoding`)", refused={1: "text.encoding"}),
-        Proof("A byte order mark at the start is passed over", {"a.jsonl": b"\xef\xbb\xbf" + lines(CHOICE)}, "vmcq"),
+        Proof("A byte order mark at the start is ignored", {"a.jsonl": b"\xef\xbb\xbf" + lines(CHOICE)}, "vmcq"),
         *[
-            Proof("UTF-16, gzip, zip and other formats are refused by name", {"a.jsonl": data}, "vmcq", None, says=name)
+            Proof("UTF-16, gzip, zip and other formats are invalid by name", {"a.jsonl": data}, "vmcq", None, says=name)
             for data, name in [
                 ("\ufeff{}".encode("utf-16-le"), "UTF-16"),
                 (gzip.compress(b"{}"), "gzip"),
@@ -116,7 +116,7 @@ PROOFS = {
             quote="a cell may be as large as a row may be ([P13](#the-rules-of-size))",
         ),
         Proof(
-            "A quote that never closes, or not in 64 MiB, refuses the file and says where it opened",
+            "A quote that never closes, or not in 64 MiB, makes the file invalid and says where it opened",
             {"a.tsv": b'question\toptions\nq\t["a","b"]\nq\t"x\n'},
             "vmcq",
             None,
@@ -144,7 +144,7 @@ PROOFS = {
         ),
         book(header=[*HEADER, *(f"c{k}" for k in range(MAX_COLUMNS - 6))], quote="(2,000 in a workbook)"),
         Proof(
-            "A row with another number of cells is refused (`table.cells`)",
+            "A row with another number of cells is invalid (`table.cells`)",
             {"a.tsv": b'question\toptions\nq\t["a","b"]\nq\nq\t["a","b"]\tx\n'},
             "vmcq",
             {1: "table.cells", 2: "table.cells"},
@@ -180,7 +180,7 @@ PROOFS = {
         ),
         lmu(
             {"A": "None", "C": "c"},
-            quote="Whoever wants pandas' losses, for a kit's number, asks for them with `--read-as KIT`",
+            quote="Whoever wants pandas' losses, for a framework's number, asks for them with `--read-as KIT`",
             options=["--read-as", "vlmevalkit"],
             refused={1: "answer.not_an_option"},
         ),
@@ -190,7 +190,7 @@ PROOFS = {
         options(
             "[open('x')]",
             "['a'] * 2",
-            quote="anything else is refused (`list.syntax`)",
+            quote="anything else is invalid (`list.syntax`)",
             refused={1: "list.syntax", 2: "list.syntax"},
         ),
         options("['a', " + "[" * 17 + "]" * 18, quote="too deep (`list.depth`)", refused={1: "list.depth"}),
@@ -208,11 +208,11 @@ PROOFS = {
         inline(
             DATA + BASE64.rstrip("="),
             DATA + BASE64[:9] + " \n" + BASE64[9:],
-            quote="white space is passed over, padding may be absent",
+            quote="white space is ignored, padding may be absent",
         ),
         inline(
             DATA + BASE64[:9] + "*" + BASE64[9:],
-            quote="any other character refuses the row (`image.base64`)",
+            quote="any other character makes the row invalid (`image.base64`)",
             refused={1: "image.base64"},
         ),
         inline(
@@ -258,7 +258,7 @@ PROOFS = {
         pictured({"lies": LYING}, "a header that lies (`image.header`) are found", ["image.header"]),
         pictured(
             {"black": png(3, 2)},
-            "`--verify decode` decodes every picture besides (`image.decode`)",
+            "`--verify decode` decodes every image besides (`image.decode`)",
             ["image.decode"],
             options=["--verify", "decode"],
         ),
@@ -271,14 +271,14 @@ PROOFS = {
             {"image_1": {"path": "red.png"}},
             {"image_1": {"bytes": BASE64, "path": None}},
             {"image_1": None, "images": ["red.png"]},
-            quote="A picture is a path, a `data:` URL, an address, or an object with `bytes` or `path`",
+            quote="An image is a path, a `data:` URL, an address, or an object with `bytes` or `path`",
             rows=[{"bytes": [RED]}] * 6,
         ),
         vmcq(
             {"image_1": "../out.png"},
             {"image_1": "link.png"},
             {"image_1": "/etc/hostname"},
-            quote="After links are followed, a picture must lie inside an image root (`image.path`), also where its "
+            quote="After links are followed, an image must lie inside an image root (`image.path`), also where its "
             "path is absolute",
             refused={1: "image.path", 2: "image.path", 3: "image.path"},
         ),
@@ -334,7 +334,7 @@ PROOFS = {
         vmcq({"answer": None}, quote="No answer at all means unlabelled", rows=[{}, {"answer": None, "label": None}]),
         vmcq(
             {"question": "<image 2>"},
-            quote="Every placeholder has its picture (`placeholder.no_image`",
+            quote="Every placeholder has its image (`placeholder.no_image`",
             refused={1: "placeholder.no_image"},
         ),
         Proof(
@@ -376,7 +376,7 @@ PROOFS = {
         ),
         lmu(
             {"index": "0"},
-            quote="An id that stands twice refuses the second row (`id.duplicate`)",
+            quote="An id that stands twice makes the second row invalid (`id.duplicate`)",
             refused={1: "id.duplicate"},
         ),
         reform({"sample_id": "0"}, {"sample_id": "b"}, {"sample_id": "b"}, quote="except for copies of one question"),
@@ -476,14 +476,14 @@ PROOFS = {
             says="more than 2 rows",
         ),
         Proof(
-            "A file without rows is refused unless `--allow-empty` is given",
+            "A file without rows is invalid unless `--allow-empty` is given",
             {"a.tsv": b"question\toptions\n"},
             "vmcq",
             None,
             says="no rows",
         ),
         Proof(
-            "A file without rows is refused unless `--allow-empty` is given",
+            "A file without rows is invalid unless `--allow-empty` is given",
             {"a.tsv": b"question\toptions\n"},
             "vmcq",
             options=["--allow-empty"],
@@ -493,13 +493,13 @@ PROOFS = {
     "P13": [
         vmcq(
             {"note": "q" * MOST_ROW_BYTES},
-            quote="A row may hold 64 MiB, pictures that stand in it as base64 among them: a larger line of JSON Lines "
-            "or row of parquet is refused (`row.too_large`)",
+            quote="A row may hold 64 MiB, images that stand in it as base64 among them: a larger line of JSON Lines "
+            "or row of parquet is invalid (`row.too_large`)",
             refused={1: "row.too_large"},
         ),
         lmu(
             {"question": "q" * MOST_ROW_BYTES},
-            quote="a larger row of a table or element of a JSON array refuses the file",
+            quote="a larger row of a table or element of a JSON array makes the file invalid",
             refused=None,
             says="64 MiB",
         ),

@@ -31,7 +31,7 @@ KINDS = ("a.mp4", "a.mov", "a.mkv", "a.avi", "a.ts")
 
 VIDEO_PROOFS = [
     Proof(
-        "A video refuses its row (`media.unsupported`) unless `--frames N` or `--fps R` says which frames of it are "
+        "A video makes its row invalid (`media.unsupported`) unless `--frames N` or `--fps R` says which frames of it are "
         "shown",
         {"a.jsonl": lines({**_ASK, "video_1": None, "question": "Which?"}, {**_ASK, "video_1": "good.mp4"})},
         "vmcq",
@@ -48,7 +48,7 @@ VIDEO_PROOFS = [
         [],
     ),
     _asked(
-        "What is cut, damaged or holds no frame is refused (`video.decode`), and so is everything that names other "
+        "What is cut, damaged or holds no frame is invalid (`video.decode`), and so is everything that names other "
         "files: playlists, lists of files, subtitles",
         {
             "cut.mp4": _cut,

@@ -6,7 +6,7 @@ from typing import Any
 from mmconvert.chat.conversations import TOOL_ROLES, list_objects
 from mmconvert.chat.export_images import store_image
 from mmconvert.chat.videos import load_frames
-from mmconvert.core.errors import RowError, in_field, quote_value, show
+from mmconvert.core.errors import RowError, UsageError, in_field, quote_value, show
 from mmconvert.core.record import Image, Part, Turn
 from mmconvert.core.text.image_markers import NO_SAMPLING
 from mmconvert.plugins.format import Context, Target
@@ -175,3 +175,13 @@ def build_part(part: Part, images: Iterator[Image], target: Target) -> dict[str,
     if image.detail is not None:
         url["detail"] = image.detail
     return {"type": "image_url", "image_url": url}
+
+
+def require_json_lines(target: Target) -> None:
+    """Refuse to write what OpenAI's service does not take.
+
+    Raises:
+        UsageError: The file would not be JSON Lines by its name.
+    """
+    if target.path.suffix.lower() != ".jsonl":
+        raise UsageError(f"OpenAI takes JSON Lines. Name the file *.jsonl {show(target.name or target.path.name)}.")

@@ -80,6 +80,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         raise RowError("answer.type", "answer", f"expected Yes or No {show(answer)}.")
     category = row.where.stem
     key = f"{category}-{row.where.row:09d}"
+    context.numbers.add(key)
     yield Record(
         id=key,
         sample=key,

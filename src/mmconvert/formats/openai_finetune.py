@@ -23,6 +23,7 @@ from mmconvert.chat.openai import (
     list_part_types,
     read_content,
     read_message,
+    require_json_lines,
 )
 from mmconvert.chat.training import build_source_id, build_training_rows, read_messages_extra, report_lost_extra
 from mmconvert.chat.videos import VIDEOS
@@ -31,7 +32,7 @@ from mmconvert.core.record import Image, Record, Turn
 from mmconvert.core.rows import Row
 from mmconvert.core.text.placeholders import parse_image_slot
 from mmconvert.images.verify import open_image
-from mmconvert.io import jsonl
+from mmconvert.io.row_files import read_rows
 from mmconvert.io.write_delimited import write_jsonl
 from mmconvert.kits.evalscope.outputs import MARKS
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
@@ -80,12 +81,15 @@ def _find_mismatch(sample: Sample) -> str | None:
         return "a part is of type 'image', not 'image_url'"
     if any(holds_part_values(row.get("messages")) for row in sample.rows):
         return "parts hold their content in 'value', as LLaMA-Factory v1 writes them"
+    if sample.suffix == ".json" and not any(list_part_types(row.get("messages")) for row in sample.rows):
+        return "messages of texts alone in a .json file, as LLaMA-Factory has them"
     if not all(ends_with_assistant(row.get("messages")) for row in sample.rows):
         return "a row does not end with the assistant"
     return None
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
+    require_json_lines(target)
     losses: list[Loss] = []
     limits = _Limits()
     build = partial(_build_fields, target=target, losses=losses, limits=limits)
@@ -164,8 +168,8 @@ def _build_fields(record: Record, target: Target, losses: list[Loss], limits: _L
 
 FORMAT = Format(
     summary="OpenAI fine-tuning data, its limits checked",
-    suffixes=(".jsonl",),
-    rows=jsonl.rows,
+    suffixes=(".jsonl", ".json"),
+    rows=read_rows,
     records=_read_records,
     mismatch=_find_mismatch,
     write=_write,

@@ -13,14 +13,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mmconvert.chat.conversations import read_messages
-from mmconvert.chat.openai import build_part, read_content, read_message
+from mmconvert.chat.openai import build_part, read_content, read_message, require_json_lines
 from mmconvert.chat.preference import SIDES, build_pair_record, report_lost_scores, select_rows
 from mmconvert.chat.training import build_source_id, build_training_rows, read_messages_extra, report_lost_extra
 from mmconvert.core.errors import RowError, quote_value, show
 from mmconvert.core.record import Image, Record, Turn
 from mmconvert.core.rows import Row
 from mmconvert.dataset.views import require_pair
-from mmconvert.io import jsonl
+from mmconvert.io.row_files import read_rows
 from mmconvert.io.write_delimited import write_jsonl
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
@@ -74,6 +74,7 @@ def _find_mismatch(sample: Sample) -> str | None:
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
+    require_json_lines(target)
     losses: list[Loss] = []
     pairs = select_rows(records, losses, paired=True)
     rows = build_training_rows(
@@ -127,8 +128,8 @@ def _read_extras(record: Record, side: str) -> Sequence[Mapping[str, Any]]:
 
 FORMAT = Format(
     summary="OpenAI preference fine-tuning data",
-    suffixes=(".jsonl",),
-    rows=jsonl.rows,
+    suffixes=(".jsonl", ".json"),
+    rows=read_rows,
     records=_read_records,
     mismatch=_find_mismatch,
     write=_write,

@@ -46,7 +46,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     videos = take_videos(fields, context)
     sampled = context.pictures.sampling is not None
     messages = conversations.read_messages(fields.pop("conversations", None), "conversations")
-    if _is_inline(messages):
+    if _is_inline(messages) and not conversations.as_list(fields.get("image")):
         if videos:
             raise RowError("media.unsupported", "video", "Qwen-VL's first form shows no videos. Leave the row out.")
         yield conversations.build_conversation_record(row, context, fields, *_read_inline_turns(messages, context))
@@ -111,7 +111,7 @@ def _find_mismatch(sample: Sample) -> str | None:
     talks = [conversations.list_objects(row.get("conversations")) for row in sample.rows]
     if not all("value" in turn for turns in talks for turn in turns):
         return "turns have no 'value'"
-    if any(map(_is_inline, talks)):
+    if any(_is_inline(talk) and not row.get("image") for talk, row in zip(talks, sample.rows, strict=True)):
         return None
     if "video" in sample.columns:
         return None

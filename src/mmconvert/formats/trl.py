@@ -210,14 +210,14 @@ def _find_mismatch(sample: Sample) -> str | None:
     columns = set(sample.columns)
     if columns.issuperset(SIDES):
         return _find_pair_mismatch(sample)
-    if sample.suffix == ".json":
-        return "a .json file without 'chosen' and 'rejected'"
     names = ("messages",) if "messages" in columns else ("prompt", "completion")
     clash = sample.find_clash(("image_info", "prediction", "conversations", *MARKS))
     if wrong := clash or sample.find_missing(names):
         return wrong
     values = [row.get(name) for row in sample.rows for name in names]
     types = {kind for value in values for kind in list_part_types(value)}
+    if sample.suffix == ".json" and "image" not in types | columns:
+        return "a .json file without 'chosen' and 'rejected', and without images"
     if "image_url" in types:
         return "images are parts of type image_url"
     contents = [message.get("content") for value in values for message in conversations.list_objects(value)]

@@ -28,14 +28,14 @@ from mmconvert.chat.conversations import (
 from mmconvert.chat.losses import list_losses
 from mmconvert.chat.training import report_lost_extra
 from mmconvert.core.error_hints import add_hint
-from mmconvert.core.errors import RowError, in_field, show
+from mmconvert.core.errors import RowError, UsageError, in_field, show
 from mmconvert.core.record import IMAGE_TYPE, Record, Task, attach_features, encode_json
 from mmconvert.core.rows import Row
 from mmconvert.core.text.image_markers import Markers, check_count, join_with_markers
 from mmconvert.core.text.json import parse_json
 from mmconvert.dataset.views import find_solution, remove_last_response
 from mmconvert.dataset.write_parquet import build_image_cell, write_parquet
-from mmconvert.io import parquet
+from mmconvert.io.row_files import read_rows
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
 _MARKERS = Markers(("image", "video"))
@@ -132,6 +132,8 @@ def _find_mismatch(sample: Sample) -> str | None:
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
+    if target.path.suffix.lower() != ".parquet":
+        raise UsageError("the format is written to .parquet; JSON is only read.")
     losses: list[Loss] = []
     write_parquet(_build_rows(records, target, losses), _SCHEMA, target.path)
     yield from dict.fromkeys(losses)
@@ -187,8 +189,8 @@ def _build_fields(record: Record, number: int, target: Target) -> dict[str, Any]
 
 FORMAT = Format(
     summary="verl's RL prompts: prompt, images and reward_model",
-    suffixes=(".parquet",),
-    rows=parquet.rows,
+    suffixes=(".parquet", ".json", ".jsonl"),
+    rows=read_rows,
     records=_read_records,
     mismatch=_find_mismatch,
     write=_write,

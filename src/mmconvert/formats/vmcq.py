@@ -29,7 +29,7 @@ from mmconvert.core.text.options import build_plain_prompt, is_option, read_answ
 from mmconvert.core.text.placeholders import MAX_SLOT, interleave, list_slots, parse_image_slot
 from mmconvert.io import columns, jsonl, tables
 from mmconvert.io.write_delimited import write_rows
-from mmconvert.plugins.format import IMAGES, Context, Format, Loss, Target
+from mmconvert.plugins.format import IMAGES, Context, Format, Loss, Sample, Target
 
 _REQUIRED = ("question", "options")
 _MEDIA = re.compile(r"<(?:video|audio)[ _]\d{1,6}>", re.ASCII)
@@ -181,12 +181,23 @@ def _build_question(record: Record) -> str:
     return "".join(f"<image {slot}> " for slot in unnamed) + question
 
 
+def _find_mismatch(sample: Sample) -> str | None:
+    if wrong := sample.find_missing(_REQUIRED, "field") or sample.find_clash(("prediction", "response", "A")):
+        return wrong
+    if any(isinstance(row.get("options"), dict) for row in sample.rows):
+        return "options are an object of letters"
+    if any(parse_image_slot(name) is not None for name in sample.columns):
+        return None
+    # Its pictures would be left out without a word.
+    return sample.find_clash(("image", "images", "image_path", "image_file", "file_name", "img"), "field")
+
+
 FORMAT = Format(
     summary="Visual multiple choice with image_k columns (EvalScope General-VMCQ)",
     suffixes=(".jsonl", ".tsv", ".csv"),
     rows=_read_rows,
     records=_read_records,
-    mismatch=lambda it: it.find_missing(_REQUIRED, "field") or it.find_clash(("prediction", "response", "A")),
+    mismatch=_find_mismatch,
     write=_write,
     cuttable=True,
     images=IMAGES,

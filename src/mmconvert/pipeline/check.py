@@ -50,7 +50,7 @@ def check_files(inputs: Sequence[str], options: FileOptions, *, quiet: bool) -> 
     how = options.reading(decode=True, every_problem=True)
     found = Checked()
     with show_progress("check", quiet=quiet) as advance:
-        for source in plan_inputs(inputs):
+        for source in plan_inputs(inputs, every_set=True):
             _check(source, how, found, advance)
     return found
 

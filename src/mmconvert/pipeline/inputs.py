@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 import msgspec
 from msgspec.structs import replace
 
+from mmconvert.chat.listed_sets import ListedSet, choose_sets, find_info
 from mmconvert.core.errors import Error, UsageError, build_missing_path_error, suggest_spelling
 from mmconvert.core.rows import READERS
 from mmconvert.dataset.dataset import open_dataset
@@ -46,6 +47,7 @@ class Input(msgspec.Struct, frozen=True):
         id_prefix: Words in front of ids that another file has too.
         folder: URL of the folder in a store that the file alone was fetched from; None for a file with its folder.
         more: Further files that are read on behind it, as one.
+        listed: What a list of data sets says of the file.
     """
 
     path: Path
@@ -54,6 +56,7 @@ class Input(msgspec.Struct, frozen=True):
     id_prefix: str = ""
     folder: str | None = None
     more: tuple[Path, ...] = ()
+    listed: ListedSet | None = None
 
     @classmethod
     def of(cls, path: Path) -> "Input":
@@ -84,6 +87,7 @@ def plan_inputs(
     subsets: Sequence[str] = (),
     download: Callable[[str], Path] | None = None,
     whole_splits: bool = False,
+    every_set: bool = False,
 ) -> list[Input]:
     """Turn INPUT arguments into files.
 
@@ -93,6 +97,7 @@ def plan_inputs(
         subsets: Take only these subsets (file stems) of folders.
         download: Gives the local file of an address; None to refuse addresses.
         whole_splits: Read the shards of each split of a dataset of ours as one file, by one worker.
+        every_set: Of a list of data sets take all that are here, where no subset is named.
 
     Returns:
         The files in order; of a folder, sorted by name.
@@ -118,6 +123,10 @@ def plan_inputs(
             found += [(file, Input(file, own_split or split or _read_split(file))) for file in _list_hub_files(path)]
         elif path.is_dir() and own_split is None and split is None and (splits := list_splits(path)):
             found += [(place, Input(place, part)) for part, place in splits.items()]
+        elif not isinstance(path, HubPath) and (listed := find_info(path)) is not None:
+            sets = choose_sets(listed, subsets, every=every_set)
+            found += [(one.path, Input(one.path, chosen, one.name, listed=one)) for one in sets]
+            subsets_used = True
         elif files := _list_files(path):
             found += [(file, Input(file, chosen, _read_subset(file))) for file in _choose_files(path, files, subsets)]
             subsets_used = True

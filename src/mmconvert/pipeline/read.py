@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec.structs import replace
 
+from mmconvert.chat.dataset_info import INFO
 from mmconvert.core.errors import Error, RowError, UsageError, build_memory_error, is_out_of_memory, show
 from mmconvert.core.option_fields import Place, copy_options
 from mmconvert.core.record import Image, Record
@@ -69,6 +70,10 @@ class FileOptions(msgspec.Struct, frozen=True, kw_only=True):
         return copy_options(ReadOptions, self, image_roots=self.image_root, mapping=self.map, **others)
 
 
+LONGEST_KEPT = 10_000
+"""Letters of the longest text that is kept of a row that was refused for scoring; a question has fewer."""
+
+
 class ReadOptions(msgspec.Struct, frozen=True):
     """How to read; the options of `mmconvert convert` that bear on one file.
 
@@ -92,7 +97,8 @@ class ReadOptions(msgspec.Struct, frozen=True):
         read_as: Kit whose lossy way of reading is wanted, None to lose nothing.
         every_problem: Look for further problems of a row that is refused; `rejects` may then name it several times.
         first_rows: Read no more than so many rows, refused ones among them, None for all.
-        keep_refused: Leave what could be read of a refused row in its `Rejected`.
+        keep_refused: Leave what could be read of a refused row in its `Rejected`; for scoring, only numbers and texts
+            of up to `LONGEST_KEPT` letters, by which its question is found.
         for_scoring: Read predictions to score them, see `Context`.
         frames: Show so many frames of each video, evenly spaced; without it and `fps`, rows with videos are refused.
         fps: Show so many frames of each second of a video.
@@ -185,9 +191,12 @@ class Records:
         self._span = span
         self._mapping = parse_mapping(options.mapping)
         self._sampling = build_sampling(options.frames, options.fps, options.frame_format)
-        self.format, self.reason = (
-            (options.format, "given by --format") if options.format else guess(source.path, self._mapping)
-        )
+        if source.listed is not None and not options.format:
+            self.format, self.reason = source.listed.format, f"as {INFO} says"
+        else:
+            self.format, self.reason = (
+                (options.format, "given by --format") if options.format else guess(source.path, self._mapping)
+            )
         self.plugin: Format = load("mmconvert.formats", self.format)
         if not isinstance(self.plugin, Format):
             raise UsageError(
@@ -244,7 +253,9 @@ class Records:
 
     def _read_rows(self) -> Iterator[Row | Rejected]:
         files = (self._input.path, *self._input.more)
-        rows = chain.from_iterable(self.plugin.rows(path, self._span) for path in files)
+        rows: Iterator[Row | Rejected] = chain.from_iterable(self.plugin.rows(path, self._span) for path in files)
+        if self._input.listed is not None:
+            rows = self._input.listed.rename(rows)
         return self._reading(self._input.path, rows) if self._reading is not None else rows
 
     def _read(self, rows: Iterator[Row | Rejected]) -> Iterator[Record]:
@@ -292,7 +303,8 @@ class Records:
                 raise build_too_long_error(self._input, options.max_rows)
             if rejected is not None:
                 self._refuse_many_rejects()
-                self.rejects.append(_add_row(rejected, row) if options.keep_refused else _drop_row(rejected))
+                longest = LONGEST_KEPT if options.for_scoring else None
+                self.rejects.append(_add_row(rejected, row, longest) if options.keep_refused else _drop_row(rejected))
                 if options.every_problem:
                     self.rejects += self._find_further(row, rejected, read_strictly)
             elif options.every_problem and not self._good and isinstance(row, Row):
@@ -500,8 +512,17 @@ def _find_swallowed_rows(row: Row) -> Iterator[str]:
                 )
 
 
-def _add_row(rejected: Rejected, row: Row | Rejected) -> Rejected:
-    return replace(_drop_row(rejected), row=format_row(row) if isinstance(row, Row) else rejected.row)
+def _add_row(rejected: Rejected, row: Row | Rejected, longest: int | None) -> Rejected:
+    """Keep what could be read of a refused row; `longest`: only numbers and texts of so many letters."""
+    kept = format_row(row) if isinstance(row, Row) else rejected.row
+    if kept is not None and longest is not None:
+        short = {name: value for name, value in kept.fields.items() if _is_short(value, longest)}
+        kept = replace(kept, fields=short)
+    return replace(_drop_row(rejected), row=kept)
+
+
+def _is_short(value: Any, longest: int) -> bool:
+    return len(value) <= longest if isinstance(value, str) else isinstance(value, int | float)
 
 
 def _drop_row(rejected: Rejected) -> Rejected:

@@ -32,7 +32,8 @@ class Context(PluginStruct, frozen=True):
         for_scoring: Predictions are read to be scored: what only a question must have (options in their number, an
             answer that is one of them) is not demanded, so that a framework's own recipe counts the rows it counts.
         warnings: How often each remark was made; shown once, with its count.
-        numbers: Ids that `numbered` gave, for whoever called the format to tell them from a source's own.
+        numbers: Ids that `numbered` gave, for whoever called the format to tell them from a source's own. A format that
+            numbers rows within a part of the source, such as a category, adds its ids.
         videos: Fields of the row whose videos its frames were taken from.
     """
 

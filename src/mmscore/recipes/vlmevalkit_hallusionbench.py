@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from mmconvert.core.errors import Error, RowError, show
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Item, Metrics, Row
+from mmscore.core.recipe import Facts, Item, Metrics, Row
 from mmscore.core.table import MISSING, REJECTED, Scored
 from mmscore.kits.vlmevalkit.rows import offer_for, read_answer_cell
 from mmscore.kits.vlmevalkit.yes_no import COLUMNS, build_yes_no_recipe
@@ -20,6 +20,9 @@ from mmscore.scoring.grouping import compute_joint_accuracy, find_undecided
 
 PLACES = {"figure": 4, "joint_question": 5}
 """Column -> its place in the index, counted from 0."""
+
+BENCHMARK, RESULTS = "HallusionBench", "hallusionbench"
+"""Name of the benchmark, and format of its own results."""
 
 SET = 3
 HEAD = 2
@@ -82,9 +85,15 @@ def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     return lines
 
 
+def _default_for(facts: Facts) -> str | None:
+    if facts.datasets == {BENCHMARK} and facts.formats == {RESULTS}:
+        return "HallusionBench's own results; its authors ask a model, VLMEvalKit compares yes and no"
+    return offer_for(BENCHMARK, "Hallusion")(facts)
+
+
 RECIPE = build_yes_no_recipe(
     "HallusionBench as VLMEvalKit scores it: aAcc, fAcc, qAcc (exact matching)",
-    offer_for("HallusionBench", "Hallusion"),
+    _default_for,
     columns=("id", *COLUMNS),
     metrics=_score_row,
     settle=_adjust_rows,

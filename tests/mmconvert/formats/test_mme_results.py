@@ -31,6 +31,10 @@ def test_real_results_give_a_record_a_line(shared: Path) -> None:
     assert {(row.dataset, row.task) for row in rows} == {("MME", "yes_no")}
 
 
+def test_ids_are_numbers_of_lines_and_say_so(tmp_path: Path) -> None:
+    assert [row.source.numbered for row in read(folder(tmp_path, color="a.jpg\tIs it?\tYes\tno"))] == [True]
+
+
 def test_one_category_alone_gives_the_same_records(shared: Path) -> None:
     whole = [row for row in read(shared / "real/mme/LaVIN") if row.category == "color"]
     assert list(read(shared / "real/mme/LaVIN/color.txt")) == whole

@@ -76,7 +76,7 @@ def test_a_picture_cell_may_name_another_row(tmp_path: Path) -> None:
 def test_what_is_wrong_is_named(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="no such file"):
         MMBenchDataset(tmp_path / "missing.tsv")
-    file = table(tmp_path, row(1, image="no image"))
+    file = table(tmp_path, row(1, image="no picture"))
     with pytest.raises(Error, match=r"DEV_EN\.tsv row 0 image: this is not base64"):
         MMBenchDataset(file)[0]
     file.write_text(file.read_text().replace("l2-category", "L2-category"))
