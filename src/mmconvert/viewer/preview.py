@@ -129,7 +129,7 @@ def preview_files(inputs: Sequence[str], output: Path, options: PreviewOptions, 
     require_folder(output)
     if output.suffix.lower() not in _SUFFIXES:
         # What stands there is replaced, and should be no table.
-        raise UsageError(f"{output}: a page is an HTML file. Name it so: {output.with_suffix(_SUFFIXES[0])}.")
+        raise UsageError(f"{output}: a page is an HTML file. Use the extension: {output.with_suffix(_SUFFIXES[0])}.")
     sources = plan_inputs(inputs, every_set=True)
     begin_run()
     done = Previewed(output=str(output))
