@@ -9,7 +9,7 @@ PAGE = ROOT / "docs/names.md"
 
 TAKEN_BY = {
     "mmconvert.formats": "`--format NAME`, and `mmconvert export --to NAME`; [all about each](formats.md)",
-    "mmconvert.readings": "`mmconvert convert --read-as NAME`; [losses](prompts.md#reading-as-lossily-as-a-framework)",
+    "mmconvert.readings": "`mmconvert convert --read-as NAME`; [losses](prompts.md#loader-emulation)",
     "mmconvert.prompts": "`mmconvert convert --prompt NAME`; [prompts](prompts.md)",
     "mmconvert.transforms": "`mmconvert convert --transform NAME`; [all about each](transforms.md)",
     "mmconvert.engines": "`mmconvert convert --engine NAME`; [clusters](storage.md)",
