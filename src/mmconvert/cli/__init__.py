@@ -37,6 +37,11 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "Show rows on one page, as a model sees them, with their pictures.",
         "mmconvert preview mmbench -o mmbench.html --rows 500",
     ),
+    "open": (
+        "mmconvert.cli.open:open_page",
+        "Open that page in the browser, from a temporary folder.",
+        "mmconvert open MMBench_DEV_EN.tsv",
+    ),
     "push": (
         "mmconvert.cli.push:push",
         "Publish a converted dataset on the Hub.",

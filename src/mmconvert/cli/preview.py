@@ -1,4 +1,4 @@
-"""`mmconvert preview`: rows on one page, as a model sees them, with their pictures and problems."""
+"""`mmconvert preview`: samples on one page, as a model sees them, with their images and problems."""
 
 import json
 from pathlib import Path
@@ -10,7 +10,7 @@ from mmconvert.console.options import add_struct_options
 from mmconvert.core.text.printable import escape_control
 from mmconvert.viewer.preview import Previewed, PreviewOptions, preview_files
 
-_TERMINAL = {
+PREVIEW_TERMINAL = {
     "rows": {"metavar": "N"},
     "format": {"metavar": "NAME"},
     "image_root": {"metavar": "DIR"},
@@ -29,15 +29,15 @@ _TERMINAL = {
 @click.option(
     "-o", "--output", required=True, type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="HTML file."
 )
-@add_struct_options(PreviewOptions, _TERMINAL)
+@add_struct_options(PreviewOptions, PREVIEW_TERMINAL)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--quiet", is_flag=True, help="No progress and no summary.")
 @OPTIONS_FILE
 def preview(inputs: tuple[str, ...], output: Path, options: PreviewOptions, as_json: bool, quiet: bool) -> int:
     """Show a dataset, or any file that convert reads, on one HTML page that needs nothing else.
 
-    Turns with their pictures, placeholders matched to pictures, options, answer, and every problem of rows that a
-    conversion would refuse. What --prompt and --transform make of the rows is seen before anything is converted.
+    Turns with their images, placeholders matched to images, options, answer, and every problem of rows that a
+    conversion would skip. What --prompt and --transform make of the rows is seen before anything is converted.
     """
     done = preview_files(inputs, output, options, quiet=quiet or as_json)
     if as_json:

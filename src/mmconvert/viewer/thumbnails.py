@@ -73,7 +73,7 @@ class Thumbnails:
     def _keep_thumbnail(self, made: Picture) -> Picture:
         size = len(made.src or "")
         if size > self._room:
-            return Picture(None, made.facts, note="the page has no room for more pictures")
+            return Picture(None, made.facts, note="the page has no room for more images")
         self._room -= size
         return made
 

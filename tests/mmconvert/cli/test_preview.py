@@ -89,7 +89,7 @@ def test_refused_rows_say_every_problem_and_what_stands_there(browser: Browser, 
     assert (done["records"], done["refused"]) == (2, 1)
     checked = mmconvert("check", file, "--image-root", DEMO / "llava/images").out.splitlines()
     with opened(browser, tmp_path / "p.html") as page:
-        page.get_by_role("button", name="refused").click()
+        page.get_by_role("button", name="skipped").click()
         assert ids(page) == ["in.jsonl row 1"]
         page.locator("tbody tr").click()
         assert page.locator("#item .text.bad").all_inner_texts() == checked

@@ -49,7 +49,7 @@ def test_right_options_are_told_and_gaps_left_out() -> None:
     ]
     unlabelled = build_item(record, Thumbnails(0))
     assert unlabelled.fields["Answer"] == []
-    assert set(unlabelled.marks) == {"no picture", "no answer"}
+    assert set(unlabelled.marks) == {"no image", "no answer"}
 
 
 def test_both_sides_of_a_pair_are_shown_with_what_is_known_of_them() -> None:

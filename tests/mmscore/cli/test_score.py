@@ -88,7 +88,7 @@ def test_the_next_command_reads_the_files_as_this_one_did(run, good, tmp_path):
 def test_html_writes_a_page_that_lists_as_many_rows_as_wanted(run, good, tmp_path):
     page = tmp_path / "r.html"
     assert run(good, "--recipe", "vlmevalkit_mcq", "--html", page, "--html-rows", "1")[0] == 0
-    assert "1 of 2 rows" in page.read_text(encoding="utf-8")
+    assert "1 of 2 samples" in page.read_text(encoding="utf-8")
     code, _, err = run(good, "--recipe", "vlmevalkit_mcq", "--html", tmp_path / "no" / "r.html")
     assert (code, "no/r.html: cannot be written" in err) == (2, True)
 
@@ -116,7 +116,7 @@ def test_too_many_failures_refuse_the_file_and_publish_nothing(run, tmp_path):
     outputs = ["-o", tmp_path / "r.json", "--rows", tmp_path / "r.parquet"]
     code, out, err = run(file, "--recipe", "vlmevalkit_mcq", "--max-failed", "0.4", *outputs)
     assert (code, out) == (1, "")
-    assert "1 of 2 rows have no score (1 failed)" in err
+    assert "1 of 2 samples have no score (1 failed)" in err
     assert [p.name for p in tmp_path.iterdir()] == ["p.parquet"]
     assert run(file, "--recipe", "vlmevalkit_mcq", "--max-failed", "0.5", *outputs)[0] == 3
 
