@@ -206,10 +206,10 @@ class _Skipped:
 
 def _shared_out(inputs: Sequence[Input], rows: int, done: Previewed) -> Iterator[tuple[Input, int]]:
     """Give files with the most rows to read of each: as many of every split or subset, its first files first."""
-    groups = [list(files) for _, files in groupby(inputs, lambda source: (source.split, source.subset))]
-    for number, files in enumerate(groups):
+    groups = [list(group) for _, group in groupby(inputs, lambda source: (source.split, source.subset))]
+    for number, sources in enumerate(groups):
         end = done.rows + -(-(rows - done.rows) // (len(groups) - number))
-        for source in files:
+        for source in sources:
             if done.rows >= end:
                 done.whole = False
                 break

@@ -125,7 +125,7 @@ def list_facts(record: Record) -> dict[str, str]:
 
 
 def find_turn(record: Record, role: str) -> str | None:
-    """Give the text of the first turn of a role, None where there is none: conversations have no question of their own."""
+    """Give the text of the first turn of a role, None where there is none: a conversation has no question field."""
     turn = next((turn for turn in record.messages if turn.role == role), None)
     text = "" if turn is None else "".join(part.text for part in turn.content if part.type == "text").strip()
     return text or None

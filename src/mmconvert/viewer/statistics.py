@@ -10,6 +10,8 @@ from mmconvert.viewer.thumbnails import format_bytes
 
 _MAX_LINES = 12
 """Values of one statistic that a page shows; the rarest beyond that share a line."""
+_WHERE_SEVERAL = ("Image formats", "Turns per sample", "Tasks")
+"""Statistics that say nothing where all samples are alike."""
 _MAX_ANSWER = 24
 """Characters of an answer that counts as a label; longer ones are free text."""
 _SIDES = (224, 336, 448, 672, 1024, 2048)
@@ -43,7 +45,7 @@ class Statistics:
             self.answers[record.answer if len(record.answer) <= _MAX_ANSWER else "free text"] += 1
 
     def to_json(self) -> list[dict[str, Any]]:
-        """Give what the page draws: a title and lines of label and count each; nothing that says the same of all."""
+        """Give what the page draws: a title and lines of label and count each."""
         total = f" ({format_bytes(self.bytes)} together)" if self.bytes else ""
         found = [
             ("Images per sample", ((f"{n:,}", count) for n, count in sorted(self.images.items()))),
@@ -53,8 +55,8 @@ class Statistics:
             ("Answers", _sort_answers(self.answers)),
             ("Tasks", self.tasks.most_common()),
         ]
-        made = ({"title": title, "lines": _shorten(lines)} for title, lines in found)
-        return [one for one in made if one["lines"]]
+        made = [{"title": title, "lines": _shorten(lines)} for title, lines in found]
+        return [one for one in made if len(one["lines"]) > (one["title"] in _WHERE_SEVERAL)]
 
 
 def _name_sides(sides: Mapping[int, int]) -> Iterable[tuple[str, int]]:

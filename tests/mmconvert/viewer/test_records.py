@@ -66,7 +66,7 @@ def test_both_sides_of_a_pair_are_shown_with_what_is_known_of_them() -> None:
         ("assistant (chosen)", ("Red.",)),
         ("assistant (rejected)", ("Blue.",)),
     ]
-    assert (item.fields["Margin"], item.fields["Pictures of rejected"]) == ("0.5", "attachment 1")
+    assert (item.fields["Margin"], item.fields["Images of rejected"]) == ("0.5", "attachment 1")
     assert "Score of chosen" not in item.fields
     assert "pair" in item.marks
     assert "no answer" not in item.marks

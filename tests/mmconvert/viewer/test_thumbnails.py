@@ -80,7 +80,7 @@ def test_all_together_stay_within_the_room_and_shrink_before_they_end() -> None:
     assert sum(len(one.src) for one in pictures if one.src) <= 60_000
     assert len(sizes) >= 10
     assert min(sizes) == SIDES[0]
-    assert pictures[-1].note == "the page has no room for more pictures"
+    assert pictures[-1].note == "the page has no room for more images"
     assert pictures[-1].facts.startswith("PNG · 329 × 300 · ")
 
 

@@ -116,7 +116,7 @@ def test_too_many_failures_refuse_the_file_and_publish_nothing(run, tmp_path):
     outputs = ["-o", tmp_path / "r.json", "--rows", tmp_path / "r.parquet"]
     code, out, err = run(file, "--recipe", "vlmevalkit_mcq", "--max-failed", "0.4", *outputs)
     assert (code, out) == (1, "")
-    assert "1 of 2 samples have no score (1 failed)" in err
+    assert "1 of 2 rows have no score (1 failed)" in err
     assert [p.name for p in tmp_path.iterdir()] == ["p.parquet"]
     assert run(file, "--recipe", "vlmevalkit_mcq", "--max-failed", "0.5", *outputs)[0] == 3
 
