@@ -42,7 +42,7 @@ AT_THE_TERMINAL = {
     "mmconvert verify": "json quiet",
     "mmconvert list": "json",
     "mmconvert check-plugin": "json options",
-    "mmconvert demo": "files_only",
+    "mmconvert demo": "files_only train",
     "mmconvert completion": "",
     "mmscore score": "recipe dry_run json quiet options verbose",
     "mmscore predict": "output dry_run quiet json options",

@@ -12,7 +12,7 @@ ROOT = Path(__file__).resolve().parents[2]
 LIST = ROOT / "scripts/words.toml"
 PACKAGES = ("mmconvert", "mmscore")
 _CODE_BLOCK = re.compile(r"^ *```.*?^ *```", re.DOTALL | re.MULTILINE)
-_INLINE_CODE = re.compile(r"`[^`\n]*`|\]\([^)]*\)|<[^>\n]*>")
+_INLINE_CODE = re.compile(r"`[^`\n]*`|\]\([^)]*\)|<[^>\n]*>|--[a-z-]+|[\w./-]+\.(?:md|py|js|json|html)\b")
 _PROMPTS = ("judges/", "judge_prompts.py", "kits/mmtrusteval/tasks.py", "kits/evalscope/judge.py")
 """Files whose texts are for models, not for users."""
 

@@ -37,6 +37,11 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "Write an HTML page with samples and their images as a model sees them.",
         "mmconvert preview mmbench -o mmbench.html --rows 500",
     ),
+    "open": (
+        "mmconvert.cli.open:open_page",
+        "Open that page in the browser, from a temporary folder.",
+        "mmconvert open MMBench_DEV_EN.tsv",
+    ),
     "push": (
         "mmconvert.cli.push:push",
         "Push a converted dataset to the Hub.",

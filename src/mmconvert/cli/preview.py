@@ -1,4 +1,4 @@
-"""`mmconvert preview`: rows on one page, as a model sees them, with their pictures and problems."""
+"""`mmconvert preview`: samples on one page, as a model sees them, with their images and problems."""
 
 import json
 from pathlib import Path
@@ -11,7 +11,7 @@ from mmconvert.console.options import add_struct_options
 from mmconvert.core.text.printable import escape_control
 from mmconvert.viewer.preview import Previewed, PreviewOptions, preview_files
 
-_TERMINAL = {
+PREVIEW_TERMINAL = {
     "format": {"metavar": "NAME"},
     "image_root": {"metavar": "DIR"},
     "map": {"metavar": "FIELD=COLUMN"},
@@ -26,7 +26,7 @@ _TERMINAL = {
 @click.option(
     "-o", "--output", required=True, type=click.Path(dir_okay=False, path_type=Path), metavar="FILE", help="HTML file."
 )
-@add_struct_options(PreviewOptions, _TERMINAL)
+@add_struct_options(PreviewOptions, PREVIEW_TERMINAL)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--quiet", is_flag=True, help="Print no progress and no summary.")
 @OPTIONS_FILE

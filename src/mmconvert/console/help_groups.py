@@ -5,7 +5,7 @@ import click
 HEADINGS: dict[str, tuple[str, ...]] = {
     "Input": (
         "format", "map", "answers", "allow_mismatch", "split", "config_name", "subset", "dataset", "task",
-        "limit", "max_rows", "read_as", "md5", "sha256", "import", "files_only",
+        "limit", "max_rows", "read_as", "md5", "sha256", "import", "files_only", "train",
     ),
     "Images and video": (
         "image_root", "keep_urls", "allow_remote", "allow_host", "verify", "max_image_mb", "max_image_side", "frames",
@@ -28,7 +28,7 @@ HEADINGS: dict[str, tuple[str, ...]] = {
         "rejudge",
     ),
     "Output": (
-        "output", "work_dir", "to", "columns", "csv", "markdown", "html", "html_rows", "html_pictures", "rows", "log",
+        "output", "work_dir", "to", "columns", "csv", "markdown", "html", "html_rows", "html_pictures", "no_browser", "rows", "log",
         "images", "image_dir", "csv_safe", "append", "overwrite", "license", "source",
     ),
     "Errors": ("on_bad", "rejects", "max_failed", "allow_rejects", "allow_empty"),
@@ -42,6 +42,7 @@ _ELSEWHERE = {
     ("compare", "seed"): "Scoring",
     ("predict", "seed"): "Sampling",
     ("preview", "rows"): "Input",
+    ("open", "rows"): "Input",
     ("push", "license"): "Hub",
     ("push", "source"): "Hub",
     ("rank", "method"): "Input",

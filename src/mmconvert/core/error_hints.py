@@ -54,7 +54,7 @@ _STEPS = {
     "options.count": "Correct the options, or leave the row out.",
     "placeholder.no_image": "Give each placeholder its image, or take it out of the text.",
     "placeholder.syntax": "Correct the placeholder, or take it out of the text.",
-    "prediction.missing": "Ask the model again, or leave the row out.",
+    "prediction.missing": "Run the model again, or leave the row out.",
     "preference.images": "Give each image of the prompt its counterpart, or leave the row out.",
     "preference.prompt": "End the prompt with a user's turn that both responses answer, or leave the row out.",
     "preference.missing": "Give both responses, or leave the row out.",

@@ -26,7 +26,7 @@ Values = Mapping[str, Any]
 
 MEANINGS = {
     "id": "Unique in the dataset; the source's id as text.",
-    "sample": "The source's own id, equal for all copies of one question; told apart like the id where files share it.",
+    "sample": "The source's own id, equal for all copies of one question; made unique like the id if files share it.",
     "group": "Cluster for standard errors and joint scores: conversation, image, figure.",
     "variant": "Which copy this is: circular pass, duplicate, one of several responses.",
     "round": "Which round of a conversation.",

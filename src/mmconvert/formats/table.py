@@ -124,7 +124,7 @@ def _find_mismatch(sample: Sample) -> str | None:
     asks, answers = (columns.get(field, ("",))[0] for field in ("question", "prediction"))
     if (asks, answers) in TRAINING and "answer" not in columns:
         return (
-            f"a column {answers!r}, a prediction or a response to train on. Say which: --map question={asks} and "
+            f"a column {answers!r}, a prediction or a response to train on. Choose one: --map question={asks} and "
             f"--map prediction={answers} or --map response={answers}"
         )
     said = columns.keys() & {"prediction", "answer"}

@@ -119,7 +119,7 @@ def find_faults(record: Record, prompt: Prompt) -> Iterator[str]:
         check_record(replace_prompt(record, wording))
     except RowError as error:
         if error.code != "placeholder.no_image":
-            yield f"the wording cannot be stored: {error.field} {error}"
+            yield f"the prompt cannot be stored: {error.field} {error}"
 
 
 def _check_same_in_other_process(it: Subject) -> Iterator[str]:
@@ -128,9 +128,9 @@ def _check_same_in_other_process(it: Subject) -> Iterator[str]:
 
 
 CHECKS: dict[str, Callable[[Subject], Iterator[str]]] = {
-    "it is a function from a record to a wording": _check_declaration,
+    "it is a function from a record to a prompt": _check_declaration,
     "some record is worded": _check_words_some,
     "a sample gets its prompt, or is rejected by name": _check_words_or_refuses,
-    "a wording is the same in every process": _check_same_in_other_process,
+    "a prompt is the same in every process": _check_same_in_other_process,
 }
 """Promise -> check."""

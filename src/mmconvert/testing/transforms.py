@@ -122,7 +122,7 @@ def _check_depends_on_record_only(it: Subject) -> Iterator[str]:
     for record, first, second in zip(records, forth, back, strict=True):
         if first != second:
             yield (
-                f"record {record.id} of {record.source.format}: the result hangs on the records before it. "
+                f"record {record.id} of {record.source.format}: the result depends on the records before it. "
                 "Keep no state, and draw from Setting.random."
             )
             return
@@ -144,7 +144,7 @@ CHECKS: dict[str, Callable[[Subject], Iterator[str]]] = {
     "it says what it is and what it takes": _check_declaration,
     "some record passes": _check_takes_some,
     "a sample comes out whole, or is rejected by name": _check_keeps_records_whole,
-    "a result hangs on the record alone": _check_depends_on_record_only,
+    "a result depends only on the record": _check_depends_on_record_only,
     "a result is the same in every process": _check_same_in_other_process,
 }
 """Promise -> check."""

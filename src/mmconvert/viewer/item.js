@@ -39,7 +39,7 @@
 
   const figure = (number, pictures) => {
     const [thumbnail, facts, name, note, slot] = pictures[number];
-    const called = slot === null ? `Picture ${number + 1}` : `<image ${slot}>`;
+    const called = slot === null ? `Image ${number + 1}` : `<image ${slot}>`;
     const shown =
       thumbnail === null
         ? text(el("div", { class: "no-picture" }), note)
@@ -91,7 +91,7 @@
       );
     if (others.length)
       content.push(
-        el("section", { class: "field" }, el("h3", {}, messages.length ? "Pictures the prompt does not show" : "Pictures"),
+        el("section", { class: "field" }, el("h3", {}, messages.length ? "Images that the prompt does not show" : "Images"),
           el("div", { class: "pictures" }, others.map((number) => figure(number, pictures)))),
       );
     content.push(...fields.map((one) => field(one, pictures)));

@@ -39,11 +39,13 @@
     return typeof a === "number" && typeof b === "number" ? a - b : naturally(String(a), String(b));
   };
   const orders = new Map();
+  // What the page puts first stands first until a column is sorted by.
+  const unsorted = page.first ? [...mm.items].sort((a, b) => b.marks.has(page.first) - a.marks.has(page.first) || a.index - b.index) : mm.items;
   const ordered = (sort) => {
-    if (!sort) return mm.items;
+    if (!sort) return unsorted;
     const name = sort.replace(/^-/, "");
     const sign = sort === name ? 1 : -1;
-    if (!page.columns.some((column) => column.name === name)) return mm.items;
+    if (!page.columns.some((column) => column.name === name)) return unsorted;
     if (!orders.has(sort)) {
       const signed = (difference) => (Number.isFinite(difference) ? sign * difference : difference);
       const order = [...mm.items].sort((a, b) => signed(compare(a.cells[name], b.cells[name])) || a.index - b.index);

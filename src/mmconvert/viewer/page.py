@@ -26,7 +26,7 @@ from mmconvert.viewer.items import Column, Filter, Mark, PageItem
 
 _HERE = files("mmconvert.viewer")
 _STYLES = ("viewer.css",)
-_SCRIPTS = ("text.js", "items.js", "item.js", "table.js", "viewer.js")
+_SCRIPTS = ("text.js", "fit.js", "items.js", "item.js", "gallery.js", "table.js", "viewer.js")
 _DATA = "<!-- data -->"
 _SCRIPT_END = re.compile(r"</script|<!--", re.IGNORECASE)
 
@@ -39,6 +39,8 @@ def write_page(
     columns: Sequence[Column],
     filters: Sequence[Filter] = (),
     data: Mapping[str, Any] | None = None,
+    unit: tuple[str, str] = ("item", "items"),
+    first: str = "",
     lead: str = "",
     facts: Mapping[str, str] | None = None,
     notes: Sequence[str] = (),
@@ -54,6 +56,8 @@ def write_page(
         columns: Columns of the table.
         filters: What the table can be filtered by, in the order of their buttons.
         data: JSON values for the caller's scripts, `mm.data` there.
+        unit: What one item is called, and several.
+        first: Mark of the items that stand first until the reader sorts them; "" for none.
         lead: One sentence below the heading.
         facts: Label -> value of the cards at the top; read after the items, which may fill it while they are made.
         notes: Sentences that everybody should see, such as warnings of the reader; read after the items, too.
@@ -81,6 +85,8 @@ def write_page(
         count = _write_items(file, items, [column.name for column in columns], filters)
         page = {
             "title": title,
+            "unit": list(unit),
+            "first": first,
             "lead": lead,
             "facts": list((facts or {}).items()),
             "notes": list(notes),

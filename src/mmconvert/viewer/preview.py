@@ -1,9 +1,10 @@
-"""Records of any file on one page: what a model sees of each, and every problem of the rows that are refused."""
+"""Records of any file on one page: what a model sees of each, and every problem of the rows that are skipped."""
 
 import json
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, fields
+from importlib.resources import files
 from itertools import chain, count, groupby, islice
 from pathlib import Path
 from typing import Annotated, Any, Literal
@@ -26,15 +27,19 @@ from mmconvert.storage.atomic import require_folder
 from mmconvert.storage.source_files import watch_sources
 from mmconvert.viewer.items import Choice, Column, PageItem, Shown, Text
 from mmconvert.viewer.page import write_page
-from mmconvert.viewer.records import COLUMNS, FILTERS, REFUSED, build_item
+from mmconvert.viewer.records import COLUMNS, FILTERS, SKIPPED, build_item
+from mmconvert.viewer.statistics import Statistics
 from mmconvert.viewer.thumbnails import Thumbnails
 
-_SPLIT, _PROBLEM = "split", "problem"
+_SPLIT, _PROBLEM, _CODE = "split", "problem", "problem code"
+_HERE = files("mmconvert.viewer")
 _SUFFIXES = (".html", ".htm")
 _AT_A_TIME = 16
 """Records whose pictures are made small side by side."""
 _LONG = 400
-"""Characters of one value of a refused row that are shown."""
+"""Characters of one value of a skipped row that are shown."""
+_WHOLE_FILE = "file"
+"""Stands for the code of a file that is refused as a whole."""
 
 
 class PreviewOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -129,33 +134,47 @@ def preview_files(inputs: Sequence[str], output: Path, options: PreviewOptions, 
     require_folder(output)
     if output.suffix.lower() not in _SUFFIXES:
         # What stands there is replaced, and should be no table.
-        raise UsageError(f"{output}: a page is an HTML file. Name it so: {output.with_suffix(_SUFFIXES[0])}.")
+        raise UsageError(f"{output}: a page is an HTML file. Use the extension: {output.with_suffix(_SUFFIXES[0])}.")
     sources = plan_inputs(inputs, every_set=True)
     begin_run()
     done = Previewed(output=str(output))
     facts: dict[str, str] = {}
+    data: dict[str, Any] = {}
     by_split = [Choice(_SPLIT, "Split")] if len({source.split for source in sources}) > 1 else []
     with show_progress("preview", quiet=quiet) as advance:
         write_page(
             output,
             ", ".join(Path(name).name or name for name in inputs),
-            items=_with_names(_items(sources, options.reading(), options.rows, done, facts, advance)),
-            columns=[*COLUMNS[:2], Column(_PROBLEM, kind="long"), *COLUMNS[2:], *[Column(_SPLIT)] * len(by_split)],
-            filters=[*FILTERS, *by_split],
+            items=_with_names(_items(sources, options.reading(), options.rows, done, (facts, data), advance)),
+            unit=("sample", "samples"),
+            first=SKIPPED,
+            columns=[
+                *(*COLUMNS[:2], Column(_PROBLEM, kind="long"), *COLUMNS[2:], *[Column(_SPLIT)] * len(by_split)),
+                Column(_CODE, kind="hidden"),
+            ],
+            filters=[*FILTERS, Choice(_CODE, quiet=True), *by_split],
             facts=facts,
+            data=data,
+            styles=[_HERE / "preview.css"],
+            scripts=[_HERE / "preview.js"],
             notes=done.warnings,
         )
     return done
 
 
 def _items(
-    inputs: Sequence[Input], how: ReadOptions, rows: int, done: Previewed, facts: dict[str, str], advance: Advance
+    inputs: Sequence[Input],
+    how: ReadOptions,
+    rows: int,
+    done: Previewed,
+    said: tuple[dict[str, str], dict[str, Any]],
+    advance: Advance,
 ) -> Iterator[tuple[str, PageItem]]:
-    """Give the items of all files with their splits; what is said of them all stands there at the end."""
-    thumbnails = Thumbnails(rows)
+    """Give the items of all files with their splits; facts and data of them all are complete at the end."""
+    thumbnails, statistics, skipped = Thumbnails(rows), Statistics(), _Skipped()
     for source, share in _shared_out(inputs, rows, done):
         try:
-            for item in _items_of(source, replace(how, first_rows=share), thumbnails, done):
+            for item in _items_of(source, replace(how, first_rows=share), thumbnails, done, statistics, skipped):
                 yield source.split, item
                 advance(Done(done.records + done.refused))
         except UsageError:
@@ -164,16 +183,33 @@ def _items(
             if len(inputs) == 1:
                 raise
             done.files_refused += 1
+            skipped.add(_WHOLE_FILE, str(error))
             yield source.split, _refused_file(source, error)
-    facts |= _facts(done)
+    said[0].update(_facts(done))
+    said[1].update(statistics=statistics.to_json(), skipped=skipped.to_json())
+
+
+class _Skipped:
+    """Counts skipped rows by the code of their first problem, with the message of the first of each."""
+
+    def __init__(self) -> None:
+        self._rows = Counter[str]()
+        self._messages: dict[str, str] = {}
+
+    def add(self, code: str, message: str) -> None:
+        self._rows[code] += 1
+        self._messages.setdefault(code, message)
+
+    def to_json(self) -> list[dict[str, Any]]:
+        return [{"code": code, "rows": n, "message": self._messages[code]} for code, n in self._rows.most_common()]
 
 
 def _shared_out(inputs: Sequence[Input], rows: int, done: Previewed) -> Iterator[tuple[Input, int]]:
     """Give files with the most rows to read of each: as many of every split or subset, its first files first."""
-    groups = [list(files) for _, files in groupby(inputs, lambda source: (source.split, source.subset))]
-    for number, files in enumerate(groups):
+    groups = [list(group) for _, group in groupby(inputs, lambda source: (source.split, source.subset))]
+    for number, sources in enumerate(groups):
         end = done.rows + -(-(rows - done.rows) // (len(groups) - number))
-        for source in files:
+        for source in sources:
             if done.rows >= end:
                 done.whole = False
                 break
@@ -182,11 +218,18 @@ def _shared_out(inputs: Sequence[Input], rows: int, done: Previewed) -> Iterator
 
 def _refused_file(source: Input, error: Error) -> PageItem:
     name, problems = source.path.name, [Text(str(error), tone="bad")]
-    cells = {"id": name, _PROBLEM: str(error), _SPLIT: source.split}
-    return PageItem(id=name, cells=cells, marks=[REFUSED], fields={"Problems": problems})
+    cells = {"id": name, _PROBLEM: str(error), _SPLIT: source.split, _CODE: _WHOLE_FILE}
+    return PageItem(id=name, cells=cells, marks=[SKIPPED], fields={"Problems": problems})
 
 
-def _items_of(source: Input, how: ReadOptions, thumbnails: Thumbnails, done: Previewed) -> Iterator[PageItem]:
+def _items_of(
+    source: Input,
+    how: ReadOptions,
+    thumbnails: Thumbnails,
+    done: Previewed,
+    statistics: Statistics,
+    skipped: _Skipped,
+) -> Iterator[PageItem]:
     records = Records(source, how)
     done.formats += [records.format] if records.format not in done.formats else []
     refused: dict[tuple[str, int], list[Rejected]] = {}
@@ -197,10 +240,12 @@ def _items_of(source: Input, how: ReadOptions, thumbnails: Thumbnails, done: Pre
         done.records += 1
         done.pictures += len(found.images)
         done.tasks[found.task] += 1
+        statistics.add(found)
         item = build_item(found, thumbnails)
         yield replace(item, cells={**item.cells, "row": row, _SPLIT: source.split})
     for _, problems in sorted(refused.items()):
         done.refused += 1
+        skipped.add(problems[0].code, str(problems[0]))
         yield refused_item(problems, source)
     done.whole &= records.rows_read != how.first_rows or not _goes_on(records, source)
     done.warnings += list_remarks(records, source)
@@ -240,7 +285,7 @@ def _prepared(some: list[tuple[Record | Rejected, int]], thumbnails: Thumbnails)
 
 
 def refused_item(problems: Sequence[Rejected], source: Input) -> PageItem:
-    """Make the item of a refused row: every problem, and what could be read of it.
+    """Make the item of a skipped row: every problem, and what could be read of it.
 
     Args:
         problems: All of one row, at least one.
@@ -252,11 +297,12 @@ def refused_item(problems: Sequence[Rejected], source: Input) -> PageItem:
     fields: dict[str, Shown | Sequence[Shown]] = {"Problems": [Text(str(problem), tone="bad") for problem in problems]}
     if first.row is not None:
         given = {name: _short(value) for name, value in first.row.fields.items() if value is not None}
-        fields["As in the dataset"] = Text(json.dumps(given, ensure_ascii=False, indent=1, default=repr), tone="code")
+        fields["Row"] = Text(json.dumps(given, ensure_ascii=False, indent=1, default=repr), tone="code")
     name, row = id or place, first.where.row
-    cells = {"id": name, _PROBLEM: first.message, "subset": source.subset, "row": row, _SPLIT: source.split}
+    cells = {"id": name, _PROBLEM: first.message, "subset": source.subset, "row": row}
+    cells |= {_SPLIT: source.split, _CODE: first.code}
     facts = {"problem": ", ".join(dict.fromkeys(problem.code for problem in problems)), "source": place}
-    return PageItem(id=name, cells=cells, marks=[REFUSED], fields=fields, facts=facts)
+    return PageItem(id=name, cells=cells, marks=[SKIPPED], fields=fields, facts=facts)
 
 
 def _short(value: Any) -> Any:
@@ -283,10 +329,10 @@ def _with_names(items: Iterable[tuple[str, PageItem]]) -> Iterator[PageItem]:
 def _facts(done: Previewed) -> dict[str, str]:
     facts = {
         "Rows": f"{done.rows:,}" if done.whole else f"first {done.rows:,}",
-        "Records": f"{done.records:,}" if done.records != done.rows else None,
+        "Samples": f"{done.records:,}" if done.records != done.rows else None,
         "Skipped rows": f"{done.refused:,}",
-        "Invalid files": f"{done.files_refused:,}" if done.files_refused else None,
-        "Pictures": f"{done.pictures:,}",
+        "Skipped files": f"{done.files_refused:,}" if done.files_refused else None,
+        "Images": f"{done.pictures:,}",
         "Format": ", ".join(done.formats),
         "Tasks": ", ".join(done.tasks),
     }

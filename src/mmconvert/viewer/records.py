@@ -8,22 +8,22 @@ from mmconvert.core.text.placeholders import PLACEHOLDER
 from mmconvert.viewer.items import Choice, Column, Filter, Mark, Message, PageItem, Picture, Shown, Text, TextSpan, Tone
 from mmconvert.viewer.thumbnails import Thumbnails
 
-REFUSED = "refused"
+SKIPPED = "skipped"
 
 COLUMNS = (
     *(Column("id"), Column("question", kind="long"), Column("answer"), Column("task"), Column("category")),
-    *(Column("subset"), Column("pictures", kind="number"), Column("row", kind="number")),
+    *(Column("subset"), Column("images", kind="number"), Column("row", kind="number")),
 )
 
 FILTERS: tuple[Filter, ...] = (
     Choice("task", "Task"),
     Choice("category", "Category"),
     Choice("subset", "Subset"),
-    Mark(REFUSED, "refused", "Rows that convert would skip", "bad"),
+    Mark(SKIPPED, "skipped", "Rows that a conversion skips", "bad"),
     Mark("several images"),
     Mark("no image"),
-    Mark("no answer", "no answer", "Rows without a reference", "warn"),
-    Mark("pair", "preference pairs", "Rows with a chosen and a rejected response"),
+    Mark("no answer", "no answer", "Samples without a reference", "warn"),
+    Mark("pair", "preference pairs", "Samples with a chosen and a rejected response"),
 )
 
 
@@ -124,6 +124,24 @@ def list_facts(record: Record) -> dict[str, str]:
     return {label: str(value) for label, value in facts.items() if value is not None}
 
 
+def find_turn(record: Record, role: str) -> str | None:
+    """Give the text of the first turn of a role, None where there is none: a conversation has no question field."""
+    turn = next((turn for turn in record.messages if turn.role == role), None)
+    text = "" if turn is None else "".join(part.text for part in turn.content if part.type == "text").strip()
+    return text or None
+
+
+def find_answer(record: Record) -> str | None:
+    """Give the reference of a record, else what the assistant says first, or what was chosen."""
+    if record.answer is not None:
+        return record.answer
+    if record.answers:
+        return record.answers[0]
+    if record.preference is not None:
+        return "".join(part.text for turn in record.preference.chosen for part in turn.content if part.type == "text")
+    return find_turn(record, "assistant")
+
+
 def build_item(record: Record, thumbnails: Thumbnails) -> PageItem:
     """Make the item of a record."""
     images = list_images(record, thumbnails)
@@ -137,12 +155,12 @@ def build_item(record: Record, thumbnails: Thumbnails) -> PageItem:
         id=record.id,
         cells={
             "id": record.id,
-            "question": record.question,
-            "answer": record.answer if record.answer is not None else next(iter(record.answers), None),
+            "question": record.question or find_turn(record, "user"),
+            "answer": find_answer(record),
             "task": record.task,
             "category": record.category,
             "subset": record.subset,
-            "pictures": len(record.images),
+            "images": len(record.images),
         },
         marks=[name for name, holds in marks.items() if holds],
         messages=list_messages(record),

@@ -1,5 +1,5 @@
 "use strict";
-/* The table of items: its tools, its heading, one page of lines. */
+/* The items: their tools, and one page of them as lines of a table or as cards. */
 {
   const { el, text } = mm;
   const PAGE = 50;
@@ -18,13 +18,14 @@
     const select = el(
       "select",
       { "aria-label": filter.label, onchange: (event) => mm.setFilter(filter.name, event.target.value || null) },
-      el("option", { value: "" }, `${filter.label}: all`),
+      el("option", { value: "" }, "all"),
       // A value that is "" needs a word of its own: the option of "all" is "" already.
       values.map(([value, count]) => text(el("option", { value: value || "\0" }), name(value, count))),
     );
     select.quiet = filter.quiet;
+    select.holder = el("label", { class: "choice" }, text(el("span", {}), filter.label), select);
     parts.choices.set(filter.name, select);
-    return select;
+    return select.holder;
   };
 
   const chip = (filter) => {
@@ -49,10 +50,19 @@
     return cell;
   };
 
+  const views = () => {
+    const button = (view, label) => {
+      const made = el("button", { type: "button", class: "chip", "aria-pressed": "false", onclick: () => mm.setView(view) }, label);
+      parts.views.set(view, made);
+      return made;
+    };
+    return el("div", { class: "views", role: "group", "aria-label": "Layout" }, button("", "List"), button("gallery", "Gallery"));
+  };
+
   const pager = () => {
     const button = (label, name, to) =>
       el("button", { type: "button", title: name, "aria-label": name, onclick: () => mm.turnTo(to()) }, label);
-    parts.back = button("‹", "Page before", () => mm.state.page - 1);
+    parts.back = button("‹", "Previous page", () => mm.state.page - 1);
     parts.on = button("›", "Next page", () => mm.state.page + 1);
     parts.page = el("span", {});
     return el("nav", { class: "pager", "aria-label": "Pages" }, parts.back, parts.page, parts.on);
@@ -60,10 +70,10 @@
 
   /** Build the section once; `mm.showTable` fills it. */
   mm.buildTable = (section) => {
-    Object.assign(parts, { chips: new Map(), choices: new Map(), headings: new Map() });
+    Object.assign(parts, { chips: new Map(), choices: new Map(), headings: new Map(), views: new Map() });
     parts.pictures = mm.items.some((item) => item.thumbnail !== null);
     parts.search = el("input", {
-      type: "search", placeholder: "Search", "aria-label": "Search all texts of the items", title: "Press / to come here",
+      type: "search", placeholder: "Search", "aria-label": `Search all texts of the ${mm.page.unit[1]}`, title: "Press / to come here",
       "aria-keyshortcuts": "/", autocomplete: "off", spellcheck: "false", oninput: (event) => mm.setFilter("search", event.target.value),
     });
     parts.status = el("p", { role: "status", class: "status" });
@@ -75,24 +85,27 @@
       return values > 1 && values <= MOST;
     });
     parts.body = el("tbody");
+    parts.gallery = el("ol", { class: "gallery", "aria-label": "Gallery", hidden: true });
     const heads = columns.map(heading);
-    if (parts.pictures) heads.splice(1, 0, el("th", { scope: "col", class: "thumbnail" }, el("span", { class: "spoken" }, "Picture")));
+    if (parts.pictures) heads.splice(1, 0, el("th", { scope: "col", class: "thumbnail" }, el("span", { class: "spoken" }, "Image")));
     section.replaceChildren(
       el("div", { class: "tools" }, parts.search, choices.map(choice),
         el("div", { class: "chips", role: "group", "aria-label": "Filters" }, chips.map(chip))),
-      el("div", { class: "above" }, parts.status, parts.clear, pager()),
-      el("div", { class: "scroll" },
+      el("div", { class: "above" }, parts.status, parts.clear, views(), pager()),
+      (parts.place = el("div", { class: "scroll" },
         el("table", {},
-          el("caption", { class: "spoken" }, "Items. Arrow keys move from row to row, Enter opens one, Escape closes it."),
-          el("thead", {}, el("tr", {}, heads)), parts.body)),
-      el("p", { class: "keys" }, el("kbd", {}, "/"), " search ", el("kbd", {}, "↑"), el("kbd", {}, "↓"), " rows ",
+          text(el("caption", { class: "spoken" }), `${mm.page.unit[1]}. Arrow keys move from one to the next, Enter opens one, Escape closes it.`),
+          el("thead", {}, el("tr", {}, heads)), parts.body))),
+      parts.gallery,
+      el("p", { class: "keys" }, el("kbd", {}, "/"), " search ", el("kbd", {}, "↑"), el("kbd", {}, "↓"), ` ${mm.page.unit[1]} `,
         el("kbd", {}, "Enter"), " open ", el("kbd", {}, "Esc"), " close ", el("kbd", {}, "←"), el("kbd", {}, "→"), " pages"),
     );
+    mm.fitTable(parts.place, ["tight", "narrow", "stacked"]);
     return parts;
   };
 
   const cell = (column, value, first) => {
-    const into = el(first ? "th" : "td", { class: classes(column), scope: first ? "row" : null });
+    const into = el(first ? "th" : "td", { class: classes(column), scope: first ? "row" : null, "data-label": first ? null : column.label });
     if (value === null || value === undefined || value === "") return into;
     const tone = Object.hasOwn(column.tones, value) ? column.tones[value] : undefined;
     const shown = typeof value === "number" ? mm.number(value) : String(value);
@@ -108,7 +121,7 @@
       if (item.thumbnail !== null) into.append(el("img", { src: mm.picture(item.thumbnail), alt: "", decoding: "async" }));
       cells.splice(1, 0, into);
     }
-    const row = el("tr", { tabindex: focusable ? 0 : -1, "aria-current": item.id === mm.state.item ? "true" : null }, cells);
+    const row = el("tr", { class: "entry", tabindex: focusable ? 0 : -1, "aria-current": item.id === mm.state.item ? "true" : null }, cells);
     row.item = item;
     return row;
   };
@@ -121,13 +134,21 @@
     const start = (state.page - 1) * PAGE;
     const lines = found.slice(start, start + PAGE);
     const current = Math.max(0, lines.findIndex((item) => item.id === state.item));
-    parts.body.replaceChildren(...lines.map((item, place) => line(item, place === current)));
+    const isGallery = state.view === "gallery" && lines.length > 0;
+    const make = isGallery ? (item, focusable) => mm.galleryCard(item, columns, focusable) : line;
+    const made = lines.map((item, place) => make(item, place === current));
+    parts.body.replaceChildren(...(isGallery ? [] : made));
+    parts.gallery.replaceChildren(...(isGallery ? made : []));
+    parts.gallery.hidden = !isGallery;
+    parts.place.hidden = isGallery;
     if (!lines.length)
-      parts.body.append(el("tr", { class: "none" }, el("td", { colspan: columns.length + 1 }, "No item passes the filters.")));
+      parts.body.append(el("tr", { class: "none" }, el("td", { colspan: columns.length + 1 }, `No ${mm.page.unit[0]} passes the filters.`)));
+    parts.place.fit();
+    for (const [view, button] of parts.views) button.setAttribute("aria-pressed", String(state.view === view));
     for (const [name, button] of parts.chips) button.setAttribute("aria-pressed", String(state.marks.includes(name)));
     for (const [name, select] of parts.choices) {
       select.value = name in state.choices ? state.choices[name] || "\0" : "";
-      select.hidden = select.quiet && !(name in state.choices);
+      select.holder.hidden = select.quiet && !(name in state.choices);
     }
     for (const [name, head] of parts.headings) {
       const direction = { [name]: "ascending", [`-${name}`]: "descending" }[state.sort];
@@ -135,7 +156,8 @@
     }
     if (parts.search.value !== state.q) parts.search.value = state.q;
     const all = mm.items.length;
-    parts.status.textContent = found.length === all ? `${mm.number(all)} items` : `${mm.number(found.length)} of ${mm.number(all)} items`;
+    const unit = mm.page.unit[all === 1 ? 0 : 1];
+    parts.status.textContent = found.length === all ? `${mm.number(all)} ${unit}` : `${mm.number(found.length)} of ${mm.number(all)} ${unit}`;
     parts.clear.hidden = !(state.q || state.marks.length || Object.keys(state.choices).length);
     parts.page.textContent = `Page ${mm.number(state.page)} of ${mm.number(pages)}`;
     parts.back.disabled = state.page === 1;

@@ -9,7 +9,7 @@
 
   const fromAddress = () => {
     const given = new URLSearchParams(location.hash.slice(1));
-    const state = { q: given.get("q") ?? "", marks: [], choices: {}, sort: given.get("sort") ?? "", item: given.get("item"), theme: given.get("theme") ?? "" };
+    const state = { q: given.get("q") ?? "", marks: [], choices: {}, sort: given.get("sort") ?? "", item: given.get("item"), theme: given.get("theme") ?? "", view: given.get("view") ?? "" };
     state.page = Number.parseInt(given.get("page") ?? "1", 10) || 1;
     for (const { kind, name } of mm.page.filters) {
       if (kind === "mark" && given.getAll("mark").includes(name)) state.marks.push(name);
@@ -17,7 +17,7 @@
     }
     return state;
   };
-  const intoAddress = ({ q, marks, choices, sort, page, item, theme }) => {
+  const intoAddress = ({ q, marks, choices, sort, page, item, theme, view }) => {
     const kept = new URLSearchParams();
     if (q) kept.set("q", q);
     for (const mark of marks) kept.append("mark", mark);
@@ -26,6 +26,7 @@
     if (page > 1) kept.set("page", page);
     if (item !== null) kept.set("item", item);
     if (theme) kept.set("theme", theme);
+    if (view) kept.set("view", view);
     history.replaceState(null, "", `#${kept}`);
   };
 
@@ -36,10 +37,10 @@
     waiting = setTimeout(() => intoAddress(mm.state), 100);
   };
 
-  const row = (id) => [...main.items.querySelectorAll("tbody tr")].find((one) => one.item?.id === id);
+  const row = (id) => [...main.items.querySelectorAll(".entry")].find((one) => one.item?.id === id);
   const focusRow = (target) => {
     if (!target?.item) return;
-    for (const other of main.items.querySelectorAll('tbody tr[tabindex="0"]')) other.tabIndex = -1;
+    for (const other of main.items.querySelectorAll('.entry[tabindex="0"]')) other.tabIndex = -1;
     target.tabIndex = 0;
     target.focus();
   };
@@ -69,6 +70,11 @@
     mm.state.page = 1;
     show();
   };
+  /** Show the items as lines ("") or as cards ("gallery"). */
+  mm.setView = (view) => {
+    mm.state.view = view;
+    show();
+  };
   mm.turnTo = (page) => {
     mm.state.page = page;
     show();
@@ -85,8 +91,8 @@
     const go = (step) => () => mm.openItem(neighbour(step).id);
     return el("div", { class: "buttons" },
       place < 0 ? null : el("span", { class: "place" }, `${mm.number(place + 1)} of ${mm.number(found.length)}`),
-      button("‹", "Item before", "k", go(-1), !neighbour(-1)),
-      button("›", "Next item", "j", go(1), !neighbour(1)),
+      button("‹", `Previous ${mm.page.unit[0]}`, "k", go(-1), !neighbour(-1)),
+      button("›", `Next ${mm.page.unit[0]}`, "j", go(1), !neighbour(1)),
       button("✕", "Close", "Esc", () => mm.closeItem(), false));
   };
 
@@ -98,9 +104,9 @@
     const place = found.indexOf(item);
     if (place >= 0) mm.state.page = mm.pageOf(place);
     const held = main.panel.contains(document.activeElement) ? document.activeElement : null;
-    show();
     main.panel.hidden = false;
     main.browser.classList.add("open");
+    show();
     mm.showItem(main.panel, item, buttons(item));
     row(id)?.scrollIntoView({ block: "nearest" });
     // What had the focus is made anew; it goes to what stands in its place.
@@ -140,11 +146,11 @@
     if (facts.length)
       overview.append(el("dl", {}, facts.map(([label, value]) => el("div", {}, text(el("dt", {}), label), text(el("dd", {}), value)))));
     const list = el("ul", { class: "notes" }, notes.map((note) => text(el("li", {}), note)));
-    if (notes.length > NOTES) overview.append(el("details", {}, el("summary", {}, `${mm.number(notes.length)} remarks on the files`), list));
+    if (notes.length > NOTES) overview.append(el("details", {}, el("summary", {}, `${mm.number(notes.length)} notes on the files`), list));
     else if (notes.length) overview.append(list);
     mm.buildTable(main.items);
-    main.items.querySelector("tbody").addEventListener("click", (event) => {
-      const target = event.target.closest("tr");
+    main.items.addEventListener("click", (event) => {
+      const target = event.target.closest(".entry");
       // A selection is being made, not an item opened.
       if (!target?.item || !getSelection().isCollapsed) return;
       mm.openItem(target.item.id);
@@ -153,8 +159,8 @@
   };
 
   const moveRow = (step) => {
-    const from = document.activeElement.closest?.("tbody tr");
-    const to = from ? (step > 0 ? from.nextElementSibling : from.previousElementSibling) : main.items.querySelector("tbody tr");
+    const from = document.activeElement.closest?.(".entry");
+    const to = from ? (step > 0 ? from.nextElementSibling : from.previousElementSibling) : main.items.querySelector(".entry");
     if (!to?.item) return;
     if (mm.state.item !== null) mm.openItem(to.item.id);
     focusRow(row(to.item.id));
@@ -170,7 +176,7 @@
     j: () => neighbour(1) && mm.openItem(neighbour(1).id),
     k: () => neighbour(-1) && mm.openItem(neighbour(-1).id),
     Enter: () => {
-      const target = document.activeElement.closest?.("tbody tr");
+      const target = document.activeElement.closest?.(".entry");
       if (target?.item) mm.openItem(target.item.id, { focus: true });
       return Boolean(target?.item);
     },

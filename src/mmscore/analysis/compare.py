@@ -258,7 +258,7 @@ def compare_results(
     if (entry_a.recipe, entry_a.version) != (entry_b.recipe, entry_b.version):
         raise UsageError(
             f"{entry_a.predictions} is scored by {entry_a.recipe}, {entry_b.predictions} by {entry_b.recipe}, "
-            "which cannot be compared. Choose one for both with --recipe; to hold two recipes against each other, "
+            "which cannot be compared. Choose one for both with --recipe; to compare two recipes, "
             "use `mmscore explain`."
         )
     # Rows are settled as if neither file had one that the other lacks: some scores are of several rows.

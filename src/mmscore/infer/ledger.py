@@ -219,7 +219,7 @@ def refuse_record(record: Record, *, continues: bool) -> Answer | None:
         )
     if not record.messages or (record.messages[-1].role == "assistant" and not continues):
         return failed(
-            "messages: the last turn is the model's own, nothing is asked. "
-            "Convert with --view eval, or let it go on with --continue-final-message."
+            "messages: the last turn is the assistant's, there is nothing to answer. "
+            "Convert with --view eval, or give --continue-final-message."
         )
     return None

@@ -197,7 +197,7 @@ def _check_output(output: Path, rows: Dataset, options: PredictOptions) -> None:
         # What else follows a dot is a part of the name, as in that of a model.
         stem = output.stem if output.suffix.lower() in _TABLES else output.name
         named = output.with_name(f"{stem}.parquet")
-        raise UsageError(f"{output}: predictions are a parquet file. Name it so, such as {named}.")
+        raise UsageError(f"{output}: predictions are written as parquet. Use the extension .parquet, such as {named}.")
     # As texts: what stands on the Hub would be fetched to be compared.
     require_apart([output], [str(file) for files in rows.files.values() for file in files])
     if output.exists() and not (options.resume or options.restart or options.share or is_interrupted(output)):

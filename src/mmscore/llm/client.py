@@ -393,7 +393,7 @@ class Chat:
         if self._same[cause] >= _SAME_CAUSE:
             raise Error(
                 f"{self._shown}: {self._same[cause]} questions failed in a row ({fault.reason}). "
-                "Set it right and run the same command again; responses so far are kept."
+                "Fix the problem and run the same command again; responses so far are kept."
             )
         return Answer(status=FAILED, error=f"no response: {fault.reason}", passing=fault.again or None)
 

@@ -87,7 +87,7 @@ def _build_table(scored: Scored, version: str) -> Sequence[Row]:
 
 def _default_for(facts: Facts) -> str | None:
     if facts.datasets == {BENCHMARK} and facts.formats == {RESULTS}:
-        return "HallusionBench's own results; its authors ask a model, VLMEvalKit compares yes and no"
+        return "HallusionBench's own results; its authors use a judge model, VLMEvalKit compares yes and no"
     return offer_for(BENCHMARK, "Hallusion")(facts)
 
 

@@ -395,7 +395,7 @@ def _compute_numbers(rows: Rows, settled: Scored, choice: RecipeChoice, options:
         return replace(found, table=recipe.table(valid, version))
     except Error as error:
         # The kit itself breaks off here; the numbers beside its table stand all the same.
-        return replace(found, remarks=(*found.remarks, f"the framework's own table cannot be made: {error}"))
+        return replace(found, remarks=(*found.remarks, f"the framework's table cannot be made: {error}"))
 
 
 def _describe_clusters(valid: Scored, groups: Groups) -> tuple[str, ...]:
@@ -421,7 +421,7 @@ def _describe_parity(choice: RecipeChoice, options: ScoreOptions, panel: Panel |
     prompt = "" if panel is None or not panel.asks else _name_prompt_owner(panel.settings[0], choice)
     named = f"{recipe.parity}, {recipe.versions[choice.version]}"
     named += "; with options of the user's" if choice.options else ""
-    named += f"; judged, wording {prompt}" if prompt else ""
+    named += f"; judged, prompt template {prompt}" if prompt else ""
     return named + ("; averaged over groups, which the framework does not do" if options.average == MACRO else "")
 
 

@@ -25,7 +25,7 @@ from mmscore.infer.backend import Backend, identify_file
 from mmscore.infer.predictions_file import RUN_METADATA, is_interrupted
 from mmscore.infer.session import open_where_asked
 from mmscore.llm.response_cache import OK, build_answer_key
-from mmscore.reporting.html.page import write_report
+from mmscore.reporting.html.page import PageOptions, write_report
 from mmscore.reporting.report_table import draw
 from mmscore.scoring.scored_file import Result
 from mmscore.workflow.score import score_to_files
@@ -322,7 +322,7 @@ def _write_page(page: Path, plan: Plan, task: DatasetTask, shown: Sequence[Resul
     _remove(page)
     images = task.input if task.conversion is None else plan.work_dir / CONVERTED / task.name
     if shown:
-        write_report(page, shown, images=images, most=plan.scoring.html_rows)
+        write_report(page, shown, PageOptions(images=images, most=plan.scoring.html_rows))
 
 
 def _append_log(folder: Path, text: str) -> None:

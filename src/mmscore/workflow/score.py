@@ -13,7 +13,8 @@ from mmconvert.storage.source_files import watch_sources
 from mmscore.core.predictions.locate import locate_predictions
 from mmscore.core.recipe import Recipe
 from mmscore.core.report import Entry, Report, json_text, publish
-from mmscore.reporting.html.page import MOST_ITEMS, write_report
+from mmscore.reporting.html.page import MOST_ITEMS, PageOptions, write_report
+from mmscore.reporting.html.settings import format_score_command
 from mmscore.reporting.scored_rows import RowsWriter
 from mmscore.scoring.evaluate import ScoreOptions, format_kit_log, score_results
 from mmscore.scoring.scored_file import Result
@@ -95,8 +96,18 @@ def score_to_files(
     if options.csv:
         publish(options.csv, report.to_csv().encode())
     if options.html:
-        write_report(options.html, shown, images=options.html_pictures or options.answers, most=options.html_rows)
+        write_report(options.html, shown, _describe_page(paths, recipes, options))
     return report
+
+
+def _describe_page(paths: Sequence[str | Path], recipes: Sequence[str | Recipe], options: ReportOptions) -> PageOptions:
+    names = [] if options.judge is None else options.judge.names
+    return PageOptions(
+        images=options.html_pictures or options.answers,
+        required=options.html_pictures is not None,
+        most=options.html_rows,
+        command=format_score_command(paths, recipes, options, judge=names),
+    )
 
 
 def _require_scores(entry: Entry, max_failed: float) -> None:

@@ -1,6 +1,7 @@
 """`mmconvert preview`: one page of any file, looked at in a real Chromium."""
 
 import json
+import re
 import shutil
 from pathlib import Path
 
@@ -10,6 +11,7 @@ from playwright.sync_api import Browser, Page, expect
 import mmconvert as mmconvert_package
 from support.browser import opened
 from support.datasets_on_disk import record, write_dataset
+from support.layout import SCHEMES, WIDTHS, find_keyboard_problems, find_problems
 from support.terminal import mmconvert
 
 DEMO = Path(__file__).parents[3] / "src/mmconvert/testing/demo/files"
@@ -89,7 +91,7 @@ def test_refused_rows_say_every_problem_and_what_stands_there(browser: Browser, 
     assert (done["records"], done["refused"]) == (2, 1)
     checked = mmconvert("check", file, "--image-root", DEMO / "llava/images").out.splitlines()
     with opened(browser, tmp_path / "p.html") as page:
-        page.get_by_role("button", name="refused").click()
+        page.get_by_role("button", name="skipped").click()
         assert ids(page) == ["in.jsonl row 1"]
         page.locator("tbody tr").click()
         assert page.locator("#item .text.bad").all_inner_texts() == checked
@@ -190,3 +192,77 @@ def test_python_shows_the_same_page(tmp_path: Path) -> None:
     assert (tmp_path / "python.html").read_bytes() == (tmp_path / "command.html").read_bytes()
     with pytest.raises(mmconvert_package.UsageError, match="no such file"):
         mmconvert_package.preview(tmp_path / "none.tsv", tmp_path / "p.html")
+
+
+@pytest.fixture
+def mixed(tmp_path: Path) -> Path:
+    """A file of three rows, the second and third of which are skipped for different reasons."""
+    rows = [
+        {"question": "<image 1> one?", "options": ["a", "b"], "answer": "A", "image_1": "blue.png"},
+        {"question": "<image 1> two?", "options": ["a", "b"], "answer": "Q", "image_1": "blue.png"},
+        {"question": "<image 1> three?", "options": ["a", "b"], "answer": "B", "image_1": "../../none.png"},
+    ]
+    file = tmp_path / "mixed.jsonl"
+    file.write_text("".join(json.dumps(row) + "\n" for row in rows))
+    return file
+
+
+def test_skipped_rows_stand_first_with_their_reasons(browser: Browser, tmp_path: Path, mixed: Path) -> None:
+    preview(tmp_path / "p.html", mixed, "--image-root", DEMO / "llava/images")
+    with opened(browser, tmp_path / "p.html") as page:
+        assert ids(page)[:2] == ["mixed.jsonl row 1", "mixed.jsonl row 2"]
+        expect(page.locator(".skipped h2")).to_have_text("2 skipped rows")
+        reasons = page.locator(".skipped li").all_inner_texts()
+        assert ["answer.not_an_option" in reasons[0], "image.path" in reasons[1]] == [True, True]
+        page.get_by_role("button", name="image.path").click()
+        assert ids(page) == ["mixed.jsonl row 2"]
+
+
+def test_statistics_count_images_turns_and_answers(browser: Browser, tmp_path: Path) -> None:
+    preview(tmp_path / "p.html", DEMO / "vmcq/colours.tsv")
+    with opened(browser, tmp_path / "p.html") as page:
+        said = {
+            section.locator("h2").inner_text().partition(" (")[0]: section.locator("li").all_inner_texts()
+            for section in page.locator(".statistic").all()
+        }
+        assert [line.split("\n") for line in said["Images per sample"]] == [["1", "3 · 75.0 %"], ["2", "1 · 25.0 %"]]
+        assert said["Longer side of images, pixels"] == ["1 to 224\n5 · 100.0 %"]
+        assert [line[0] for line in said["Answers"]] == sorted({line[0] for line in said["Answers"]})
+
+
+def test_the_gallery_shows_whole_conversations_with_their_answers(browser: Browser, tmp_path: Path) -> None:
+    preview(tmp_path / "p.html", DEMO / "llava/train.json")
+    with opened(browser, tmp_path / "p.html") as page:
+        table = page.locator("tbody tr").first.locator("td").all_inner_texts()
+        page.get_by_role("button", name="Gallery").click()
+        expect(page).to_have_url(re.compile("view=gallery"))
+        card = page.locator(".tile").first
+        roles = card.locator(".turn b").all_inner_texts()
+        assert roles[:2] == ["user", "assistant"]
+        assert card.locator("img").count() == 1
+        answer = card.locator(".turn").nth(1).locator("span").inner_text()
+        assert answer in table
+        card.press("Enter")
+        expect(page.locator("#item .message")).to_have_count(len(roles))
+
+
+SOON = {(360, "dark")}
+EVERY = [
+    pytest.param(width, scheme, marks=() if (width, scheme) in SOON else pytest.mark.release)
+    for width in WIDTHS
+    for scheme in SCHEMES
+]
+
+
+@pytest.mark.parametrize(("width", "scheme"), EVERY)
+def test_nothing_is_cut_or_hard_to_read(browser: Browser, tmp_path: Path, mixed: Path, width: int, scheme: str) -> None:
+    inputs = [mixed, DEMO / "llava/train.json"]
+    preview(tmp_path / "p.html", *inputs, "--image-root", DEMO / "llava/images")
+    with opened(browser, tmp_path / "p.html", viewport={"width": width, "height": 900}, color_scheme=scheme) as page:
+        assert find_problems(page) == []
+        page.evaluate("mm.openItem(mm.items[0].id)")
+        assert find_problems(page) == []
+        page.evaluate("mm.closeItem(); mm.setView('gallery')")
+        assert find_problems(page) == []
+        page.evaluate("mm.setView('')")
+        assert find_keyboard_problems(page) == []

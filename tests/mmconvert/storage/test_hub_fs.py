@@ -323,7 +323,7 @@ def test_without_a_network_the_cache_is_asked_and_the_next_step_is_said(hub_serv
     with hub_client({**hub_server.environment(tmp_path / "other"), "HF_ENDPOINT": "http://127.0.0.1:9"}) as hub_process:
         code, _, err = hub_process(*arguments)
     assert code == 1
-    assert "the Hub cannot be asked" in err
+    assert "the Hub cannot be reached" in err
 
 
 def test_a_dataset_that_is_none_of_ours_is_read_by_its_splits(hub_server, program, tmp_path):

@@ -203,7 +203,7 @@ def test_a_refused_key_ends_the_run(run, file):
     with chat_server(lambda _: refused(401, "bad key sk-never-shown")) as server:
         code, out, err = run(file, *OWN, "--judge-base-url", server.url, "--judge-concurrency", 1)
     assert (code, out) == (1, "")
-    assert "refuses the key (401 bad key ***). Export the right one as OPENAI_API_KEY." in err
+    assert "rejects the key (401 bad key ***). Export the right one as OPENAI_API_KEY." in err
     assert len(server.asked) == 1
 
 

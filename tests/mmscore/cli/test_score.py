@@ -88,7 +88,7 @@ def test_the_next_command_reads_the_files_as_this_one_did(run, good, tmp_path):
 def test_html_writes_a_page_that_lists_as_many_rows_as_wanted(run, good, tmp_path):
     page = tmp_path / "r.html"
     assert run(good, "--recipe", "vlmevalkit_mcq", "--html", page, "--html-rows", "1")[0] == 0
-    assert "1 of 2 rows" in page.read_text(encoding="utf-8")
+    assert "1 of 2 samples" in page.read_text(encoding="utf-8")
     code, _, err = run(good, "--recipe", "vlmevalkit_mcq", "--html", tmp_path / "no" / "r.html")
     assert (code, "no/r.html: cannot be written" in err) == (2, True)
 

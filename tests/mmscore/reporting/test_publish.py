@@ -365,7 +365,7 @@ def test_predictions_and_datasets_do_not_mix(hub_server, mmscore, hub_process, r
             ("{}", "{}", "--push", "user/x", "--dry-run"),
             "would take the place of another file, both are configuration org-model-a_Colours",
         ),
-        (("predict", "{}", "-o", "p.parquet", "--model", "answer", "--dry-run"), "what --push USER/REPO would send"),
+        (("predict", "{}", "-o", "p.parquet", "--model", "answer", "--dry-run"), "what --push USER/REPO would upload"),
     ],
 )
 def test_a_wrong_usage_is_told_before_anything_is_sent(hub_server, mmscore, first, arguments, words):

@@ -116,7 +116,7 @@ def join_with_markers(parts: Sequence[Part], markers: Markers) -> str:
     return "".join([*pieces, escape(text, markers.words)])
 
 
-def check_count(markers: int, images: int, field: str, kind: str = "picture") -> None:
+def check_count(markers: int, images: int, field: str, kind: str = "image") -> None:
     """Compare the number of markers, or of image parts, with the number of pictures.
 
     Args:

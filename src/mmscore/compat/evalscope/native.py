@@ -173,7 +173,7 @@ def _scoring(config: Any, release: Release) -> ReportOptions:
     if [*kinds] != [CHOICES] or release == NEW:
         raise UsageError(
             f"{where}: {kind} is for {CHOICES} in a task of its own, of releases before 1.11: later ones name no "
-            f"metric that stands for such a report. Leave it out, and score the predictions of {CHOICES} by "
+            f"metric for such a report. Leave it out, and score the predictions of {CHOICES} with "
             f"--recipe {BENCHMARKS[CHOICES].recipe} --recipe-options '{options}'."
         )
     return ReportOptions(recipe_options=options)

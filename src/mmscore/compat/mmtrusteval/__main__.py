@@ -33,7 +33,7 @@ IMPORT = click.option(
 @click.option("--input", "source", metavar="INPUT", help="Samples of a dataset without a class.")
 @click.option("--image-root", "image_roots", multiple=True, type=click.Path(path_type=Path), help="Its images.")
 @click.option("--model", metavar="NAME", help="Folder, Hub id or the API server's name for model_id.")
-@click.option("--backend", metavar="NAME|file.py@NAME", help="Who answers, as in mmscore predict.")
+@click.option("--backend", metavar="NAME|file.py@NAME", help="Inference backend, as in mmscore predict.")
 @click.option("--base-url", metavar="URL", help="OpenAI-compatible API server of the model.")
 @click.option("--api-key-env", metavar="NAME", help="Variable of its key.")
 @click.option("--concurrency", type=click.IntRange(1, 1000), metavar="N", help="Rows under way at once.")

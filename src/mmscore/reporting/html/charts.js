@@ -1,40 +1,61 @@
 "use strict";
-/* Charts, drawn by Observable Plot at the width they get; each has a name and the table of its numbers. */
+/* Charts, drawn by Observable Plot at the width they get; each has a name and the table of its values. */
 {
   const { el, text } = mm;
-  const DIGITS = { fraction: 4, percent: 2, points: 2, rows: 0 };
   const MOST_GROUPS = 40;
   const LINE = 26;
   const style = { fontSize: "12.5px", fontFamily: "var(--sans)", overflow: "visible" };
 
   mm.colour = (place) => `var(--series-${(place % 8) + 1})`;
 
-  /** Show a number with the digits that its unit deserves, as the terminal does. */
-  mm.shownNumber = (value, unit = "fraction") => (value === null ? "–" : value.toFixed(DIGITS[unit] ?? 4).replace("-", "−"));
+  const FEW = 1000; // samples from which a second digit means something
+  /** Write a metric in the unit that people read: fractions as percent, with one digit where samples are few. */
+  mm.metric = (value, unit = "fraction", n = 0) => {
+    if (value === null || value === undefined) return "–";
+    const share = unit === "fraction" || unit === "percent";
+    const digits = unit === "rows" ? 0 : share && n < FEW ? 1 : 2;
+    return `${(unit === "fraction" ? value * 100 : value).toFixed(digits).replace("-", "−")}${share ? " %" : ""}`;
+  };
+  /** Write a metric without its unit, as the ends of an interval. */
+  mm.plain = (value, unit, n) => mm.metric(value, unit, n).replace(" %", "");
+  /** Write a difference: shares differ by points. */
+  mm.signed = (value, unit = "fraction", n = 0) => {
+    if (value === null || value === undefined) return "–";
+    const shown = mm.plain(value, unit, n);
+    return `${value > 0 ? "+" : ""}${shown} points`;
+  };
+  mm.interval = (ci, unit, n) => (ci ? `${mm.plain(ci[0], unit, n)} to ${mm.plain(ci[1], unit, n)}` : "");
   /** Say how many ticks an axis of counts may have, so that none stands between two counts. */
   mm.wholeTicks = (counts) => Math.min(4, Math.max(...counts, 1));
-  mm.rowCount = (n) => `${mm.number(n)} ${n === 1 ? "row" : "rows"}`;
-  mm.signed = (value, unit) => (value === null ? "–" : `${value > 0 ? "+" : ""}${mm.shownNumber(value, unit)}`);
-  mm.interval = (ci, unit) => (ci === null ? "" : `${mm.shownNumber(ci[0], unit)} to ${mm.shownNumber(ci[1], unit)}`);
-  mm.interval95 = (one) => el("span", { class: "span" }, mm.interval(one.ci95, one.unit));
-  mm.number95 = (one) => el("data", { value: one.value === null ? "" : String(one.value) }, mm.shownNumber(one.value, one.unit));
+  mm.samples = (n) => `${mm.number(n)} ${n === 1 ? "sample" : "samples"}`;
+  mm.interval95 = (one) => el("span", { class: "span" }, mm.interval(one.ci95, one.unit, one.n));
+  mm.metric95 = (one) => el("data", { value: one.value === null ? "" : String(one.value) }, mm.metric(one.value, one.unit, one.n));
 
-  const cell = (value, first) => {
-    const into = el(first ? "th" : "td", { scope: first ? "row" : null, class: typeof value === "number" || value?.tagName === "DATA" ? "col-number" : null });
+  const isNumber = (value) => typeof value === "number" || value?.tagName === "DATA" || (value?.tagName === "BUTTON" && /^[\d,]+$/.test(value.textContent));
+  const cell = (value, first, label) => {
+    const into = el(first ? "th" : "td", {
+      scope: first ? "row" : null, "data-label": first ? null : label,
+      class: isNumber(value) ? "col-number" : null,
+    });
     if (value instanceof Node) into.append(value);
     else if (value !== null && value !== undefined) text(into, typeof value === "number" ? mm.number(value) : value);
     return into;
   };
 
-  const numeric = (lines, place) => place > 0 && lines.some((line) => typeof line[place] === "number" || line[place]?.tagName === "DATA");
+  const numeric = (lines, place) => place > 0 && lines.some((line) => isNumber(line[place]));
 
   /** Make a table of texts, numbers and elements; the first cell of a line is its head. */
   mm.table = (caption, heads, lines) =>
-    el("div", { class: "sheet", tabindex: 0, role: "region", "aria-label": caption },
-      el("table", {},
-        text(el("caption", { class: "spoken" }), caption),
-        el("thead", {}, el("tr", {}, heads.map((head, place) => text(el("th", { scope: "col", class: numeric(lines, place) ? "col-number" : null }), head)))),
-        el("tbody", {}, lines.map((line) => el("tr", {}, line.map((value, place) => cell(value, place === 0)))))));
+    mm.sheet(el("table", {},
+      text(el("caption", { class: "spoken" }), caption),
+      el("thead", {}, el("tr", {}, heads.map((head, place) => text(el("th", { scope: "col", class: numeric(lines, place) ? "col-number" : null }), head)))),
+      el("tbody", {}, lines.map((line) => el("tr", {}, line.map((value, place) => cell(value, place === 0, heads[place])))))));
+  /** Hold a table; where it is wider than its place, each line becomes a card. */
+  mm.sheet = (table, name = "") => {
+    const sheet = el("div", { class: `sheet ${name}` }, table);
+    mm.fitTable(sheet, ["stacked"]);
+    return sheet;
+  };
 
   mm.legend = (names, colours) =>
     el("ul", { class: "legend", "aria-hidden": "true" },
@@ -48,7 +69,7 @@
     for (const { target, contentRect } of entries) if (Math.round(contentRect.width) !== target.drawnWidth) target.redraw(contentRect.width);
   });
 
-  /** Make a figure with its name above: `options(width)` are Plot's; the numbers stand in a table that opens below. */
+  /** Make a figure with its name above: `options(width)` are Plot's; the values stand in a table that opens below. */
   mm.chart = (name, options, table, { legend = null, click = null } = {}) => {
     const canvas = el("div", { class: "canvas" });
     canvas.redraw = (width) => {
@@ -65,16 +86,26 @@
       canvas.replaceChildren(drawn);
     };
     redrawn.observe(canvas);
-    return el("figure", { class: "chart" }, text(el("figcaption", {}), name), legend, canvas, el("details", { class: "numbers" }, el("summary", {}, "Numbers"), table));
+    return el("figure", { class: "chart" }, text(el("figcaption", {}), name), legend, canvas, table ? el("details", { class: "numbers" }, el("summary", {}, "Table"), table) : null);
   };
 
-  const short = (label, most) => (label.length > most ? `${label.slice(0, most - 1)}…` : label);
-  // A wide letter takes about seven pixels; labels may take a third of the chart.
-  const room = (labels, width) => Math.min(Math.max(...labels.map((one) => one.length), 1) * 7 + 16, width * 0.4);
-  const fitting = (labels, width) => {
-    const margin = room(labels, width);
-    return { margin, tick: (label) => short(label || "(none)", Math.max(4, Math.floor((margin - 16) / 7))) };
+  const pen = document.createElement("canvas").getContext("2d");
+  pen.font = `12.5px ${getComputedStyle(document.body).fontFamily}`;
+  const measure = (label) => pen.measureText(label).width;
+  /** Cut labels to a width in pixels. */
+  mm.shortLabel = (width) => (label) => {
+    const letters = [...(label || "(none)")];
+    if (measure(letters.join("")) <= width) return letters.join("");
+    while (letters.length > 1 && measure(`${letters.join("")}…`) > width) letters.pop();
+    return `${letters.join("")}…`;
   };
+  const GAP = 16; // pixels between a label and its axis, and before it
+  // Labels may take two fifths of the chart.
+  const fitting = (labels, width) => {
+    const margin = Math.min(Math.max(...labels.map((label) => measure(label || "(none)")), 12) + GAP, width * 0.4);
+    return { margin, tick: mm.shortLabel(margin - GAP) };
+  };
+  const signedTick = (value) => `${value > 0 ? "+" : ""}${mm.number(value).replace("-", "−")}`;
   const domain = (rows, unit) => {
     const ends = rows.flatMap((row) => [row.value, row.low, row.high]).filter((value) => value !== null && value !== undefined);
     const top = { fraction: 1, percent: 100 }[unit];
@@ -91,11 +122,8 @@
       scales.set(scale, [...(scales.get(scale) ?? []), row]);
     }
     const percent = (value) => (value === null || value === undefined ? value : value * 100);
-    return [...scales.values()].map((held) => {
-      const unit = held.find((row) => row.unit !== "fraction")?.unit ?? "fraction";
-      const drawn = (row) => (row.unit === unit ? row : { ...row, value: percent(row.value), low: percent(row.low), high: percent(row.high) });
-      return { unit, rows: held.map(drawn) };
-    });
+    const drawn = (row) => (row.unit !== "fraction" ? row : { ...row, value: percent(row.value), low: percent(row.low), high: percent(row.high) });
+    return [...scales].map(([unit, held]) => ({ unit, rows: held.map(drawn) }));
   };
 
   /** Bars with error bars: `rows` of group, series (its place), value, low, high; the groups from above. */
@@ -114,7 +142,7 @@
       marginRight: 62,
       marginTop: 4,
       marginBottom: 40,
-      x: { domain: domain(rows, unit), label: unit, labelAnchor: "center", labelArrow: "none", grid: true, ticks: 5 },
+      x: { domain: domain(rows, unit), label: unit === "percent" ? "%" : unit, labelAnchor: "center", labelArrow: "none", grid: true, ticks: 5 },
       marks: [
         several ? Plot.axisFy({ anchor: "left", tickFormat: tick, label: null, tickSize: 0, textAnchor: "end", dx: -6 }) : null,
         Plot.barX(rows, { ...place, x: "value", fill: (row) => mm.colour(row.series), rx2: 3, title: "title" }),
@@ -140,7 +168,7 @@
       marginRight: 70,
       marginTop: 4,
       marginBottom: 40,
-      x: { domain: [-far, far], label: `difference in ${unit}`, labelAnchor: "center", labelArrow: "none", grid: true, ticks: 5, tickFormat: "+" },
+      x: { domain: [-far, far], label: unit === "percent" || unit === "points" ? "points" : unit, labelAnchor: "center", labelArrow: "none", grid: true, ticks: 5, tickFormat: signedTick },
       y: { domain: rows.map((row) => row.label), label: null, tickFormat: tick, tickSize: 0, padding: 0.3 },
       marks: [
         Plot.ruleX([0], { stroke: "var(--muted)" }),
@@ -151,7 +179,7 @@
     };
   };
 
-  /** Counts as bars in the colour of a series, the part with credit in front: rows of label, rows, total. */
+  /** Counts as bars in the colour of a series, the score in front: rows of label, rows, total. */
   mm.counts = (rows, series) => (width) => {
     const labels = rows.map((row) => row.label);
     const { margin, tick } = fitting(labels, width);
@@ -161,7 +189,7 @@
       marginRight: 62,
       marginTop: 4,
       marginBottom: 40,
-      x: { label: "rows", labelAnchor: "center", labelArrow: "none", grid: true, ticks: mm.wholeTicks(rows.map((row) => row.rows)) },
+      x: { label: "samples", labelAnchor: "center", labelArrow: "none", grid: true, ticks: mm.wholeTicks(rows.map((row) => row.rows)) },
       y: { domain: labels, label: null, tickFormat: tick, tickSize: 0, padding: 0.28 },
       marks: [
         Plot.barX(rows, { y: "label", x: "rows", fill: `color-mix(in oklab, ${mm.colour(series)} 25%, var(--paper))`, rx2: 3, title: "title" }),
@@ -184,7 +212,7 @@
       marginRight: 24,
       marginTop: 4,
       marginBottom: 40,
-      x: { domain: [-far, far], label: "of the difference", labelAnchor: "center", labelArrow: "none", grid: true, ticks: 4, tickFormat: "+" },
+      x: { domain: [-far, far], label: "points", labelAnchor: "center", labelArrow: "none", grid: true, ticks: 4, tickFormat: signedTick },
       y: { domain: labels, label: null, tickFormat: tick, tickSize: 0, padding: 0.28 },
       marks: [
         Plot.barX(rows, { y: "label", x: "value", fill: (row) => (row.value < 0 ? "var(--bad)" : "var(--good)"), rx: 3, title: "title" }),

@@ -1,50 +1,105 @@
-"""Thumbnails of the pictures that rows show, read batch by batch from the dataset."""
+"""Thumbnails of the images of samples, read batch by batch from the dataset that holds them."""
 
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterator, Sequence
 from itertools import islice
 from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mmconvert.core.errors import Error, quote_value
 from mmconvert.core.record import SCHEMA, Image
 from mmconvert.dataset.dataset import open_dataset
 from mmconvert.pipeline import convert
 from mmconvert.viewer.items import Picture
 from mmconvert.viewer.thumbnails import Thumbnails
-from mmscore.core.predictions.load import list_parquet_files
+from mmscore.core.predictions.join import join
+from mmscore.core.predictions.load import Rows, list_parquet_files, open_rows
 from mmscore.core.predictions.locate import locate_predictions
 
 _COLUMNS = tuple(SCHEMA.field(name) for name in ("id", "sample", "images", "image_info"))
 """As a dataset of ours has them; in files of others they may be anything, and are not looked at."""
 _TOGETHER = 64
-"""Rows whose thumbnails are made side by side."""
+"""Samples whose thumbnails are made side by side."""
+_NAMED = 3
+"""Ids of each side that an error names."""
 
 
-def thumbnails_of(path: str | Path, shown: Mapping[str, int], made: Thumbnails) -> dict[str, tuple[Picture, ...]]:
-    """Make thumbnails of the pictures of some rows; no more than a batch of pictures is held.
+def match_samples(rows: Rows, dataset: str | Path) -> dict[str, str]:
+    """Find the sample of a dataset that each prediction is about, as `--answers` does.
+
+    Args:
+        rows: The predictions, joined with their references or not.
+        dataset: The dataset that holds the images.
+
+    Returns:
+        Id of a prediction -> sample of the dataset.
+
+    Raises:
+        UsageError: Nothing stands there.
+        Error: No prediction is about a sample of the dataset, or its samples ask something else.
+    """
+    predictions, *references = rows.sides or (rows,)
+    if references and references[0].path == str(dataset):
+        joined = rows
+    else:
+        joined = _join_samples(predictions, open_rows(dataset, required=("id",)))
+    if "sample" not in joined.names:
+        return {id: id for id in joined.identity["id"].to_pylist() if id is not None}
+    pairs: dict[str, str] = {}
+    for batch in joined.read(["id", "sample"]):
+        ids, samples_of = (batch.column(name).to_pylist() for name in ("id", "sample"))
+        pairs |= {id: sample or id for id, sample in zip(ids, samples_of, strict=True) if id is not None}
+    return pairs
+
+
+def _join_samples(predictions: Rows, samples: Rows) -> Rows:
+    """Join predictions and the samples that hold their images.
+
+    Raises:
+        Error: They share no sample, with the ids of both sides; or the samples ask something else.
+    """
+    fix = "Fix: --html-pictures DATASET, the dataset that the predictions are about."
+    try:
+        return join(predictions, samples)
+    except Error as error:
+        try:
+            join(predictions, samples, allow_mismatch=True)
+        except Error:
+            sides = (one.identity["id"].slice(0, _NAMED).to_pylist() for one in (predictions, samples))
+            named = [", ".join(map(quote_value, ids)) for ids in sides]
+            raise Error(
+                f"{samples.path}: holds none of the samples of {predictions.path}. Ids of the predictions: "
+                f"{named[0]}; ids of the dataset: {named[1]}. {fix}"
+            ) from error
+        raise Error(f"{str(error).partition(' Give the dataset')[0]} {fix}") from error
+
+
+def build_thumbnails(path: str | Path, wanted: Sequence[str], made: Thumbnails) -> dict[str, tuple[Picture, ...]]:
+    """Make thumbnails of the images of some samples; no more than a batch of images is held.
 
     Args:
         path: Dataset or file of a known format.
-        shown: Id or sample of a row -> how many pictures its messages show.
+        wanted: Ids or samples.
         made: The thumbnails of the page.
 
     Returns:
-        By the same names, the pictures of the rows that have as many as their messages show.
+        By the same names, the images of the samples that have any.
     """
+    known = set(wanted)
     found: dict[str, tuple[Picture, ...]] = {}
-    rows = _illustrated(locate_predictions(path).path, pa.array(list(shown), pa.string()))
-    fitting = ((names, images) for names, images in rows if any(shown.get(name) == len(images) for name in names))
+    rows = _list_illustrated(locate_predictions(path).path, pa.array(sorted(known), pa.string()))
+    fitting = ((names, images) for names, images in rows if known.intersection(names) and images)
     while batch := list(islice(fitting, _TOGETHER)):
         made.prepare(image for _, images in batch for image in images)
         for names, images in batch:
             pictures = tuple(made.describe_image(image, image.slot) for image in images)
-            found |= {name: pictures for name in names if shown.get(name) == len(images) and name not in found}
+            found |= {name: pictures for name in names if name in known and name not in found}
     return found
 
 
-def _illustrated(place: Path, wanted: pa.Array) -> Iterator[tuple[Sequence[str], Sequence[Image]]]:
-    """Give the names of each row that has pictures, id and sample, and these."""
+def _list_illustrated(place: Path, wanted: pa.Array) -> Iterator[tuple[Sequence[str], Sequence[Image]]]:
+    """Give the names of each sample that has images, id and sample, and these."""
     files = list_parquet_files(place)
     if not files:
         for record in convert.read(place):

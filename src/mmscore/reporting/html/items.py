@@ -1,4 +1,4 @@
-"""The table of the page: its columns and filters, and one item a row with all that is known of it."""
+"""The table of the page: its columns and filters, and one item a sample with all that is known of it."""
 
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import pairwise
@@ -35,9 +35,10 @@ TONES: Mapping[str, Tone] = {
     **dict.fromkeys((PARTLY, UNREAD, EXCLUDED), "warn"),
     RIGHT: "good",
 }
+PARSED = "parsed answer"
 _MOST_GROUPS = 2
 _WHOLE = "stop"
-"""Finish reason of a reply that came to its end."""
+"""Finish reason of a response that came to its end."""
 _SEARCHED = 600
 """Characters of one text that a search looks through."""
 
@@ -47,11 +48,11 @@ class Layout(msgspec.Struct, frozen=True):
 
     Attributes:
         labels: Short name of each result.
-        files: Number of the file that each result is of; results of one number are recipes on the same replies.
+        files: Number of the file that each result is of; results of one number are recipes on the same responses.
         recipes: Name and version of each result's recipe.
         models: Who answered, one a file.
-        groups: Columns that the numbers are broken down by.
-        repeated: Some question has several replies.
+        groups: Columns that the metrics are broken down by.
+        repeated: Some question has several responses.
     """
 
     labels: Sequence[str]
@@ -76,7 +77,7 @@ class Layout(msgspec.Struct, frozen=True):
         own: list[Column] = []
         kind: Literal["text", "hidden"] = "text" if alone else "hidden"
         for number, label in enumerate(self.labels):
-            own += [Column(self.name("read", number), kind=kind), Column(self.name("rule", number), kind=kind)]
+            own += [Column(self.name(PARSED, number), kind=kind), Column(self.name("rule", number), kind=kind)]
             own += [Column(self.name("result", number), "result" if alone else label, tones=TONES)]
         return [*first, Column("reference"), *own, *([Column("score", kind="number")] if alone else [])]
 
@@ -84,21 +85,21 @@ class Layout(msgspec.Struct, frozen=True):
     def filters(self) -> list[Filter]:
         """Give the filters of the table."""
         marks = [
-            Mark(WRONGLY, hint="No credit, unparsed responses included", tone="bad"),
-            Mark(UNPARSED_MARK, hint="No rule of the recipe read an answer", tone="warn"),
-            Mark(FAILING, hint="No score: inference or judge failed, nothing predicted, or row skipped", tone="bad"),
+            Mark(WRONGLY, hint="Score 0, unparsed responses included", tone="bad"),
+            Mark(UNPARSED_MARK, hint="No rule of the recipe parsed an answer", tone="warn"),
+            Mark(FAILING, hint="No score: inference or judge failed, prediction missing, or row rejected", tone="bad"),
         ]
         if len(set(self.files)) < len(self.files):
             marks.append(Mark(RECIPES, hint="The same response gets another score", tone="warn"))
         if len(set(self.files)) > 1:
             marks.append(Mark(MODELS, hint="Another result under the same recipe", tone="warn"))
         if self.repeated:
-            hint = "Several responses to the question that do not all say the same"
+            hint = "Several responses to the question that do not all agree"
             marks.append(Mark(UNSTABLE, hint=hint, tone="warn"))
         numbers = range(len(self.labels))
         shown = [Choice(self.name("result", n), "result" if len(numbers) == 1 else self.labels[n]) for n in numbers]
         rules = [Choice(self.name("rule", n), quiet=len(numbers) > 1) for n in numbers]
-        quiet = [Choice(name, quiet=True) for name in ("reference", *(self.name("read", n) for n in numbers))]
+        quiet = [Choice(name, quiet=True) for name in ("reference", *(self.name(PARSED, n) for n in numbers))]
         return [*marks, *map(Choice, self.groups), *shown, *rules, *quiet]
 
 
@@ -110,14 +111,14 @@ def item_of(
     images: Sequence[Picture],
     groups: Mapping[str, str | None],
 ) -> PageItem:
-    """Lay out one row.
+    """Lay out one sample.
 
     Args:
         id: Its id, unique on the page.
         layout: How results stand side by side.
         readings: What each result made of it.
         facts: What each file says of it; {} where a file does not have it.
-        images: Those that its messages show; () where they are not at hand.
+        images: Its images in the dataset; () where they are not available.
         groups: Its value in each of the columns of the layout.
     """
     asked = next((one for one in facts if one.get("messages")), next((one for one in facts if one), {}))
@@ -126,11 +127,15 @@ def item_of(
     cells: dict[str, Plain] = {"id": id, "question": asked_in(asked), **groups, "reference": right}
     for number, reading in enumerate(readings):
         if reading is not None:
-            cells[layout.name("read", number)] = reading.read
+            cells[layout.name(PARSED, number)] = reading.read
             cells[layout.name("rule", number)] = None if reading.status in _LACKING else reading.how
             cells[layout.name("result", number)] = reading.word
             cells["score"] = next(iter(reading.scores.values()), None)
-    held = [*images] or [Picture(None, "", note="not in the predictions file")] * images_shown(asked)
+    shown = images_shown(asked)
+    # Images that the messages do not show one for one stand below them.
+    is_shown = len(images) == shown
+    note = "one of those below" if images else "not in the predictions file"
+    held = [*images] if is_shown else [Picture(None, "", note=note)] * shown + [*images]
     return PageItem(
         id=id,
         cells=cells,
@@ -138,13 +143,14 @@ def item_of(
         search="\n".join(_searched(id, asked, facts, [*references, *filter(None, groups.values())])),
         messages=_messages(asked),
         pictures=held,
+        others=() if is_shown else range(shown, len(held)),
         fields=dict(_fields(layout, readings, facts, asked, references)),
         facts={name: str(asked[name]) for name in ("task", "sample") if asked.get(name)},
     )
 
 
 def images_shown(asked: Details) -> int:
-    """Count the pictures that the messages of a row show."""
+    """Count the images that the messages of a sample show."""
     return sum(part["type"] == "image" for part in list_parts(asked))
 
 
@@ -218,9 +224,9 @@ def _response_fields(
     of: str, one: Details, own: Sequence[tuple[str, Reading]]
 ) -> Iterator[tuple[str, Shown | Sequence[Shown]]]:
     if one.get("thinking"):
-        yield f"Reasoning{of}, cut from the response", Text(one["thinking"], tone="code")
+        yield f"Reasoning{of}, removed from the response", Text(one["thinking"], tone="code")
     if one.get("prediction") is not None:
-        yield f"Reply{of}", _marked(one["prediction"], own)
+        yield f"Response{of}", _marked(one["prediction"], own)
     if one.get("prediction_error"):
         yield f"Why there is no response{of}", Text(one["prediction_error"], tone="bad")
     if one.get("option_logprobs"):
@@ -228,10 +234,10 @@ def _response_fields(
         pairs = zip(letters, one["option_logprobs"], strict=False)
         yield f"Log-probability of each option{of}", [Text(f"{value:.4f}", name=letter) for letter, value in pairs]
     if one.get("finish_reason") not in (None, _WHOLE):
-        yield f"Why the response ends{of}", Text(one["finish_reason"], tone="warn")
+        yield f"Finish reason{of}", Text(one["finish_reason"], tone="warn")
     for recipe, reading in own:
         by = f", {recipe}" if len(own) > 1 else ""
-        yield f"What was read{of}{by}", Text(_sentence(reading), tone=TONES.get(reading.word, ""))
+        yield f"Parsed answer{of}{by}", Text(_sentence(reading), tone=TONES.get(reading.word, ""))
         judge = reading.judge or {}
         for vote in judge.get("judge_votes") or ():
             again = f", {vote['repeat'] + 1}" if vote["repeat"] else ""

@@ -1,6 +1,8 @@
-"""Write the page: the numbers of a run, and its rows."""
+"""Write the page: the scores of a run, and its samples."""
 
 import contextlib
+import os
+import time
 from collections import Counter
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -8,9 +10,11 @@ from importlib.resources import files
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 from msgspec.structs import asdict
 
+from mmconvert._version import __version__
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.dataset.publish import open_output
 from mmconvert.viewer.items import PageItem, Picture
@@ -24,61 +28,93 @@ from mmscore.core.table import SCORED
 from mmscore.reporting.html.confusion import confusion
 from mmscore.reporting.html.contrasts import differences, gaps
 from mmscore.reporting.html.details import Details, details_of
-from mmscore.reporting.html.images import thumbnails_of
-from mmscore.reporting.html.items import Layout, images_shown, item_of
+from mmscore.reporting.html.images import build_thumbnails, match_samples
+from mmscore.reporting.html.items import PARSED, Layout, images_shown, item_of
+from mmscore.reporting.html.lengths import bin_lengths
 from mmscore.reporting.html.listing import Listing, listing, readings_of
+from mmscore.reporting.html.matrix import place_results
 from mmscore.reporting.html.repeats import Repeats, repeats
+from mmscore.reporting.html.settings import describe_run
 from mmscore.reporting.html.verdicts import Verdicts, verdicts_of
 from mmscore.scoring.scored_file import Result
 
 MOST_ITEMS = 10_000
 _HERE = files("mmscore.reporting.html")
-_SCRIPTS = ("vendor/d3.min.js", "vendor/plot.umd.min.js", "charts.js", "report.js")
+_SCRIPTS = (
+    "vendor/d3.min.js",
+    "vendor/plot.umd.min.js",
+    "charts.js",
+    "elements.js",
+    "summary.js",
+    "categories.js",
+    "comparison.js",
+    "details.js",
+    "report.js",
+)
 _STYLES = ("report.css",)
+_EPOCH_DIGITS = 12
 
 
 @dataclass(slots=True)
 class _File:
-    """A predictions file, what it says of the listed rows, and their pictures by id or sample."""
+    """A predictions file, what it says of the listed samples, and their images by id or sample."""
 
     rows: Rows
     results: list[int] = field(default_factory=list)
     told: Mapping[str, Details] = field(default_factory=dict)
+    samples: Mapping[str, str] = field(default_factory=dict)
     pictures: Mapping[str, tuple[Picture, ...]] = field(default_factory=dict)
 
+    def list_names(self, id: str) -> list[str]:
+        """List the names under which a dataset may hold the images of a sample."""
+        return [name for name in (id, self.samples.get(id), self.told.get(id, {}).get("sample")) if name]
+
     def pictures_of(self, id: str) -> tuple[Picture, ...]:
-        sample = self.told.get(id, {}).get("sample") or id
-        return self.pictures.get(id, ()) or self.pictures.get(sample, ())
+        return next((self.pictures[name] for name in self.list_names(id) if name in self.pictures), ())
 
 
-def write_report(
-    path: str | Path, results: Sequence[Result], *, images: str | Path | None = None, most: int = MOST_ITEMS
-) -> int:
+class PageOptions(msgspec.Struct, frozen=True, kw_only=True):
+    """What a page shows beside its results.
+
+    Attributes:
+        images: Dataset with the images; None where the predictions files hold them, or nothing does.
+        required: The images must belong to the samples; else those that do are shown.
+        most: Most samples to list; metrics and charts cover all of them.
+        command: What was typed, "" where nobody knows.
+    """
+
+    images: str | Path | None = None
+    required: bool = False
+    most: int = MOST_ITEMS
+    command: str = ""
+
+
+def write_report(path: str | Path, results: Sequence[Result], options: PageOptions | None = None) -> int:
     """Write the results of a run as one page that needs nothing else.
 
     Args:
-        path: The file that shall appear, or its URL; one that stands there is replaced.
+        path: The file to write, or its URL; an existing one is replaced.
         results: One a file and recipe, as `evaluation.results` gives them.
-        images: Dataset with the pictures; None where the predictions files hold them, or nobody does.
-        most: Most rows to list; numbers and charts are of all rows.
+        options: What else the page shows.
 
     Returns:
-        How many rows are listed.
+        How many samples are listed.
 
     Raises:
         UsageError: The page cannot be written there.
-        Error: The dataset with the pictures is damaged.
+        Error: The dataset with the images is damaged, or holds no sample of the predictions.
     """
+    options = options or PageOptions()
     verdicts = [verdicts_of(result) for result in results]
     repeated = [repeats(*one) for one in zip(results, verdicts, strict=True)]
-    listed = listing(results, most)
+    listed = listing(results, options.most)
     found: dict[int, _File] = {}
     for number, result in enumerate(results):
         found.setdefault(id(result.rows), _File(result.rows)).results.append(number)
     opened = list(found.values())
     for one in opened:
         one.told = details_of(one.rows, listed.ids(one.results[0]))
-    _add_images(opened, images)
+    _add_images(opened, options)
     layout = _layout(results, opened, any(repeated))
     readings = [readings_of(*one) for one in zip(results, verdicts, repeated, listed.numbers, strict=True)]
     groups = [_groups(results[n], layout.groups, listed.numbers[n]) for n in range(len(results))]
@@ -99,18 +135,28 @@ def write_report(
     models, dataset = [entry.model for entry in entries], common([entry.dataset for entry in entries])
     model = common(models) or f"{len(set(models))} models"
     # Columns of the table in which each result stands, for the filters that a chart sets.
-    columns = [{what: layout.name(what, n) for what in ("read", "rule", "result")} for n in range(len(results))]
+    columns = [{what: layout.name(what, n) for what in (PARSED, "rule", "result")} for n in range(len(results))]
+    more = {
+        "columns": columns,
+        "runs": [
+            asdict(describe_run(one.rows)) | {"model": model, "results": one.results}
+            for one, model in zip(opened, layout.models, strict=True)
+        ],
+        "command": options.command,
+        "samples": listed.total + listed.nameless,
+    }
     try:
         with open_output(path) as target:
             return write_page(
                 target,
                 f"{model} on {dataset}" if dataset else model,
                 items=map(item, range(len(listed.keys))),
-                lead=f"Scored by {', '.join(dict.fromkeys(layout.recipes))}",
+                unit=("sample", "samples"),
                 columns=layout.columns,
                 filters=layout.filters,
-                data=panels(results, verdicts, repeated) | {"columns": columns},
-                notes=list(_notes(listed, opened, images)),
+                data=panels(results, verdicts, repeated) | more,
+                facts=_build_facts(entries, listed, layout),
+                notes=list(_notes(listed, opened, options.images)),
                 styles=[_HERE / name for name in _STYLES],
                 scripts=[_HERE / name for name in _SCRIPTS],
             )
@@ -119,31 +165,65 @@ def write_report(
         raise UsageError(f"{path}: cannot be written ({reason}). Name a file in a folder that exists.") from None
 
 
-def _add_images(opened: Sequence[_File], dataset: str | Path | None) -> None:
-    """Read pictures from the dataset that was named, else from the files themselves."""
-    shown = [_shown(one.told) for one in opened]
+def _build_facts(entries: Sequence[Entry], listed: Listing, layout: Layout) -> dict[str, str]:
+    """Say what the page is about: the benchmark, its samples, who answered, how it was scored and when."""
+    datasets = list(dict.fromkeys(entry.dataset for entry in entries if entry.dataset))
+    recipes, models = list(dict.fromkeys(layout.recipes)), list(dict.fromkeys(layout.models))
+    facts = {
+        "Benchmark" if len(datasets) < 2 else "Benchmarks": ", ".join(datasets),
+        "Samples": f"{listed.total + listed.nameless:,}",
+        "Model" if len(models) == 1 else "Models": ", ".join(models),
+        "Recipe" if len(recipes) == 1 else "Recipes": ", ".join(recipes),
+        "Scored": f"{time.strftime('%Y-%m-%d', _read_clock())} by mmscore {__version__}",
+    }
+    return {name: value for name, value in facts.items() if value}
+
+
+def _read_clock() -> time.struct_time:
+    """Give today in UTC, or the day that SOURCE_DATE_EPOCH names, with which a page can be made again byte by byte."""
+    given = os.environ.get("SOURCE_DATE_EPOCH", "")
+    return time.gmtime(int(given)) if given.isdecimal() and len(given) < _EPOCH_DIGITS else time.gmtime()
+
+
+def _add_images(opened: Sequence[_File], options: PageOptions) -> None:
+    """Read images from the dataset that was named, else from the files themselves."""
     asked = {row.get("sample") or id: images_shown(row) for one in opened for id, row in one.told.items()}
-    made = Thumbnails(expected=sum(asked.values()))
-    if dataset is not None:
-        every = {name: count for one in shown for name, count in one.items()}
-        images = thumbnails_of(dataset, every, made) if every else {}
+    if options.images is not None:
+        _match_files(opened, options.images, required=options.required)
+        names = {name for one in opened for id in one.told for name in one.list_names(id)}
+        made = Thumbnails(expected=max(sum(asked.values()), len(asked)))
+        images = build_thumbnails(options.images, sorted(names), made)
         for one in opened:
             one.pictures = images
         return
-    for one, names in zip(opened, shown, strict=True):
+    made = Thumbnails(expected=sum(asked.values()))
+    for one in opened:
+        names = {name for id, row in one.told.items() if images_shown(row) for name in one.list_names(id)}
         if names and one.rows.path != STDIN:
-            # A file whose format only --format told cannot be read again here; a note says that pictures lack.
+            # A file whose format only --format named cannot be read again here; a note says that images lack.
             with contextlib.suppress(Error):
-                one.pictures = thumbnails_of(one.rows.path, names, made)
+                one.pictures = build_thumbnails(one.rows.path, sorted(names), made)
 
 
-def _shown(facts: Mapping[str, Details]) -> dict[str, int]:
-    """Count the pictures of each row, under its id and its sample."""
-    counts: dict[str, int] = {}
-    for id, row in facts.items():
-        if count := images_shown(row):
-            counts |= {row.get("sample") or id: count, id: count}
-    return counts
+def _match_files(opened: Sequence[_File], dataset: str | Path, *, required: bool) -> None:
+    """Find the samples of the dataset that each file is about.
+
+    Raises:
+        Error: No file is about any of them, and one must be.
+    """
+    failures = []
+    for one in opened:
+        if not (required or one.rows.sides):
+            # A task's own predictions call samples as its dataset does.
+            continue
+        try:
+            one.samples = match_samples(one.rows, dataset)
+        except UsageError:
+            raise
+        except Error as error:
+            failures.append(error)
+    if required and len(failures) == len(opened):
+        raise failures[0]
 
 
 def _layout(results: Sequence[Result], opened: Sequence[_File], repeated: bool) -> Layout:
@@ -161,7 +241,7 @@ def _layout(results: Sequence[Result], opened: Sequence[_File], repeated: bool) 
 
 
 def _groups(result: Result, columns: Sequence[str], numbers: Sequence[int | None]) -> dict[str, list[str | None]]:
-    """Give the value of each row in the columns that numbers are broken down by."""
+    """Give the value of each sample in the columns that metrics are broken down by."""
     rows = result.scored.rows
     every = {name: result.scored.column(name) if name in rows.column_names else None for name in columns}
     return {
@@ -173,16 +253,16 @@ def _groups(result: Result, columns: Sequence[str], numbers: Sequence[int | None
 def _notes(listed: Listing, opened: Sequence[_File], images: str | Path | None) -> Iterator[str]:
     if len(listed.keys) < listed.total:
         yield (
-            f"The table lists {len(listed.keys):,} of {listed.total:,} rows, evenly spread; "
-            "numbers and charts are of all rows. --html-rows lists more."
+            f"The table lists {len(listed.keys):,} of {listed.total:,} samples, evenly spread; "
+            "metrics and charts cover all samples. --html-rows lists more."
         )
     if listed.nameless:
-        yield f"{listed.nameless:,} rows have no id and are not listed."
+        yield f"{listed.nameless:,} samples have no id and are not listed."
     if any(map(images_shown, (row for one in opened for row in one.told.values()))) and not any(
         one.pictures for one in opened
     ):
-        lacking = "The predictions hold no images" if images is None else f"{images} has no images of these rows"
-        yield f"{lacking}. --html-pictures DATASET, the dataset they were made of, shows them."
+        lacking = "The predictions hold no images" if images is None else f"{images} has no images of these samples"
+        yield f"{lacking}. --html-pictures DATASET shows them: name the dataset that the predictions are about."
 
 
 def panels(
@@ -192,18 +272,23 @@ def panels(
 
     Args:
         results: One a file and recipe.
-        verdicts: What became of the rows of each.
-        repeated: What the questions of each that have several replies are like.
+        verdicts: What became of the samples of each.
+        repeated: What the questions of each that have several responses are like.
 
     Returns:
-        `report` is the JSON report; the other lists have one element an entry of it (`labels`, `scores`,
-        `rules`, `confusions`, `repeats`) or one a pair of entries (`differences`, `gaps`).
+        `report` is the JSON report and `csv` the same as a table; the other lists have one element an entry of it
+        (`labels`, `scores`, `matrix`, `rules`, `lengths`, `confusions`, `repeats`) or one a pair of entries
+        (`differences`, `gaps`).
     """
     entries = [result.entry for result in results]
+    report = Report(tuple(entries))
     counts = [confusion(result.scored, one) for result, one in zip(results, verdicts, strict=True)]
     return {
-        "report": Report(tuple(entries)).to_json(),
+        "report": report.to_json(),
+        "csv": report.to_csv(),
         "labels": labels(entries),
+        "matrix": [asdict(cell) for cell in place_results(entries)],
+        "lengths": [[asdict(one) for one in bin_lengths(*pair)] for pair in zip(results, verdicts, strict=True)],
         "scores": [one.score for one in verdicts],
         "rules": [_rules(*one) for one in zip(results, verdicts, strict=True)],
         "confusions": [None if one is None else asdict(one) for one in counts],
@@ -217,7 +302,7 @@ def panels(
 
 
 def _rules(result: Result, verdicts: Verdicts) -> list[dict[str, Any]]:
-    """Count the scored rows that each rule read, and how they fared."""
+    """Count the scored samples that each rule parsed, and their scores."""
     status = np.array(result.scored.column("status"))
     having = (status == SCORED) & ~np.isnan(verdicts.values)
     return [asdict(rule) for rule in count_rules(result.scored.where(having), verdicts.values[having])]

@@ -13,7 +13,7 @@ from mmscore.core.predictions.load import find_column_type
 from mmscore.core.table import SCORED, Floats
 from mmscore.scoring.scored_file import Result
 
-RIGHT, PARTLY, WRONG, UNREAD, OPEN = "right", "partly", "wrong", "unparsed", "no score"
+RIGHT, PARTLY, WRONG, UNREAD, OPEN = "correct", "partly correct", "wrong", "unparsed", "no score"
 """Words for scored rows; the others are called by their status. A reply that was not read and has no credit is
 `unparsed`; a row that only counts together with others, such as a rotation, may have no score of its own."""
 

@@ -254,7 +254,7 @@ def _read_labels(request: JudgeRequest, name: str, judge: Judge, version: str) -
     if version not in judge.takes_labels:
         raise UsageError(f"judge {name!r}@{version} has verdicts of its own. Leave --judge-score-mapping out.")
     if request.prompt is None:
-        raise UsageError("--judge-score-mapping: say what the labels mean in a wording of yours, --judge-prompt FILE.")
+        raise UsageError("--judge-score-mapping: explain the labels in your own prompt template, --judge-prompt FILE.")
     found = _read_json_object("--judge-score-mapping", request.score_mapping or "", '{"A": 1, "B": 0.5, "C": 0}')
     wrong = [key for key, worth in found.items() if not key or not _is_fraction(worth)]
     if not found or wrong:
@@ -308,7 +308,7 @@ def _read_kit_prompts(folder: Path, name: str, judge: Judge) -> Mapping[str, str
 
 def _read_prompt(path: str, name: str, judge: Judge) -> str:
     if not judge.slots:
-        raise UsageError(f"judge {name!r} takes no wording of yours. Leave --judge-prompt out.")
+        raise UsageError(f"judge {name!r} takes no prompt template. Leave --judge-prompt out.")
     if any(f"{{{slot}}}" in path for slot in judge.slots):  # the wording itself
         text, path = path, "--judge-prompt"
     else:

@@ -294,7 +294,7 @@ def test_what_every_row_would_meet_ends_the_run_and_earlier_answers_are_given_ou
     with chat_server(say) as server:
         stream = opened(server.url, concurrency=1).stream(record(i, str(i)) for i in range(20))
         given = [next(stream)[0][0] for _ in range(5)]
-        with pytest.raises(Error, match="refuses the key"):
+        with pytest.raises(Error, match="rejects the key"):
             next(stream)
     assert given == [0, 1, 2, 3, 4]
     assert len(server.asked) == 6
@@ -319,7 +319,7 @@ def test_a_row_that_waits_for_its_next_try_is_not_asked_when_the_run_has_ended()
     def say(request):
         return refused(503) if request["messages"][0]["content"] == "0" else Said(refused(403).body, 403, silent=0.2)
 
-    with chat_server(say) as server, pytest.raises(Error, match="refuses the key"):
+    with chat_server(say) as server, pytest.raises(Error, match="rejects the key"):
         opened(server.url, concurrency=2).answer([record(i, str(i)) for i in range(5)])
     assert len(server.asked) == 2
 

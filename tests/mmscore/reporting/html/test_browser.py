@@ -7,10 +7,10 @@ import pytest
 from playwright.sync_api import expect
 
 from mmscore.cli import program
-from mmscore.reporting.console_table import format_number
-from mmscore.reporting.html.page import write_report
+from mmscore.reporting.html.page import PageOptions, write_report
 from mmscore.scoring.evaluate import ScoreOptions, score_results
 from support.browser import opened
+from support.layout import SCHEMES, WIDTHS, find_keyboard_problems, find_problems, open_all
 from support.predictions import choices, write_predictions
 
 HOSTILE = '</script><script>window.hacked = true</script><img src=x onerror="window.hacked = true">\u202egnp.exe\x00'
@@ -18,7 +18,7 @@ LETTERS = "ABC"
 
 
 def answers(model, skill):
-    """Make replies to sixty questions; every fourth names the text of the option instead of its letter."""
+    """Make responses to sixty questions; every fourth names the text of the option instead of its letter."""
     rows = []
     for n in range(60):
         right = LETTERS[n % 3]
@@ -59,59 +59,121 @@ def status(page):
 
 
 def panel(page, title):
-    return page.locator(".panel", has=page.get_by_role("heading", name=title, exact=True))
+    """Give a panel, unfolded."""
+    found = page.locator(".panel", has=page.get_by_role("heading", name=title, exact=True))
+    found.evaluate("(one) => { one.open = true; }")
+    return found
 
 
-def test_the_numbers_of_the_cards_are_those_of_the_json_report(browser, models):
+def percent(value):
+    return f"{value * 100:.1f} %"
+
+
+def test_the_matrix_shows_score_interval_and_counts_of_the_json_report_and_marks_the_best(browser, models):
     path, entries = models
     with opened(browser, path) as page:
-        for card, entry in zip(page.locator(".card").all(), entries, strict=True):
-            told = [(float(one.get_attribute("value")), one.inner_text()) for one in card.locator("data").all()]
-            counts = entry["counts"]
-            expected = [(m["value"], format_number(m["value"], m["unit"])) for m in entry["metrics"].values()]
-            expected[1:1] = [(counts[name], str(counts[name])) for name in ("total", "scored", "unparsed")]
-            assert told == expected
-            interval = " to ".join(format_number(x, "fraction") for x in entry["metrics"]["accuracy"]["ci95"])
-            assert f"95 % interval {interval}, 60 rows, fraction" in card.inner_text()
+        cells = page.locator(".scores td").all()
+        for cell, entry in zip(cells, entries, strict=True):
+            metric = entry["metrics"]["accuracy"]
+            low, high = (value * 100 for value in metric["ci95"])
+            assert float(cell.locator("data").get_attribute("value")) == metric["value"]
+            shown = cell.inner_text()
+            assert shown.startswith(f"{percent(metric['value'])} ± {(high - low) / 2:.1f}")
+            assert f"95 % {low:.1f} to {high:.1f}" in shown
+            assert f"n 60 · {entry['counts']['unparsed']} unparsed" in shown
+        assert [cell.locator(".tag").count() for cell in cells] == [0, 1]
+
+
+def test_the_matrix_sorts_by_score_and_by_name(browser, models):
+    with opened(browser, models[0]) as page:
+        names = page.locator(".scores tbody th")
+        before = names.all_inner_texts()
+        page.locator(".scores thead button").last.click()
+        assert names.all_inner_texts() == before[::-1]
+        expect(page.locator(".scores th[aria-sort=descending]")).to_have_count(1)
+        page.locator(".scores thead button").first.click()
+        assert names.all_inner_texts() == before
+
+
+def test_the_verdict_is_one_sentence(browser, models, recipes, tmp_path):
+    with opened(browser, models[0]) as page:
+        said = page.locator(".verdict").all_inner_texts()
+        assert len(said) == 1
+        assert re.search(r"is better than m1 .* \+20\.0 points, 95 % \d+\.\d to \d+\.\d, p < 0\.001\.$", said[0])
+    with opened(browser, recipes[0]) as page:
+        expect(page.locator(".verdict")).to_contain_text("Same responses of m1")
+        expect(page.locator(".verdict")).to_contain_text("samples get another score.")
+    same = [write_predictions(tmp_path / f"{n}.parquet", answers(n, 7)) for n in "ab"]
+    write_report(tmp_path / "r.html", list(score_results(same, ["own_choice"], ScoreOptions())))
+    with opened(browser, tmp_path / "r.html") as page:
+        expect(page.locator(".verdict")).to_have_text("No clear difference: b minus a 0.0 points, p = 1.0.")
+
+
+def test_the_report_is_saved_from_the_page_itself(browser, models, tmp_path):
+    path, entries = models
+    with opened(browser, path, accept_downloads=True) as page:
+        for name in ("report.csv", "report.json"):
+            with page.expect_download() as waiting:
+                page.get_by_role("button", name=f"Save {name}").click(timeout=5_000)
+            waiting.value.save_as(tmp_path / waiting.value.suggested_filename)
+    assert json.loads((tmp_path / "report.json").read_text(encoding="utf-8"))["entries"] == entries
+    lines = (tmp_path / "report.csv").read_text(encoding="utf-8").splitlines()
+    assert lines[0].startswith("model,dataset,recipe,version,metric,group")
+    assert len(lines) == 1 + sum(
+        len(one) for entry in entries for one in [entry["metrics"], *entry["groups"]["category"].values()]
+    )
+
+
+def test_samples_on_which_models_disagree_and_the_worst_categories_are_one_click_away(browser, models):
+    with opened(browser, models[0]) as page:
+        page.get_by_role("button", name="12 samples on which models disagree").click()
+        assert status(page) == 12
+        page.locator(".heat-map .link").first.click()
+        assert status(page) == 30
 
 
 @pytest.mark.release
-def test_the_numbers_of_groups_are_those_of_the_json_report(browser, models):
+def test_the_values_of_categories_are_those_of_the_json_report(browser, models):
     path, entries = models
     with opened(browser, path) as page:
-        table = panel(page, "By category").locator("tbody tr")
-        told = [float(one.locator("data").get_attribute("value")) for one in table.all()]
-        assert told == [
-            group["accuracy"]["value"] for entry in entries for group in entry["groups"]["category"].values()
-        ]
-        panel(page, "By category").get_by_label("number").select_option("accuracy_if_unparsed_guessed")
-        told = [float(one.locator("data").get_attribute("value")) for one in table.all()]
-        name = "accuracy_if_unparsed_guessed"
-        assert told == [group[name]["value"] for entry in entries for group in entry["groups"]["category"].values()]
+        categories = panel(page, "Categories")
+        open_all(page)
+        lines = categories.locator(".more .sheet tbody tr")
+        for name in ("accuracy", "accuracy_if_unparsed_guessed"):
+            categories.get_by_label("metric").select_option(name)
+            told = [float(one.locator("data").get_attribute("value")) for one in lines.all()]
+            assert told == [group[name]["value"] for entry in entries for group in entry["groups"]["category"].values()]
+        shown = categories.locator(".heat-map td .link").all_inner_texts()
+        groups = [group for entry in entries for group in entry["groups"]["category"].values()]
+        assert sorted(shown) == sorted(percent(group[name]["value"]) for group in groups)
 
 
 @pytest.mark.parametrize("scheme", ["light", "dark"])
 def test_every_chart_has_a_name_a_table_and_the_colours_of_the_theme(browser, models, scheme):
     with opened(browser, models[0], color_scheme=scheme) as page:
         charts = page.locator(".canvas svg")
-        expect(charts).to_have_count(6)
-        for chart in page.locator(".chart", has=page.locator("svg")).all():
-            assert chart.get_by_role("img").get_attribute("aria-label")
-            assert chart.locator(".numbers tbody tr").count() > 0
+        expect(charts).to_have_count(1)
+        open_all(page)
+        expect(charts).to_have_count(7)
+        for chart in page.locator(".panel", has=page.locator("svg")).all():
+            assert all(one.get_attribute("aria-label") for one in chart.get_by_role("img").all())
+            assert chart.locator("tbody tr").count() > 0
         ink = charts.first.locator("text").last.evaluate("(one) => getComputedStyle(one).fill")
         assert (sum(map(int, re.findall(r"\d+", ink)[:3])) > 3 * 128) == (scheme == "dark")
 
 
 @pytest.mark.release
-def test_models_are_held_against_each_other_with_the_test_that_compare_makes(browser, models):
+def test_models_are_compared_by_the_test_that_compare_makes(browser, models):
     with opened(browser, models[0]) as page:
-        line = panel(page, "Is the difference more than chance?").locator(".sheet tbody tr").last
-        assert [cell.inner_text() for cell in line.locator("td").all()][::4] == ["+0.2000", "higher"]
+        line = panel(page, "Model comparison").locator(".sheet tbody tr").last
+        assert [cell.inner_text() for cell in line.locator("td").all()][::3] == ["+20.0 points", "12 : 0"]
+        expect(line.locator("td").last).to_have_text("higher")
 
 
 @pytest.mark.release
-def test_a_number_of_the_matrix_shows_its_rows(browser, models):
+def test_a_count_of_the_confusion_matrix_shows_its_samples(browser, models):
     with opened(browser, models[0]) as page:
+        panel(page, "Confusion matrix (rows: reference, columns: parsed answer)")
         cells = page.locator(".matrix tbody button")
         for cell in (cells.first, cells.nth(3), cells.last):
             number = int(cell.inner_text())
@@ -120,11 +182,12 @@ def test_a_number_of_the_matrix_shows_its_rows(browser, models):
 
 
 @pytest.mark.release
-def test_a_bar_shows_its_rows(browser, models):
+def test_a_bar_shows_its_samples(browser, models):
     with opened(browser, models[0]) as page:
-        panel(page, "By category").locator("svg .live").first.click()
+        open_all(page)
+        panel(page, "Categories").locator("svg .live").first.click()
         assert status(page) == 30
-        expect(page).to_have_url(re.compile("is.category=counting"))
+        expect(page).to_have_url(re.compile("is.category="))
 
 
 @pytest.mark.release
@@ -136,7 +199,7 @@ def test_the_rows_that_explain_a_gap_are_those_that_changed(browser, recipes):
         numbers = [int(one.inner_text()) for one in changed.all()]
         changed.first.click()
         assert status(page) == numbers[0]
-        gap.get_by_role("button", name="Show the rows on which recipes disagree").click()
+        gap.get_by_role("button", name="Show the samples on which recipes disagree").click()
         values = [result.scored.scores[next(iter(result.scored.scores))] for result in found]
         assert status(page) == sum(numbers) == int((values[0] != values[1]).sum())
 
@@ -154,7 +217,7 @@ def test_filters_pass_the_rows_that_they_name(browser, models):
 def test_hostile_text_is_shown_as_text(browser, models):
     with opened(browser, models[0], "item=3") as page:
         assert page.evaluate("window.hacked") is None
-        for place in ("h1", ".card h2", ".legend", "#item"):
+        for place in ("h1", ".scores th[scope=row]", ".verdict", "#item"):
             text = page.locator(place).first.inner_text()
             if place != "h1":
                 assert "<script>window.hacked" in text
@@ -164,11 +227,15 @@ def test_hostile_text_is_shown_as_text(browser, models):
 
 
 @pytest.mark.release
-def test_the_page_prints_without_its_tools_and_says_which_number_a_chart_shows(browser, models):
+def test_the_page_prints_without_its_tools_and_with_what_is_folded(browser, models):
     with opened(browser, models[0]) as page:
         page.emulate_media(media="print")
+        page.evaluate("dispatchEvent(new Event('beforeprint'))")
         assert not page.locator(".choices").first.is_visible()
-        assert page.locator(".chart figcaption", has_text="accuracy by category").is_visible()
+        assert page.locator(".panel figcaption", has_text="Difference in accuracy").is_visible()
+        assert page.locator(".panel .matrix").first.is_visible()
+        page.evaluate("dispatchEvent(new Event('afterprint'))")
+        assert not page.locator(".panel .matrix").first.is_visible()
 
 
 @pytest.mark.release
@@ -182,7 +249,7 @@ def test_a_printed_page_is_no_wider_than_its_paper(browser, files, tmp_path):
 
 
 @pytest.mark.release
-def test_a_narrow_window_shows_a_result_beside_the_question(browser, tmp_path):
+def test_a_narrow_window_shows_the_result_of_a_sample(browser, tmp_path):
     rows = [{**row, "id": f"{row['id']}{'x' * 40}"} for row in answers("m", 7)]
     file = write_predictions(tmp_path / "p.parquet", rows)
     write_report(tmp_path / "r.html", list(score_results([file], ["own_choice"], ScoreOptions())))
@@ -197,15 +264,16 @@ def test_html_of_the_command_line_shows_what_json_says(browser, files, tmp_path,
     assert program.main(["score", str(files[0]), *options], standalone_mode=False) == 0
     (entry,) = json.loads(json_file.read_text())["entries"]
     with opened(browser, page_file) as page:
-        assert float(page.locator(".large data").get_attribute("value")) == entry["metrics"]["accuracy"]["value"]
+        assert float(page.locator(".scores data").get_attribute("value")) == entry["metrics"]["accuracy"]["value"]
 
 
 def test_a_file_without_a_score_says_so(browser, tmp_path):
     file = write_predictions(tmp_path / "p.parquet", choices((None, "A"), (None, "B")))
     write_report(tmp_path / "r.html", list(score_results([file], ["own_choice"], ScoreOptions())))
     with opened(browser, tmp_path / "r.html") as page:
-        assert "no row is scored" in page.locator(".card").inner_text()
-        assert [one.inner_text() for one in page.locator(".panel h2").all()] == ["What became of the rows"]
+        assert "no sample is scored" in page.locator(".scores").inner_text()
+        titles = page.locator(".panel h2").all_text_contents()
+        assert titles == ["Row status (scored, unparsed, failed, missing)", "Runs and settings"]
         assert status(page) == 2
 
 
@@ -215,14 +283,14 @@ def test_a_fraction_beside_a_percentage_is_drawn_on_one_scale(browser, tmp_path)
     file = write_predictions(tmp_path / "p.parquet", rows, model="m", dataset="Shapes")
     write_report(tmp_path / "r.html", list(score_results([file], ["vlmevalkit_yorn", "pope_official"], ScoreOptions())))
     with opened(browser, tmp_path / "r.html") as page:
-        chart = panel(page, "Side by side").locator("svg[aria-label=accuracy]")
+        chart = panel(page, "All metrics").locator("svg[aria-label=accuracy]")
         expect(chart).to_have_count(1)
         widths = chart.locator("[aria-label=bar]").evaluate(
             "mark => [...mark.children].map(bar => bar.getBBox().width)"
         )
         assert widths == [pytest.approx(widths[0])] * 2
         assert widths[0] > 50
-        assert chart.locator("[aria-label=text] text").all_text_contents() == ["50.00", "0.5000"]
+        assert chart.locator("[aria-label=text] text").all_text_contents() == ["50.0", "50.0"]
 
 
 @pytest.mark.release
@@ -232,7 +300,7 @@ def test_a_category_that_is_called_like_a_part_of_the_language_is_a_text(browser
     file = write_predictions(tmp_path / "p.parquet", rows, model="m")
     write_report(tmp_path / "r.html", list(score_results([file], ["own_choice"], ScoreOptions())))
     with opened(browser, tmp_path / "r.html") as page:
-        expect(page.locator("#items td bdi.tag")).to_have_text(["right", "right"])
+        expect(page.locator("#items td bdi.tag")).to_have_text(["correct", "correct"])
 
 
 @pytest.mark.release
@@ -243,11 +311,7 @@ def test_a_pair_of_models_is_named_by_what_differs(browser, tmp_path):
     ]
     write_report(tmp_path / "r.html", list(score_results(files, ["own_choice", "vlmevalkit_mcq"], ScoreOptions())))
     with opened(browser, tmp_path / "r.html") as page:
-        pairs = (
-            panel(page, "Is the difference more than chance?")
-            .locator("table")
-            .last.locator("tbody th, tbody td:first-child")
-        )
+        pairs = panel(page, "Model comparison").locator("table").last.locator("tbody th, tbody td:first-child")
         assert pairs.first.inner_text() == "two − one · own_choice@1"
 
 
@@ -257,8 +321,8 @@ def test_thousands_of_groups_stay_readable(browser, tmp_path):
     file = write_predictions(tmp_path / "p.parquet", rows)
     write_report(tmp_path / "r.html", list(score_results([file], ["own_choice"], ScoreOptions())))
     with opened(browser, tmp_path / "r.html") as page:
-        groups = panel(page, "By category")
-        assert "The 40 largest of 2,000 groups; the table has 300 lines of 2,000" in groups.inner_text()
+        groups = panel(page, "Categories")
+        assert "The 40 largest of 2,000 categories; the table has 300 lines of 2,000" in groups.text_content()
         assert groups.locator("tbody tr").count() == 300
         expect(groups.locator("svg .live")).to_have_count(40)
 
@@ -266,8 +330,55 @@ def test_thousands_of_groups_stay_readable(browser, tmp_path):
 @pytest.mark.release
 def test_everything_that_can_be_used_has_a_name_and_every_matrix_a_caption(browser, models):
     with opened(browser, models[0]) as page:
+        open_all(page)
         named = "(all) => all.map((one) => one.ariaLabel || one.closest('label')?.textContent || one.textContent)"
-        names = page.locator("#summary :is(button, select, summary, [role=img], [role=region])").evaluate_all(named)
+        names = page.locator("#summary :is(button, select, summary, [role=img], [role=group])").evaluate_all(named)
         assert len(names) > 30
         assert all(name.strip() for name in names)
         assert page.locator("#summary table").count() == page.locator("#summary table > caption").count()
+
+
+@pytest.fixture(scope="module")
+def four_results(files):
+    """Two models under two recipes, with long names and lines of every kind."""
+    path = files[0].with_name("four.html")
+    rows = [[{**row, "model": name} for row in answers(name, skill)] for name, skill in LONG_NAMES.items()]
+    long = [write_predictions(path.with_name(f"long{n}.parquet"), one) for n, one in enumerate(rows)]
+    found = list(score_results(long, ["own_choice", "vlmevalkit_mcq"], ScoreOptions()))
+    write_report(path, found, PageOptions(command="mmscore a.parquet b.parquet --recipe own_choice --html four.html"))
+    return path
+
+
+LONG_NAMES = {"Qwen2.5-VL-7B-Instruct-AWQ": 9, "llava-v1.5-7b-hf": 7}
+SOON = {(360, "dark"), (1280, "light")}
+EVERY = [
+    pytest.param(width, scheme, marks=() if (width, scheme) in SOON else pytest.mark.release)
+    for width in WIDTHS
+    for scheme in SCHEMES
+]
+
+
+@pytest.mark.parametrize(("width", "scheme"), EVERY)
+def test_nothing_is_cut_or_hard_to_read(browser, four_results, width, scheme):
+    with opened(browser, four_results, viewport={"width": width, "height": 900}, color_scheme=scheme) as page:
+        assert find_problems(page) == []
+        open_all(page)
+        assert find_problems(page) == []
+        page.evaluate("mm.openItem('3')")
+        assert find_problems(page) == []
+        page.evaluate("mm.closeItem(); mm.setView('gallery')")
+        assert find_problems(page) == []
+
+
+def test_the_tab_key_follows_the_page(browser, four_results):
+    with opened(browser, four_results) as page:
+        assert find_keyboard_problems(page) == []
+
+
+def test_the_page_says_how_it_was_made(browser, four_results):
+    with opened(browser, four_results) as page:
+        facts = page.locator("#facts").inner_text()
+        assert "Shapes" in facts
+        assert all(name in facts for name in LONG_NAMES)
+        settings = panel(page, "Runs and settings")
+        expect(settings.locator("pre")).to_have_text("mmscore a.parquet b.parquet --recipe own_choice --html four.html")

@@ -6,11 +6,11 @@ import pyarrow.parquet as pq
 import pytest
 from msgspec.structs import replace
 
-from mmconvert.core.errors import UsageError
+from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.record import to_arrow
 from mmconvert.dataset.dataset import DatasetWriter
 from mmscore.api import score
-from mmscore.reporting.html.page import write_report
+from mmscore.reporting.html.page import PageOptions, write_report
 from mmscore.scoring.evaluate import ScoreOptions, score_results
 from mmscore.scoring.judging.request import JudgeRequest
 from support.chat_server import chat_server, said
@@ -32,7 +32,9 @@ def items_of(path):
 
 def written(tmp_path, files, recipes=("own_choice",), answers=None):
     path = tmp_path / "report.html"
-    write_report(path, list(score_results(files, list(recipes), ScoreOptions(answers=answers))), images=answers)
+    write_report(
+        path, list(score_results(files, list(recipes), ScoreOptions(answers=answers))), PageOptions(images=answers)
+    )
     return path
 
 
@@ -91,8 +93,8 @@ def test_an_item_shows_messages_with_pictures_reply_with_the_answer_marked_and_w
     assert fields == [
         ["Options", [{"pieces": ["red"], "name": "A", "tone": "good"}, {"pieces": ["green"], "name": "B"}]],
         ["Reference", ["A"]],
-        ["Reply", [{"pieces": ["It is (", ["A", "own_choice@1: bracketed letter", None], ")."]}]],
-        ["What was read", [{"pieces": [
+        ["Response", [{"pieces": ["It is (", ["A", "own_choice@1: bracketed letter", None], ")."]}]],
+        ["Parsed answer", [{"pieces": [
             "A\nbracketed letter: accuracy 1, accuracy_if_unparsed_dropped 1, accuracy_if_unparsed_guessed 1"
         ], "tone": "good"}]],
     ]  # fmt: skip
@@ -104,7 +106,7 @@ def test_questions_that_nobody_answered_are_listed_with_what_was_asked(tmp_path,
     messages, pictures, fields, _, _ = items_of(path)["2"]
     assert messages == [["user", [0, "Which colour?"]]]
     assert pictures[0][0] == 2
-    assert fields[-1] == ["What was read", [{"pieces": ["missing"], "tone": "bad"}]]
+    assert fields[-1] == ["Parsed answer", [{"pieces": ["missing"], "tone": "bad"}]]
 
 
 def test_messages_are_those_that_the_model_saw(tmp_path, dataset):
@@ -132,8 +134,8 @@ def test_a_dataset_that_has_none_of_the_rows_is_named(tmp_path, dataset):
     file = replies(tmp_path, "A", "B")
     path = tmp_path / "report.html"
     found = list(score_results([file], ["own_choice"], ScoreOptions(answers=dataset)))
-    write_report(path, found, images=tmp_path / "other" / "data")
-    assert "other/data has no images of these rows" in json.loads(held(path, "mm-page"))["notes"][0]
+    write_report(path, found, PageOptions(images=tmp_path / "other" / "data"))
+    assert "other/data has no images of these samples" in json.loads(held(path, "mm-page"))["notes"][0]
 
 
 def test_models_side_by_side_have_a_column_each_and_share_their_items(tmp_path, dataset):
@@ -148,7 +150,7 @@ def test_models_side_by_side_have_a_column_each_and_share_their_items(tmp_path, 
     assert [marks[n] for n in rows["0"][2]] == ["wrong", "models disagree"]
     assert [marks[n] for n in rows["2"][2]] == ["wrong", "unparsed"]
     assert [label for label, _ in items_of(path)["0"][2]] == [
-        "Options", "Reference", "Reply of m", "What was read of m", "Reply of n", "What was read of n",
+        "Options", "Reference", "Response of m", "Parsed answer of m", "Response of n", "Parsed answer of n",
     ]  # fmt: skip
 
 
@@ -163,9 +165,9 @@ def test_recipes_that_disagree_are_marked_and_mark_their_own_places(tmp_path):
 def test_rows_beyond_the_limit_are_left_out_evenly_and_the_page_says_so(tmp_path):
     file = write_predictions(tmp_path / "p.parquet", choices(*[("A", "A")] * 21))
     path = tmp_path / "report.html"
-    assert write_report(path, list(score_results([file], ["own_choice"], ScoreOptions())), most=5) == 5
+    assert write_report(path, list(score_results([file], ["own_choice"], ScoreOptions())), PageOptions(most=5)) == 5
     assert [row[0] for row in json.loads(held(path, "mm-rows"))] == ["0", "5", "10", "15", "20"]
-    assert "5 of 21 rows" in json.loads(held(path, "mm-page"))["notes"][0]
+    assert "5 of 21 samples" in json.loads(held(path, "mm-page"))["notes"][0]
 
 
 def test_two_datasets_keep_their_rows_apart(tmp_path):
@@ -188,7 +190,7 @@ def test_an_id_with_a_null_character_keeps_its_row(tmp_path):
 def test_rows_without_an_id_are_counted_in_a_note(tmp_path):
     row = {**choices(("A", "A"))[0], "id": None}
     file = write_predictions(tmp_path / "p.parquet", [*choices(("A", "A")), row])
-    assert "1 rows have no id" in json.loads(held(written(tmp_path, [file]), "mm-page"))["notes"][0]
+    assert "1 samples have no id" in json.loads(held(written(tmp_path, [file]), "mm-page"))["notes"][0]
 
 
 def test_a_folder_that_is_not_there_is_named(tmp_path):
@@ -217,7 +219,7 @@ def test_what_a_judge_said_stands_with_what_was_read(tmp_path, monkeypatch):
         score(file, "own_short_answer", judge=request, html=tmp_path / "r.html")
     fields = dict(items_of(tmp_path / "r.html")["0"][2])
     assert fields["Judge wise"] == [verdict]
-    assert fields["What was read"][0]["tone"] == "good"
+    assert fields["Parsed answer"][0]["tone"] == "good"
     assert "sk-never-shown" not in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
@@ -252,12 +254,89 @@ def test_likelihoods_of_options_and_a_cut_reply_are_shown(tmp_path):
     fields = dict(items_of(written(tmp_path, [file]))["0"][2])
     values = [{"pieces": ["-2.5000"], "name": "A"}, {"pieces": ["-0.2500"], "name": "C"}]
     assert fields["Log-probability of each option"] == values
-    assert fields["Why the response ends"] == [{"pieces": ["length"], "tone": "warn"}]
+    assert fields["Finish reason"] == [{"pieces": ["length"], "tone": "warn"}]
 
 
 def test_columns_that_hold_something_else_under_our_names_are_left_out(tmp_path):
     rows = [{**row, "thinking": [1, 2], "hint": "h"} for row in choices(("A", "A"))]
     file = write_predictions(tmp_path / "p.parquet", rows)
     assert [label for label, _ in items_of(written(tmp_path, [file]))["0"][2]] == [
-        "Hint", "Options", "Reference", "Reply", "What was read",
+        "Hint", "Options", "Reference", "Response", "Parsed answer",
     ]  # fmt: skip
+
+
+def framework_table(folder):
+    """Write a VLMEvalKit result table: no messages, no images, ids of its own benchmark."""
+    lines = ["index\tquestion\tA\tB\tanswer\tprediction", *(f"{n}\tWhich colour?\tred\tgreen\tA\tA" for n in range(3))]
+    (folder / "m_Colours.tsv").write_text("\n".join(lines) + "\n", encoding="utf-8")
+    return folder / "m_Colours.tsv"
+
+
+@pytest.mark.parametrize("option", ["html_pictures", "answers"])
+def test_a_table_of_a_framework_shows_the_images_of_the_dataset(tmp_path, dataset, option):
+    page = tmp_path / "r.html"
+    score(framework_table(tmp_path), "own_choice", html=page, **{option: dataset})
+    assert len(held(page, "mm-pictures").splitlines()) == 3
+    for _, pictures, *_ in items_of(page).values():
+        assert "PNG" in pictures[0][1]
+
+
+def test_a_dataset_of_images_that_matches_nothing_is_refused_with_the_ids_of_both_sides(tmp_path, dataset):
+    (tmp_path / "other").mkdir()
+    with DatasetWriter(tmp_path / "other" / "data") as writer:
+        one = record(7, picture("red"), "Which?", answer="A", task="multiple_choice", options=("a", "b"))
+        writer.write([replace(one, id="q7", sample="q7")])
+    page = tmp_path / "r.html"
+    with pytest.raises(
+        Error, match=r"Ids of the predictions: '0', '1', '2'; ids of the dataset: 'q7'\. Fix: html_pictures=DATASET"
+    ):
+        score(framework_table(tmp_path), "own_choice", html=page, html_pictures=tmp_path / "other" / "data")
+    assert not page.exists()
+
+
+def test_a_dataset_of_images_that_asks_something_else_is_refused(tmp_path, dataset):
+    (tmp_path / "other").mkdir()
+    with DatasetWriter(tmp_path / "other" / "data") as writer:
+        options = ("left", "right")
+        others = [
+            record(n, picture("red"), "Where?", answer="A", task="multiple_choice", options=options) for n in range(3)
+        ]
+        writer.write(others)
+    with pytest.raises(Error, match=r"differ from .* in question or options.* Fix: html_pictures=DATASET"):
+        score(
+            framework_table(tmp_path), "own_choice", html=tmp_path / "r.html", html_pictures=tmp_path / "other" / "data"
+        )
+
+
+def test_the_page_says_tokens_settings_and_command(tmp_path):
+    file = write_predictions(
+        tmp_path / "p.parquet", choices(("A", "A"), ("B", "A")), prompt_tokens=100, completion_tokens=7
+    )
+    told = {"generation": {"max_new_tokens": 64}, "seconds": 1.5, "cost": 0.25, "dataset_fingerprint": "f"}
+    table = pq.read_table(file)
+    pq.write_table(table.replace_schema_metadata({"mmscore.run": json.dumps(told)}), file)
+    score(file, "own_choice", html=tmp_path / "r.html", by="task")
+    data = json.loads(held(tmp_path / "r.html", "mm-data"))
+    (run,) = data["runs"]
+    assert run["tokens"] == {"prompt_tokens": 200, "completion_tokens": 14}
+    assert (run["counted"], run["seconds"], run["cost"]) == (2, 1.5, 0.25)
+    assert run["settings"] == {"generation.max_new_tokens": "64"}
+    assert data["command"].endswith(f"p.parquet --recipe own_choice --by task --html {tmp_path / 'r.html'}")
+
+
+def test_scores_by_response_length_are_those_of_the_samples(tmp_path):
+    rows = choices(*[("A", "A")] * 10, *[("It is B, I am sure.", "A")] * 10)
+    score(write_predictions(tmp_path / "p.parquet", rows), "own_choice", html=tmp_path / "r.html")
+    ((short, long),) = json.loads(held(tmp_path / "r.html", "mm-data"))["lengths"]
+    assert [(one["low"], one["high"], one["n"], one["mean"]) for one in (short, long)] == [
+        (1, 1, 10, 1.0),
+        (19, 19, 10, 0.0),
+    ]
+
+
+def test_a_page_is_made_again_byte_by_byte(tmp_path, dataset, monkeypatch):
+    monkeypatch.setenv("SOURCE_DATE_EPOCH", "1750000000")
+    file = replies(tmp_path, "A", "B", "?")
+    pages = [written(tmp_path, [file], answers=dataset).read_bytes() for _ in range(2)]
+    assert pages[0] == pages[1]
+    assert b"2025-06-15 by mmscore" in pages[0]

@@ -174,7 +174,7 @@ def test_replies_before_a_fatal_error_are_kept(tmp_path):
         return refused(401) if len(server.asked) > 4 else said("LOUD")
 
     rows = [f"row {n}" for n in range(10)]
-    with chat_server(say) as server, pytest.raises(Error, match="refuses the key"):
+    with chat_server(say) as server, pytest.raises(Error, match="rejects the key"):
         _judged(server, tmp_path, rows, concurrency=1)
     with chat_server(lambda request: said("LOUD")) as server:
         _judged(server, tmp_path, rows)
