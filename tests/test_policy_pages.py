@@ -181,7 +181,7 @@ def test_options_behind_z_are_scored_by_their_index(tmp_path: Path) -> None:
     " eightfold to 256 MiB; on the Hub the footer is believed for that",
     "More than 100,000 invalid rows make the file invalid, or the part of it that one process reads",
     "YAML may have 1,048,576 characters, and other files that are read as one value 64 MiB",
-    "When images are decoded (`--verify decode`, `check`, `push`), all decoders of a process share 768 MiB",
+    "When images are decoded (`--verify decode`, `check`, `push`, `predict`), all decoders of a process share 768 MiB",
     "What takes more is invalid (`image.too_large`): a WebP of more than 50 million pixels, whose decoder holds four "
     "copies, a deep TIFF in one strip, and a JPEG of so many scans that it would take minutes",
     "Of a TIFF the first page is decoded",
