@@ -1,5 +1,6 @@
 """The pages on bad input and on threats claim nothing that no file shows: each claim has an input and its outcome."""
 
+import base64
 import json
 import os
 import re
@@ -20,6 +21,7 @@ from mmconvert.core.text import yaml
 from mmconvert.images import frame_process, verify, video
 from mmconvert.io import parquet, tables
 from mmconvert.pipeline import read
+from mmconvert.pipeline.inputs import Input
 from mmconvert.plugins.format import Target
 from mmconvert.plugins.registry import load
 from mmscore.core.predictions import load as predictions
@@ -98,6 +100,18 @@ def test_check_decodes_every_picture(tmp_path: Path) -> None:
     file = build_folder(tmp_path, {"a.jsonl": lines(CHOICE, {**CHOICE, "image_1": "black"}), "black": png(3, 2)})
     done = mmconvert("check", file, "--format", "vmcq")
     assert (done.code, "a.jsonl:2 image_1: " in done.out + done.err) == (3, True)
+
+
+@proves("P8", "A `file:` address and a path of Windows are read as the path that they mean")
+@proves("P8", "Base64 that begins as a picture is one")
+def test_a_path_in_other_words_is_read_inside_the_root_alone(tmp_path: Path) -> None:
+    folder = build_folder(tmp_path, {"a.png": RED}).parent
+    said = ["file://{}/a.png", "file://{}/../out.png", ".\\a.png", "..\\out.png", base64.b64encode(RED).decode()]
+    rows = [{"question": "Who?", "image": text.replace("{}", str(folder))} for text in said]
+    (folder / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    records = read.Records(Input(folder / "t.jsonl"), read.ReadOptions())
+    assert [record.source.row for record in records] == [0, 2, 4]
+    assert [one.code for one in records.rejects] == ["image.path"] * 2
 
 
 @proves("P8", "A table of a folder that is a link out of it refuses the folder")
