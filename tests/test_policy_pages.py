@@ -1,5 +1,6 @@
 """The pages on bad input and on threats claim nothing that no file shows: each claim has an input and its outcome."""
 
+import base64
 import json
 import os
 import re
@@ -20,6 +21,7 @@ from mmconvert.core.text import yaml
 from mmconvert.images import frame_process, verify, video
 from mmconvert.io import parquet, tables
 from mmconvert.pipeline import read
+from mmconvert.pipeline.inputs import Input
 from mmconvert.plugins.format import Target
 from mmconvert.plugins.registry import load
 from mmscore.core.predictions import load as predictions
@@ -181,7 +183,7 @@ def test_options_behind_z_are_scored_by_their_index(tmp_path: Path) -> None:
     " eightfold to 256 MiB; on the Hub the footer is believed for that",
     "More than 100,000 invalid rows make the file invalid, or the part of it that one process reads",
     "YAML may have 1,048,576 characters, and other files that are read as one value 64 MiB",
-    "When images are decoded (`--verify decode`, `check`, `push`), all decoders of a process share 768 MiB",
+    "When images are decoded (`--verify decode`, `check`, `push`, `predict`), all decoders of a process share 768 MiB",
     "What takes more is invalid (`image.too_large`): a WebP of more than 50 million pixels, whose decoder holds four "
     "copies, a deep TIFF in one strip, and a JPEG of so many scans that it would take minutes",
     "Of a TIFF the first page is decoded",

@@ -31,6 +31,12 @@ FORMATS = {
 }
 """Formatting -> the list's word for a field, and the name under which the format's reader finds it."""
 
+KINDS = {"alpaca": "alpaca", "sharegpt": "sharegpt", "openai": "sharegpt"}
+"""What `formatting` may say -> the kind that it is."""
+
+KEYS = {"sharegpt": ("from", "value"), "openai": ("role", "content")}
+"""Formatting of turns -> their keys of role and text where no tags say them."""
+
 PAIR_FORMATS = {"alpaca": "alpaca_preference", "sharegpt": "sharegpt"}
 ROLES = {
     "user_tag": "human",
@@ -157,9 +163,9 @@ def _read_entries(file: Path) -> Mapping[str, Mapping[str, Any]]:
 
 def _read_set(file: Path, name: str, entry: Mapping[str, Any]) -> ListedSet:
     formatting, columns, tags = entry.get(FORMATTING, "alpaca"), entry.get(COLUMNS), entry.get(TAGS, {})
-    kind = "sharegpt" if formatting == "openai" else formatting
+    kind = KINDS.get(formatting) if isinstance(formatting, str) else None
     if kind not in FORMATS:
-        known = ", ".join((*FORMATS, "openai"))
+        known = ", ".join(KINDS)
         raise UsageError(f"{file}: {name}.{FORMATTING}: cannot be read {show(formatting)}. Known: {known}.")
     for where, value in ((COLUMNS, columns or {}), (TAGS, tags)):
         if not isinstance(value, dict) or not all(isinstance(one, str | None) for one in value.values()):
@@ -175,13 +181,13 @@ def _read_set(file: Path, name: str, entry: Mapping[str, Any]) -> ListedSet:
         find_listed_file(file, f"{name}.{FILE}", entry[FILE]),
         PAIR_FORMATS[kind] if entry.get(RANKING) else kind,
         tuple(renamed.items()),
-        tuple(_read_tags(tags, formatting).items()) if kind == "sharegpt" else (),
+        tuple(_read_tags(tags, formatting).items()) if formatting in KEYS else (),
     )
 
 
 def _read_tags(tags: Mapping[str, str | None], formatting: str) -> Mapping[str, str]:
     """Give the file's keys of a turn -> ours, and its words for roles, behind `=`, -> ours."""
-    usual = ("role", "content") if formatting == "openai" else ("from", "value")
+    usual = KEYS[formatting]
     keys = (tags.get("role_tag") or usual[0], tags.get("content_tag") or usual[1])
     words = {f"={tags.get(tag) or ours}": ours for tag, ours in ROLES.items()}
     return {**dict(zip(keys, ("from", "value"), strict=True)), **words}

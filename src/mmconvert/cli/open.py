@@ -17,7 +17,7 @@ _PREFIX = "mmconvert-open-"
 """Of folders that stay when the command ends: the browser still reads the page."""
 
 
-@click.command("open")
+@click.command("open", cls=GroupedCommand)
 @click.argument("inputs", nargs=-1, required=True, metavar="DATASET|INPUT...")
 @add_struct_options(PreviewOptions, PREVIEW_TERMINAL)
 @click.option("--no-browser", is_flag=True, help="Print the path only; open no browser.")
