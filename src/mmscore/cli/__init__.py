@@ -28,6 +28,11 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "mmscore run task.yaml --work-dir results",
         "mmscore run task.yaml --dry-run",
     ),
+    "view": (
+        "mmscore.cli.view:view",
+        "Watch the runs below a folder in the browser.",
+        "mmscore view results",
+    ),
     "compare": (
         "mmscore.cli.compare:compare",
         "Hold two predictions files against each other, row by row.",
