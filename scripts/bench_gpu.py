@@ -184,7 +184,7 @@ def ours(model: Path, folder: Path, **options: Any) -> tuple[float, float, int]:
             summary = predict(Job(dataset, output, backend, "transformers", generation), store, lambda *_: None)
         seconds = time.perf_counter() - start
     if summary.failed:
-        raise SystemExit(f"failed: {summary.failed} of {summary.rows} rows have no reply")
+        raise SystemExit(f"failed: {summary.failed} of {summary.rows} rows have no response")
     return seconds, _mean(looks), summary.completion_tokens
 
 

@@ -24,7 +24,7 @@ from mmscore.llm.cache_lock import hold
 from mmscore.llm.response_cache import AnswerStore, store_path
 
 COLOURS = {"red": (230, 20, 20), "green": (20, 130, 20), "blue": (20, 20, 230), "yellow": (230, 230, 20)}
-QUESTIONS = ("What colour is the picture? Answer with a single word.", "Name the colour that fills this picture.")
+QUESTIONS = ("What colour is the image? Answer with a single word.", "Name the colour that fills this image.")
 EXACT = 4e-6
 
 
@@ -129,7 +129,7 @@ def run(rounds: int, rows: int = 200, max_new_tokens: int = 32) -> None:
             seconds, replies = timed(lambda row: alone.reply(row, max_new_tokens), asked)
             times["row by row"].append(seconds)
             if [row["prediction"] for row in predicted] != replies:
-                raise SystemExit("failed: the replies differ")
+                raise SystemExit("failed: the responses differ")
             seconds, predicted = ours(folder, model, "likelihood", Generation())
             times["likelihood"].append(seconds)
             seconds, sums = timed(alone.likelihoods, asked)
@@ -147,4 +147,4 @@ def run(rounds: int, rows: int = 200, max_new_tokens: int = 32) -> None:
                 f"{name:<11} {rows / mine:6,.0f} rows/s, {baseline} {rows / theirs:6,.0f} rows/s, "
                 f"{theirs / mine:.1f} times as fast"
             )
-        print(f"replies equal, log-probabilities differ by {furthest:.1e} at most")
+        print(f"responses equal, log-probabilities differ by {furthest:.1e} at most")

@@ -76,7 +76,7 @@ def workbook() -> Path:
             sheet = book.add_worksheet()
             sheet.write_row(0, 0, names)
             for n in range(100_000):
-                question = f"Which of these is in picture {n}?"
+                question = f"Which of these is in image {n}?"
                 row = [n, question, "red", "green", "blue", "black", "ABCD"[n % 4], "colour", "perception", "dev"]
                 sheet.write_row(n + 1, 0, [*row, f"The answer is {'ABCD'[n % 3]}."])
 
@@ -115,10 +115,10 @@ with open(source, "rb") as file, pq.ParquetWriter(out, schema, **options) as wri
     image, question = names.index(b"image"), names.index(b"question")
     rows, held = [], b""
     def write():
-        pictures = [pybase64.b64decode(row[image], validate=True) for row in rows]
-        digests = [hashlib.sha256(picture).hexdigest() for picture in pictures]
+        images = [pybase64.b64decode(row[image], validate=True) for row in rows]
+        digests = [hashlib.sha256(image).hexdigest() for image in images]
         texts = [row[question].decode() for row in rows]
-        writer.write_table(pa.table([pictures, digests, texts], schema=schema))
+        writer.write_table(pa.table([images, digests, texts], schema=schema))
         rows.clear()
     for line in file:
         held += line
@@ -141,13 +141,13 @@ source, out = sys.argv[1:]
 def rows():
     for line in open(source, encoding="utf-8"):
         row = json.loads(line)
-        pictures = []
+        images = []
         for turn in row["messages"]:
             for part in turn["content"] if isinstance(turn["content"], list) else []:
                 if part["type"] == "image_url":
                     payload = part["image_url"].pop("url").partition(",")[2]
-                    pictures.append({"bytes": base64.b64decode(payload), "path": None})
-        yield {"id": row["id"], "messages": json.dumps(row["messages"]), "answer": row["answer"], "images": pictures}
+                    images.append({"bytes": base64.b64decode(payload), "path": None})
+        yield {"id": row["id"], "messages": json.dumps(row["messages"]), "answer": row["answer"], "images": images}
 features = datasets.Features({"id": datasets.Value("string"), "messages": datasets.Value("string"),
     "answer": datasets.Value("string"), "images": datasets.List(datasets.Image())})
 with tempfile.TemporaryDirectory() as cache:

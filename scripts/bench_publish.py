@@ -141,5 +141,5 @@ def run(measured: Callable[[list[str]], Any]) -> None:
     size = f"{planned.manifest / 1e6:.0f} MB (asked: under 50)"
     print(f"        its manifest: {size}, read in {planned.read_seconds:.1f} s")
     first, again = push(measured)
-    print(f"push    {GIGABYTES} GiB of pictures in {first.seconds:.0f} s, peak {first.peak:.0f} MB (asked: under 400)")
+    print(f"push    {GIGABYTES} GiB of images in {first.seconds:.0f} s, peak {first.peak:.0f} MB (asked: under 400)")
     print(f"        again, when all has arrived: {again.seconds:.0f} s, peak {again.peak:.0f} MB")

@@ -43,7 +43,7 @@ def records() -> Iterator[Record]:
         data = buffer.getvalue()
         digest = hashlib.sha256(data).hexdigest()
         picture = Image(data, 1, format="JPEG", width=640, height=480, sha256=digest)
-        text = f"Question {n}: which colour is seen most? " + "Look at the whole picture. " * 10
+        text = f"Question {n}: which colour is seen most? " + "Look at the whole image. " * 10
         turn = Turn("user", (Part("image"), Part("text", text)))
         yield Record(
             *(str(n), str(n), (turn,), "multiple_choice", Source("bench", "bench.jsonl", n)),
@@ -95,7 +95,7 @@ def run(measured: Callable[[list[str]], Any], rounds: int) -> None:
     print(
         f"written  {written.seconds:.1f} s, peak {written.peak:.0f} MB; scored without a page {without.seconds:.1f} s"
     )
-    print(f"size     {page.stat().st_size / 1e6:.1f} MB, {ROWS:,} rows with a picture each, two models")
+    print(f"size     {page.stat().st_size / 1e6:.1f} MB, {ROWS:,} rows with an image each, two models")
     with running_browser() as browser:
         loads = [load_seconds(browser, page) for _ in range(rounds)]
         print(f"load     {statistics.median(loads):.2f} s (asked: under 2)")

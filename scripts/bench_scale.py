@@ -77,8 +77,8 @@ def run() -> None:
     """Print what each takes."""
     table = inputs.lmudata(8_000)
     for name, source, format in (
-        ("pictures, TSV", table, "lmudata"),
-        ("pictures, JSONL", inputs.messages_with_pictures(), "openai_messages"),
+        ("images, TSV", table, "lmudata"),
+        ("images, JSONL", inputs.messages_with_pictures(), "openai_messages"),
         ("text, JSONL", inputs.text_messages(), "openai_messages"),
     ):
         print(f"{name:<16} {converted(source, format, '--workers', '1')}")

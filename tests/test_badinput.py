@@ -80,7 +80,7 @@ def check_rows(case: dict[str, Any], output: Path, scratch: Path) -> None:
     canary = hashlib.sha256((scratch / "outside/canary.png").read_bytes()).hexdigest()
     assert not any(secret in file.read_bytes() for file in output.rglob("*") if file.is_file()), "the secret leaked"
     digests = {hashlib.sha256(image["bytes"]).hexdigest() for row in rows for image in row["images"]}
-    assert canary not in digests, "the picture outside was read"
+    assert canary not in digests, "the image outside was read"
     by_number = {row["source"]["row"]: row for row in rows}
     for fact in case.get("facts", []):
         # What a report counts is the business of scoring.

@@ -6,7 +6,7 @@ from pathlib import Path
 import pytest
 
 from mmconvert.plugins.registry import find_plugins
-from support import cli_page, names_page, python_page, recipe_page
+from support import benchmark_page, cli_page, llms_page, names_page, python_page, recipe_page
 from support.format_page import BEGIN, NOTES, PAGE, notes, page
 
 pytestmark = pytest.mark.slow
@@ -35,6 +35,23 @@ def test_the_functions_of_the_python_page_are_those_that_there_are() -> None:
     assert python_page.page(current) == current, "run scripts/docs"
 
 
+def test_the_page_of_benchmarks_is_up_to_date() -> None:
+    current = benchmark_page.PAGE.read_text(encoding="utf-8")
+    assert benchmark_page.page(current) == current, "run scripts/docs"
+
+
+def test_llms_txt_is_up_to_date_and_lists_every_page() -> None:
+    written = llms_page.PAGE.read_text(encoding="utf-8")
+    assert written == llms_page.page(), "run scripts/docs"
+    pages = {f"{path.relative_to(ROOT).with_suffix('')}.html" for path in (ROOT / "docs").rglob("*.md")}
+    assert pages - set(re.findall(r"\]\((\S+)\)", written)) == {"docs/index.html"}
+
+
+def test_a_line_of_the_page_of_benchmarks_leads_to_every_recipe_that_is_selected_by_itself() -> None:
+    by_name = ["mmtrust_judged", "mmtrust_refusal", "mmtrust_yes_no", "own_trust_task"]
+    assert benchmark_page.find_absent_recipes() == by_name
+
+
 def test_the_page_of_names_is_up_to_date() -> None:
     assert names_page.PAGE.read_text(encoding="utf-8") == names_page.page(), "run scripts/docs"
 
@@ -59,7 +76,7 @@ def test_a_format_that_is_new_gets_its_row_and_one_that_is_gone_loses_it() -> No
 
 def test_prose_stays_as_it_was_written() -> None:
     current = PAGE.read_text(encoding="utf-8")
-    marked = current.replace("## What every reader does\n", "## What every reader does\n\nA word by hand.\n")
+    marked = current.replace("## Rules of all readers\n", "## Rules of all readers\n\nA word by hand.\n")
     changed = page(marked)
     assert changed == marked
     assert changed.index("A word by hand.") < changed.index(BEGIN)

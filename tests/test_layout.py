@@ -73,7 +73,7 @@ def test_no_dangerous_or_dishonest_call() -> None:
     for module in MODULES:
         assert not {name.partition(".")[0] for name in imports(module)} & FORBIDDEN_MODULES, module
         for node in nodes(module):
-            assert not isinstance(node, ast.Assert), f"{module}:{node.lineno}: assert is no check of user input"
+            assert not isinstance(node, ast.Assert), f"{module}:{node.lineno}: assert is not a check of user input"
             if isinstance(node, ast.Call) and isinstance(node.func, ast.Name):
                 assert node.func.id not in FORBIDDEN_CALLS, f"{module}:{node.lineno}: {node.func.id}()"
             if isinstance(node, ast.Attribute) and isinstance(node.value, ast.Name):

@@ -30,17 +30,23 @@ def test_the_tutorial_can_be_followed(tmp_path):
 
 @pytest.mark.parametrize("page", _defer(sorted(path.stem for path in (DOCS / "howto").glob("*.md"))))
 def test_a_how_to_can_be_followed(page, hub, tmp_path):
-    folder = tmp_path / "here"
+    folder = tmp_path / "empty"
     folder.mkdir()
-    how_tos.lay_out(page, folder)
     how_tos.publish(page, hub)
-    path = DOCS / "howto" / f"{page}.md"
-    said = path.read_text(encoding="utf-8")
-    words = {word: own for word, own in how_tos.WORDS.items() if word in said}
-    follow(path, folder, reaching(hub, tmp_path) if page in how_tos.ON_THE_HUB else None, words)
+    environment = reaching(hub, tmp_path) if page in how_tos.ON_THE_HUB else None
+    follow(DOCS / "howto" / f"{page}.md", folder, environment)
 
 
-@pytest.mark.parametrize("page", ["bad-input", pytest.param("why-kits-disagree", marks=pytest.mark.release)])
+WITHOUT_DEMO_FILES = {"hub-benchmark", "video"}
+
+
+@pytest.mark.parametrize("page", sorted(path.stem for path in (DOCS / "howto").glob("*.md")))
+def test_a_how_to_begins_with_the_demo_files(page):
+    first = next(steps((DOCS / "howto" / f"{page}.md").read_text(encoding="utf-8")))
+    assert first.command.startswith("mmconvert demo --files-only demo\n") is (page not in WITHOUT_DEMO_FILES)
+
+
+@pytest.mark.parametrize("page", ["bad-input", pytest.param("why-frameworks-disagree", marks=pytest.mark.release)])
 def test_what_an_explanation_shows_is_so(page, tmp_path):
     follow(DOCS / f"{page}.md", tmp_path)
 

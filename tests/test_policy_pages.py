@@ -1,5 +1,6 @@
 """The pages on bad input and on threats claim nothing that no file shows: each claim has an input and its outcome."""
 
+import base64
 import json
 import os
 import re
@@ -20,6 +21,7 @@ from mmconvert.core.text import yaml
 from mmconvert.images import frame_process, verify, video
 from mmconvert.io import parquet, tables
 from mmconvert.pipeline import read
+from mmconvert.pipeline.inputs import Input
 from mmconvert.plugins.format import Target
 from mmconvert.plugins.registry import load
 from mmscore.core.predictions import load as predictions
@@ -100,7 +102,7 @@ def test_check_decodes_every_picture(tmp_path: Path) -> None:
     assert (done.code, "a.jsonl:2 image_1: " in done.out + done.err) == (3, True)
 
 
-@proves("P8", "A table of a folder that is a link out of it refuses the folder")
+@proves("P8", "A table of a folder that is a link out of it makes the folder invalid")
 def test_a_table_that_is_a_link_out_of_its_folder_refuses_it(tmp_path: Path) -> None:
     file = build_folder(tmp_path, {"tables/": lambda path: path.mkdir()})
     (tmp_path / "away.tsv").write_bytes(cells(LMU_ROW)["a.tsv"])
@@ -109,9 +111,7 @@ def test_a_table_that_is_a_link_out_of_its_folder_refuses_it(tmp_path: Path) -> 
     assert (done.code, (tmp_path / "made").exists()) == (1, False)
 
 
-@proves(
-    "P8", "an address is fetched only with `--allow-remote`, from public hosts and those of `--allow-host NAME[:PORT]`"
-)
+@proves("P8", "a URL is fetched only with `--allow-remote`, from public hosts and those of `--allow-host NAME[:PORT]`")
 def test_an_address_is_fetched_from_public_hosts_and_those_that_are_named(tmp_path: Path) -> None:
     with web_server({"/a.png": reply(RED)}) as server:
         url = f"http://127.0.0.1:{server.port}/a.png"
@@ -178,15 +178,16 @@ def test_options_behind_z_are_scored_by_their_index(tmp_path: Path) -> None:
 @proves(
     "P13",
     "a table's row 10,000 cells",
-    "The rows of a parquet file may unfold to 512 MiB (to score, to 64 MiB), to a hundred times the file, or to 1 KiB "
-    "a row, whichever is most; a page that is packed eightfold to 256 MiB; on the Hub the footer is believed for that",
-    "More than 100,000 refused rows refuse the file, or the part of it that one process reads",
+    "The rows of a parquet file may decompress to 512 MiB (to score, to 64 MiB), to a "
+    "hundred times the file, or to 1 KiB a row, whichever is largest; a page that is packed"
+    " eightfold to 256 MiB; on the Hub the footer is believed for that",
+    "More than 100,000 invalid rows make the file invalid, or the part of it that one process reads",
     "YAML may have 1,048,576 characters, and other files that are read as one value 64 MiB",
-    "Where pictures are decoded (`--verify decode`, `check`, `push`), all decoders of a process share 768 MiB",
-    "What takes more is refused (`image.too_large`): a WebP of more than 50 million pixels, whose decoder holds four "
+    "When images are decoded (`--verify decode`, `check`, `push`, `predict`), all decoders of a process share 768 MiB",
+    "What takes more is invalid (`image.too_large`): a WebP of more than 50 million pixels, whose decoder holds four "
     "copies, a deep TIFF in one strip, and a JPEG of so many scans that it would take minutes",
     "Of a TIFF the first page is decoded",
-    "Where memory runs out all the same, the program says so in one sentence and ends with 1",
+    "If memory runs out anyway, the program prints one message and exits with 1",
 )
 def test_sizes_are_those_that_the_tests_of_each_reader_try() -> None:
     """See test_parquet_unfolding.py, test_large_rows.py, test_decoder_memory.py and test_memory_ends.py."""
@@ -198,8 +199,8 @@ def test_sizes_are_those_that_the_tests_of_each_reader_try() -> None:
 
 @proves(
     "P14",
-    "Each video is decoded in a process of its own, which may open no file and no connection and has 60 seconds and "
-    "3 GiB of memory",
+    "Each video is decoded in a separate process, which may open no file and no connection "
+    "and has 60 seconds and 3 GiB of memory",
     "A video may have 4 GiB, 24 hours, 5,000,000 packets and frames of 89,478,485 pixels, and gives 1,000 frames at "
     "most (`video.too_large`), of 512 MiB together",
 )

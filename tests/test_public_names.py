@@ -89,7 +89,7 @@ def described(package: str) -> list[str]:
 
 def test_names_and_signatures_are_those_that_users_know() -> None:
     current = "\n".join([*described("mmconvert"), *described("mmscore")]) + "\n"
-    assert PUBLIC.read_text() == current, f"public names have changed: if that is meant, write {PUBLIC.name} anew"
+    assert PUBLIC.read_text() == current, f"public names have changed: if that is meant, write {PUBLIC.name} again"
 
 
 @pytest.mark.parametrize("package", ["mmconvert", "mmscore"])

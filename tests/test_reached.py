@@ -18,7 +18,9 @@ CALLED_BY_OTHERS = {
 """Methods of classes that stand in for somebody else's, without inheriting from it."""
 
 PARTS_OF_KITS = {
-    ("mmconvert.kits.evalscope.wire", "build_data_url_resolver"): "no command sends a kit's messages without a Record",
+    ("mmconvert.kits.evalscope.wire", "build_data_url_resolver"): (
+        "no command sends a framework's messages without a Record"
+    ),
 }
 """What golden cases ask of a kit and no command needs; a command that does takes a line away here."""
 

@@ -42,14 +42,14 @@ print(json.dumps([ended.returncode, peak, ended.stdout[-2000:] + ended.stderr[-2
 """A small process between, because a child begins with what its parent held."""
 
 
-def check_ending(name: str, size: int, program: tuple[str, ...], folder: Path) -> None:
+def check_ending(name: str, size: int, program: tuple[str, ...], folder: Path, more: tuple[str, ...] = ()) -> None:
     """Write the file, run a program on it, and see that it ends well."""
     subprocess.run([sys.executable, "-c", MAKER, name, str(folder), str(size)], check=True, cwd=Path(__file__).parent)
     path = next(path for path in folder.glob("a.*") if path.suffix == ".jsonl" or name.split("_")[0] not in PICTURES)
     command = [sys.executable, "-c", LAUNCHER, sys.executable, "-m", *program, str(path)]
     command += ["-o", str(folder / "out"), "--quiet", "--verify", "decode"] if program[-1] == "convert" else []
     command += ["--recipe", "own_short_answer"] if program[-1] == "score" else []
-    ended = subprocess.run(command, capture_output=True, text=True, timeout=SECONDS, check=True)
+    ended = subprocess.run([*command, *more], capture_output=True, text=True, timeout=SECONDS, check=True)
     code, resident, said = json.loads(ended.stdout)
     assert code in (0, 1, 3), said
     assert "Traceback" not in said
@@ -73,6 +73,11 @@ def test_every_file_that_unfolds_to_much_ends_in_a_sentence(
 ) -> None:
     picture = name.split("_")[0] in PICTURES
     check_ending(name, PIXELS if picture else UNFOLDED.get(name, 200) * MB, program, tmp_path)
+
+
+@pytest.mark.release
+def test_each_of_several_workers_decodes_giant_pictures_under_a_gibibyte(tmp_path: Path) -> None:
+    check_ending("png_giants", PIXELS, ("mmconvert", "convert"), tmp_path, more=("--workers", "3"))
 
 
 @pytest.mark.release

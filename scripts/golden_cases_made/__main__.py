@@ -30,7 +30,7 @@ FRAMEWORKS = ("vlmevalkit", "pope", "mme", "mmtrusteval", "reform_eval", "mathvi
 
 
 def main() -> int:
-    parser = argparse.ArgumentParser(description="Make golden cases anew by a framework's code.")
+    parser = argparse.ArgumentParser(description="Make golden cases again by a framework's code.")
     parser.add_argument("framework", choices=FRAMEWORKS)
     parser.add_argument("checkout", type=Path)
     parser.add_argument("--shared", type=Path, default=ROOT.parent / "shared", help="../shared by default")

@@ -59,7 +59,7 @@ def _ask(rng: Random) -> dict:
 def _make_case(rule: str, recipe: str, chain: dict, rng: Random, *, labels: bool) -> dict:
     rows = [
         {
-            "content": f"What is in picture {number}?",
+            "content": f"What is in image {number}?",
             "response": rng.choice(SAID),
             "target": rng.choice((0, 1)) if labels else None,
             "extra": None,

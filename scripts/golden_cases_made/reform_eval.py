@@ -58,7 +58,7 @@ def make_cases(checkout: Path, shared: Path) -> dict[str, list[dict]]:
     )
     for case in (*made, *anew):
         if holds_prose(case):
-            raise SystemExit(f"a case made anew still holds prose of the framework: {case}")
+            raise SystemExit(f"a case made again still holds prose of the framework: {case}")
     return {"reform_loader": made, "reform_prompt": anew}
 
 

@@ -293,7 +293,7 @@ def push(folder: FilePath, repo_id: str, *, quiet: bool = True, **options: Unpac
 
 @check_python_call
 def verify(dataset: FilePath, *, quiet: bool = True) -> list[str]:
-    """Re-read every byte of a dataset against its manifest.
+    """Check every byte of a dataset against its manifest.
 
     Args:
         dataset: Its folder, its name on the Hub, or its URL in a store.

@@ -1,4 +1,4 @@
-"""Predictions in, the number each original kit would give out."""
+"""Score multimodal predictions as each evaluation framework would."""
 
 from importlib import import_module
 from importlib.util import find_spec

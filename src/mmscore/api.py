@@ -317,7 +317,7 @@ def push(
         recipe: As `score`.
         private: Make the repository private.
         revision: Branch to commit to, made where it is missing; None for the main one.
-        create_pr: Propose the upload as a pull request.
+        create_pr: Open a pull request instead of committing to the branch.
         dry_run: Check everything and send nothing.
         model_card: `USER/MODEL`, for a pull request that puts the numbers on the model's card; None for none.
         quiet: No progress on standard error.
@@ -426,12 +426,12 @@ def rank(predictions: str | Path | Sequence[str | Path], **options: Unpack[RankK
 
 @check_python_call(options=SubmitOptions)
 def submit(predictions: str | Path, output: str | Path, *, to: str, **options: Unpack[SubmitKeywords]) -> Submission:
-    """Write predictions as the file that a benchmark's server takes.
+    """Write predictions as a submission file for a benchmark server.
 
     Args:
         predictions: Any file of predictions, `-` for standard input.
         output: The file.
-        to: Format of the file, such as mmbench.
+        to: Format of the submission, for example mmbench.
         **options: Options of `mmscore submit` by their names.
 
     Returns:

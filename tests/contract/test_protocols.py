@@ -65,5 +65,5 @@ def test_a_round_that_lacks_a_reply_refuses_the_row(name: str, rounds: tuple, pl
     playing, number = open_protocol(name), place % len(rounds)
     lacking = () if empty else tuple(replace(reply, text=None) for reply in rounds[number])
     rounds = (*rounds[:number], lacking, *rounds[number + 1 :])
-    with pytest.raises(RowError, match=f"round {number} of the dialog has no reply"):
+    with pytest.raises(RowError, match=f"round {number} of the conversation has no response"):
         playing.protocol.history(row(len(rounds)), Before(rounds, chosen=False), playing.parameters)

@@ -51,7 +51,7 @@ KINDS = (CHOICE, NAMED, RATED, YES_NO, LISTED, TYPED, EXTRACTED, GRADED, UNLABEL
 REPLIES = ("A", "(B) green", "red", "Yes", "no.", "a cat on a mat", "7", "1", "[Yes]", "strongly agree", "50", "hm", "")
 ORDERED = {
     "mmmu_val": "letters are drawn in file order",
-    "mme_official": "rows of a picture are paired in file order",
+    "mme_official": "rows of an image are paired in file order",
 }
 """Recipes whose kit's rule itself hangs on the order of rows, and why."""
 
@@ -158,7 +158,7 @@ FATES = st.sampled_from(["ok", "failed", "skipped", "null", "no id", "text"])
 JUDGE = """
 from mmscore.core.judge import LEAVE, Judge, NoVerdict, Verdict
 SCORES = {scores!r}
-def step(case, replies):
+def step(case, responses):
     fate = len(case.item.prediction) % 3
     return (LEAVE, NoVerdict("none"), Verdict(scores=dict.fromkeys(SCORES, 1.0)))[fate]
 JUDGE = Judge("test", "own", {{"1": "test"}}, {{"all": "every row"}}, "all", ("answer",), step)

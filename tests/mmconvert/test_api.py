@@ -58,7 +58,7 @@ def test_a_push_is_checked_in_full_and_sends_nothing_when_dry(table):
     mmconvert.convert(table, table.parent / "data")
     done = mmconvert.push(table.parent / "data", "user/repo", dry_run=True)
     assert (done["rows"], done["url"], done["dry_run"]) == (1, None, True)
-    with pytest.raises(UsageError, match="is no name of a repository"):
+    with pytest.raises(UsageError, match="is not a name of a repository"):
         mmconvert.push(table.parent / "data", "no name", dry_run=True)
 
 
@@ -90,7 +90,7 @@ def test_a_mistake_is_met_with_the_nearest_and_remedies_name_keywords(table, cal
 def test_an_error_that_is_no_mistake_of_usage_names_keywords_too(table):
     header = table.with_name("header.tsv")
     header.write_text(HEADER)
-    with pytest.raises(Error, match="Give allow_empty=True to publish") as error:
+    with pytest.raises(Error, match="Give allow_empty=True to write") as error:
         mmconvert.convert(header, table.parent / "x", format="lmudata")
     assert not isinstance(error.value, UsageError)
 
@@ -181,7 +181,7 @@ def test_a_broken_link_in_a_folder_is_not_passed_over(table, tmp_path):
     folder.mkdir()
     (folder / "a.tsv").write_bytes(table.read_bytes())
     (folder / "b.tsv").symlink_to("gone.tsv")
-    with pytest.raises(UsageError, match=r"b\.tsv: the link leads nowhere"):
+    with pytest.raises(UsageError, match=r"b\.tsv: the link is broken"):
         mmconvert.convert(folder, tmp_path / "o")
 
 
@@ -199,7 +199,7 @@ def test_paths_may_be_drawn_from_anything(table, tmp_path):
 
 def test_what_a_file_is_and_what_a_page_shows_are_what_the_command_line_says(table, tmp_path):
     (found,) = mmconvert.inspect(table.with_name("mixed.tsv"), format="lmudata")
-    assert (found.format, found.reason, found.rows, found.rejected) == ("lmudata", "asked for", 1, 1)
+    assert (found.format, found.reason, found.rows, found.rejected) == ("lmudata", "given by --format", 1, 1)
     assert found.samples[0].prompt.startswith("<image>Which?")
     said = at_the_terminal("inspect", table.with_name("mixed.tsv"), "--format", "lmudata", "--json")
     assert json.loads(said.out) == [found.to_json()]

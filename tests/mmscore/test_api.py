@@ -57,7 +57,7 @@ def test_a_function_an_object_and_a_name_answer(tmp_path, dataset):
 def test_an_output_that_stands_is_asked_about_again_only_when_told_so(tmp_path, dataset):
     output = tmp_path / "p.parquet"
     assert mmscore.predict(dataset, output, backend=shout).asked == 3
-    with pytest.raises(UsageError, match="exists already"):
+    with pytest.raises(UsageError, match="already exists"):
         mmscore.predict(dataset, output, backend=shout)
     assert mmscore.predict(dataset, output, backend=shout, resume=True).asked == 0
     assert mmscore.predict(dataset, output, backend=shout, restart=True).asked == 3

@@ -31,7 +31,7 @@ QUESTIONS = (
     "What building is this?",
     "Which city's skyline is this?",
     "What is the brand of this car?",
-    "What is the person in the picture doing?",
+    "What is the person in the image doing?",
 )
 VQA_ARGS = {"general_vqa": {"local_path": "custom_eval/multimodal/vqa", "subset_list": ["example_openai"]}}
 VMCQ_ARGS = {"general_vmcq": {"local_path": "custom_eval/multimodal/mcq", "subset_list": ["example"]}}
@@ -415,7 +415,7 @@ class TestGeneralVMCQ:
         # The document lets the parsing stop there; no release of the kit does (docs/kits/evalscope.md).
         Path("custom_eval/multimodal/mcq/example.jsonl").write_text(json.dumps({**row, "question": "<image 2> W?"}))
         task = {"model": "m", "eval_type": "mock_llm", "datasets": ["general_vmcq"], "dataset_args": VMCQ_ARGS}
-        with pytest.raises(Error, match="<image 2> stands in the text, but there is no picture 2"):
+        with pytest.raises(Error, match="<image 2> is in the text, but there is no image 2"):
             run_task(task)
 
 
@@ -485,7 +485,7 @@ class TestVLMEvalKitBackend:
         asked = service(self.letter)
         task = yaml.safe_load(CONFIG.format(url=asked.url, data="custom_mcq"))
         task["eval_config"] |= {"mode": "eval", "work_dir": "later"}
-        with pytest.raises(Error, match="there are no replies yet"):
+        with pytest.raises(Error, match="there are no responses yet"):
             run_task(task)
         task["eval_config"]["mode"] = "infer"
         assert run_task(task) == {}

@@ -43,7 +43,7 @@ result = run_task(TaskConfig(**json.loads(sys.argv[1])))
 print(json.dumps({name: report.to_dict() for name, report in result.items()}, default=str))
 """
 SAYS = (
-    *("It is red.", "**ANSWER: B**", "The colour of the picture is green, I think.", "ANSWER: C\nNo other.", "blue"),
+    *("It is red.", "**ANSWER: B**", "The colour of the image is green, I think.", "ANSWER: C\nNo other.", "blue"),
     *("Answer: A", "None of them", "yellow yellow", "<think>B or C?</think> ANSWER: C"),
 )
 

@@ -277,7 +277,7 @@ def test_method_lazy_mode_reuses_and_hash_names_the_file(place: Path) -> None:
     ],
 )
 def test_the_kits_own_methods_give_texts_pictures(place: Path, method: str, settings: dict[str, Any]) -> None:
-    (place / "data/colours.txt").write_text("no picture")
+    (place / "data/colours.txt").write_text("no image")
     write_task(place, dataset_id="colours-text", method_cfg={method: {"img_dir": "made", **settings}})
     run(program, "run", "task.yaml")
     paths = [Path(sample["content"]["image_path"]) for sample in logged(place)["per_sample_results"]]

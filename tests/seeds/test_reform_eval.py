@@ -470,7 +470,7 @@ class TestEvaluation:
             scripts("run_eval", *model, *flags, "--offline_hf", "--option_mark", "upper")
             rows = json.loads((desk / f"output/CUTE80_OCROpenEnded_generation_blip2_{name}.json").read_text())
             assert [row["prediction"] for row in rows] == [f"{name} {kind}"] * 2
-        with pytest.raises(UsageError, match=r"no model family of the kit is built in.*file\.py@get_blip2"):
+        with pytest.raises(UsageError, match=r"no model family of the framework is built in.*file\.py@get_blip2"):
             scripts("run_eval", "--model", "blip2", *flags)
 
     @pytest.mark.parametrize(

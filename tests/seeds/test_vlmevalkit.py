@@ -73,7 +73,7 @@ def rows(name: str) -> list[dict[str, Any]]:
             "index": number + 1,
             "image": PICTURES[number],
             "image_path": f"{name}/{number}.png",
-            "question": f"Which colour fills picture {number}?",
+            "question": f"Which colour fills image {number}?",
             "hint": "Look at the whole.",
             "answer": letter if "options" in FIELDS[name] else colour,
             "category": ("rec", "ocr")[number % 2],
@@ -84,7 +84,7 @@ def rows(name: str) -> list[dict[str, Any]]:
             values |= {"answer": ("Yes", "No")[number % 2], "category": "color"}
             values |= {"image": PICTURES[number // 2]}
         if name == "COCO_VAL":
-            values["answer"] = str([f"a {colour} picture", colour])
+            values["answer"] = str([f"a {colour} image", colour])
         if name.startswith("VCR"):
             values["answer"] = str([colour])
         columns = [column for column in FIELDS[name] if column != "options"]

@@ -59,7 +59,7 @@ class Choices(ImageMCQDataset):
 choices = Choices("Choices")
 found["rows"] = json.loads(choices.data.to_json(orient="records"))
 found["prompts"] = [choices.build_prompt(number)[-1]["value"] for number in range(len(choices))]
-found["pictures"] = [[p["value"] for p in choices.build_prompt(n)[:-1]] for n in range(len(choices))]
+found["images"] = [[p["value"] for p in choices.build_prompt(n)[:-1]] for n in range(len(choices))]
 os.environ["LMUData"] = "files"
 files = Choices("Choices")
 found["files"] = [[p["value"] for p in files.build_prompt(n)[:-1]] for n in range(len(files))]
@@ -75,12 +75,12 @@ found["custom_scores"] = json.loads(custom.evaluate("eval/m_custom_vqa.xlsx").to
 namespace = {}
 exec(compile(Path("model.py").read_text(), "model.py", "exec"), namespace)
 model = namespace["TakesOne"]()
-found["replies"] = [
+found["responses"] = [
     model.generate(["red.png", "One", "blue.png", "Two"], "D"),
     model.generate([{"type": "image", "value": "blue.png"}, {"type": "text", "value": "Three"}], "D"),
     model.generate("Four", "D"),
 ]
-Path("kit.json").write_text(json.dumps(found))
+Path("framework.json").write_text(json.dumps(found))
 """
 
 MODEL = """

@@ -104,7 +104,7 @@ def _watched(browser: Browser, url: str, own: str | None, context: dict[str, Any
     page = browser.new_context(**context).new_page()
     page.on("console", heard)
     page.on("pageerror", lambda error: trouble.append(f"error: {error}"))
-    page.on("dialog", lambda dialog: trouble.append(f"dialog: {dialog.message}"))
+    page.on("dialog", lambda dialog: trouble.append(f"conversation: {dialog.message}"))
     page.on("request", asked)
     try:
         page.goto(url)

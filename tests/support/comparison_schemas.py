@@ -89,7 +89,7 @@ _READING = record(
     status=TEXT,
     value=TEXT_OR_NULL,
     how=TEXT_OR_NULL,
-    span={"type": ["array", "null"], "items": COUNT, "description": "start and end in the reply, in characters"},
+    span={"type": ["array", "null"], "items": COUNT, "description": "start and end in the response, in characters"},
     score=NUMBER,
 )
 _PAIR = record(

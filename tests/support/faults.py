@@ -11,7 +11,7 @@ from support.chat_server import Said, completion, refused, said
 SILENCE = 0.25
 """Seconds of silence that a test lets pass before it asks again."""
 
-WRONG = "the reply to another question"
+WRONG = "the response to another question"
 
 Fault = Callable[[Said], Said]
 
@@ -95,7 +95,7 @@ RUN: Mapping[str, Fault] = {
 
 HARMLESS: Mapping[str, Fault] = {
     "cut for its length": lambda right: Said(right.body.replace(b'"stop"', b'"length"')),
-    "another reply behind it": lambda right: replace(right, after=_http(said(WRONG))),
+    "another response behind it": lambda right: replace(right, after=_http(said(WRONG))),
 }
 """What is a right answer all the same."""
 

@@ -25,7 +25,7 @@ NOTES = ("Kept", "Refused", "Lost")
 BEGIN = "## Format by format"
 _WHY = """\
 This part is written by `scripts/docs` from the formats, their examples and a trial export. **Fills** are the columns
-that the example has, beside id, prompt, pictures and provenance. **Kept** is what has no column, **refused** what
+that the example has, beside id, prompt, images and provenance. **Kept** is what has no column, **refused** what
 stops a row or a file, **lost** what reading leaves out. **Not written** are columns that an export cannot hold. Rows,
 images, turns and other content are named row by row, and the exit code is 3; metadata is named once, with a count, and
 the exit code is 0 (`dataset` and `subset` are no loss where the file itself is called so). An `answer` that stands

@@ -9,18 +9,20 @@ PAGE = ROOT / "docs/names.md"
 
 TAKEN_BY = {
     "mmconvert.formats": "`--format NAME`, and `mmconvert export --to NAME`; [all about each](formats.md)",
-    "mmconvert.readings": "`mmconvert convert --read-as NAME`; [losses](prompts.md#reading-as-lossily-as-a-kit)",
+    "mmconvert.readings": "`mmconvert convert --read-as NAME`; [losses](prompts.md#loader-emulation)",
     "mmconvert.prompts": "`mmconvert convert --prompt NAME`; [prompts](prompts.md)",
     "mmconvert.transforms": "`mmconvert convert --transform NAME`; [all about each](transforms.md)",
     "mmconvert.engines": "`mmconvert convert --engine NAME`; [clusters](storage.md)",
     "mmscore.infer.backends": "`mmscore predict --backend NAME`; [predicting](predict.md)",
-    "mmscore.infer.protocols": "`mmscore predict --protocol NAME`; [dialogs](predict.md#dialogs)",
-    "mmscore.infer.adapters": "`mmscore predict --backend file.py@Class` finds the one that fits; [kits](kits.md)",
-    "mmscore.parsers": "recipes, to read a reply",
+    "mmscore.infer.protocols": "`mmscore predict --protocol NAME`; [conversations](predict.md#conversations)",
+    "mmscore.infer.adapters": (
+        "`mmscore predict --backend file.py@Class` finds the one that fits; [frameworks](kits.md)"
+    ),
+    "mmscore.parsers": "recipes, to read a response",
     "mmscore.metrics": "recipes, and [Hugging Face's `evaluate`](recipes.md#metrics-in-hugging-faces-evaluate)",
     "mmscore.recipes": "`mmscore --recipe NAME`; [all about each](recipes.md)",
     "mmscore.judges": "`mmscore --judge NAME`; [judges](judges.md)",
-    "mmscore.workflow.task_readers": "`mmscore run TASK`, which finds the one that fits; [kits](kits.md)",
+    "mmscore.workflow.task_readers": "`mmscore run TASK`, which finds the one that fits; [frameworks](kits.md)",
 }
 """Group of plug-ins -> who takes their names."""
 

@@ -8,7 +8,7 @@ from mmscore.core.recipe import Recipe
 def _parse(item, version):
     if item.prediction == "BAD ROW":
         raise RowError("test.bad", "prediction", "this text is refused.")
-    return Parsed(item.prediction.strip(), "whole reply", (0, len(item.prediction))) if item.prediction else UNPARSED
+    return Parsed(item.prediction.strip(), "whole response", (0, len(item.prediction))) if item.prediction else UNPARSED
 
 
 def _metrics(item, parsed, version):

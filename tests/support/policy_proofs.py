@@ -52,9 +52,11 @@ from support.workbooks import sheet, text_row, write_workbook
 PROOFS = {
     "P1": [
         vmcq(LATIN, quote="UTF-8, strictly (`text.encoding`)", refused={1: "text.encoding"}),
-        Proof("A byte order mark at the start is passed over", {"a.jsonl": b"\xef\xbb\xbf" + lines(CHOICE)}, "vmcq"),
+        Proof("A byte order mark at the start is ignored", {"a.jsonl": b"\xef\xbb\xbf" + lines(CHOICE)}, "vmcq"),
         *[
-            Proof("UTF-16, gzip, zip and other formats are refused by name", {"a.jsonl": data}, "vmcq", None, says=name)
+            Proof(
+                "UTF-16, gzip, zip and other formats are reported by name", {"a.jsonl": data}, "vmcq", None, says=name
+            )
             for data, name in [
                 ("\ufeff{}".encode("utf-16-le"), "UTF-16"),
                 (gzip.compress(b"{}"), "gzip"),
@@ -85,8 +87,8 @@ PROOFS = {
             quote="no key twice in an object (`json.duplicate_key`)",
             refused={1: "json.duplicate_key"},
         ),
-        vmcq(b'{"a": "\\ud800"}', quote="no half characters (`text.surrogate`)", refused={1: "text.surrogate"}),
-        vmcq(b'{"a": "\0"}', quote="no bare control characters (`json.syntax`)", refused={1: "json.syntax"}),
+        vmcq(b'{"a": "\\ud800"}', quote="no lone surrogates (`text.surrogate`)", refused={1: "text.surrogate"}),
+        vmcq(b'{"a": "\0"}', quote="no unescaped control characters (`json.syntax`)", refused={1: "json.syntax"}),
         vmcq(
             b'{"a": 1e999}',
             b'{"a": ' + b"9" * 5000 + b"}",
@@ -99,7 +101,7 @@ PROOFS = {
             refused={1: "json.depth"},
         ),
         Proof(
-            "MMTrustEval's logs alone may hold `NaN`, which its runner writes",
+            "Only MMTrustEval's logs may contain `NaN`, which its runner writes",
             {"a.json": b'{"total_results": {"x:pred_mean": NaN}, "per_sample_results": [' + LOGGED + b"]}"},
             "mmtrust",
         ),
@@ -116,14 +118,14 @@ PROOFS = {
             quote="a cell may be as large as a row may be ([P13](#the-rules-of-size))",
         ),
         Proof(
-            "A quote that never closes, or not in 64 MiB, refuses the file and says where it opened",
+            "A quote that never closes, or not in 64 MiB, makes the file invalid and says where it opened",
             {"a.tsv": b'question\toptions\nq\t["a","b"]\nq\t"x\n'},
             "vmcq",
             None,
             says="a.tsv:3: a quote opens here",
         ),
         Proof("a needed column that is missing", {"a.tsv": b"question\nq\n"}, "vmcq", None, says="options"),
-        Proof("one that stands twice", {"a.tsv": b"question\toptions\toptions\n"}, "vmcq", None, says="stands twice"),
+        Proof("one that is repeated", {"a.tsv": b"question\toptions\toptions\n"}, "vmcq", None, says="appears twice"),
         Proof(
             "more than 10,000 of them",
             cells({"question": "q", "options": '["a","b"]', **{f"c{k}": "" for k in range(MOST_COLUMNS - 1)}}),
@@ -144,7 +146,7 @@ PROOFS = {
         ),
         book(header=[*HEADER, *(f"c{k}" for k in range(MAX_COLUMNS - 6))], quote="(2,000 in a workbook)"),
         Proof(
-            "A row with another number of cells is refused (`table.cells`)",
+            "A row with another number of cells is invalid (`table.cells`)",
             {"a.tsv": b'question\toptions\nq\t["a","b"]\nq\nq\t["a","b"]\tx\n'},
             "vmcq",
             {1: "table.cells", 2: "table.cells"},
@@ -153,12 +155,12 @@ PROOFS = {
             {"question": "a\0"},
             {"note": "\x1b[2J"},
             {"question": "\x7f\u0085"},
-            quote="one with a NUL or another control character but tab and line ends (`text.control`)",
+            quote="one with a NUL or another control character except tab and line ends (`text.control`)",
             refused={1: "text.control", 2: "text.control"},
         ),
         lmu(
             {"note": "kept"},
-            quote="Columns that nobody knows are kept in `extra`",
+            quote="Unknown columns are kept in `extra`",
             rows=[{"extra": "{}"}, {"extra": '{"note":"kept"}'}],
         ),
     ],
@@ -180,7 +182,7 @@ PROOFS = {
         ),
         lmu(
             {"A": "None", "C": "c"},
-            quote="Whoever wants pandas' losses, for a kit's number, asks for them with `--read-as KIT`",
+            quote="To emulate pandas' losses, for a framework's score, use `--read-as NAME`",
             options=["--read-as", "vlmevalkit"],
             refused={1: "answer.not_an_option"},
         ),
@@ -190,7 +192,7 @@ PROOFS = {
         options(
             "[open('x')]",
             "['a'] * 2",
-            quote="anything else is refused (`list.syntax`)",
+            quote="anything else is invalid (`list.syntax`)",
             refused={1: "list.syntax", 2: "list.syntax"},
         ),
         options("['a', " + "[" * 17 + "]" * 18, quote="too deep (`list.depth`)", refused={1: "list.depth"}),
@@ -208,11 +210,11 @@ PROOFS = {
         inline(
             DATA + BASE64.rstrip("="),
             DATA + BASE64[:9] + " \n" + BASE64[9:],
-            quote="white space is passed over, padding may be absent",
+            quote="white space is ignored, padding may be absent",
         ),
         inline(
             DATA + BASE64[:9] + "*" + BASE64[9:],
-            quote="any other character refuses the row (`image.base64`)",
+            quote="any other character makes the row invalid (`image.base64`)",
             refused={1: "image.base64"},
         ),
         inline(
@@ -223,7 +225,7 @@ PROOFS = {
         ),
         inline(
             "data:image/jpeg;base64," + BASE64,
-            quote="What the bytes are decides the format, whatever a label says",
+            quote="The bytes determine the format, whatever a label says",
             rows=[{}, {"formats": ["PNG"]}],
         ),
     ],
@@ -252,17 +254,17 @@ PROOFS = {
         ),
         pictured(
             {"cut": CUT},
-            "The structure is walked through to the end marker: a cut file (`image.truncated`)",
+            "The structure is walked through to the end marker: a truncated file (`image.truncated`)",
             ["image.truncated"],
         ),
-        pictured({"lies": LYING}, "a header that lies (`image.header`) are found", ["image.header"]),
+        pictured({"lies": LYING}, "a wrong header (`image.header`) are found", ["image.header"]),
         pictured(
             {"black": png(3, 2)},
-            "`--verify decode` decodes every picture besides (`image.decode`)",
+            "`--verify decode` also decodes every image (`image.decode`)",
             ["image.decode"],
             options=["--verify", "decode"],
         ),
-        pictured({"red": RED}, "Bytes are kept as they are, never encoded anew", [None], rows=[{}, {"bytes": [RED]}]),
+        pictured({"red": RED}, "Bytes are kept as they are, never re-encoded", [None], rows=[{}, {"bytes": [RED]}]),
     ],
     "P8": [
         vmcq(
@@ -271,16 +273,23 @@ PROOFS = {
             {"image_1": {"path": "red.png"}},
             {"image_1": {"bytes": BASE64, "path": None}},
             {"image_1": None, "images": ["red.png"]},
-            quote="A picture is a path, a `data:` URL, an address, or an object with `bytes` or `path`",
+            quote="An image is a path, a `data:` URL, a URL, or an object with `bytes` or `path`",
             rows=[{"bytes": [RED]}] * 6,
         ),
         vmcq(
             {"image_1": "../out.png"},
             {"image_1": "link.png"},
             {"image_1": "/etc/hostname"},
-            quote="After links are followed, a picture must lie inside an image root (`image.path`), also where its "
+            quote="After links are followed, an image must lie inside an image root (`image.path`), also where its "
             "path is absolute",
             refused={1: "image.path", 2: "image.path", 3: "image.path"},
+        ),
+        vmcq(
+            {"image_1": ".\\red.png"},
+            {"image_1": BASE64},
+            quote="A `file:` URL and a path with `\\` mean the file that they name there, base64 that begins as an "
+            "image is one",
+            rows=[{"bytes": [RED]}] * 3,
         ),
         vmcq(
             {"image_1": "~/a.png"},
@@ -328,13 +337,13 @@ PROOFS = {
         ),
         vmcq(
             {"answer": "red"},
-            quote="An option's text in the place of its letter is not guessed at",
+            quote="An option's text in the place of its letter is not guessed",
             refused={1: "answer.not_an_option"},
         ),
         vmcq({"answer": None}, quote="No answer at all means unlabelled", rows=[{}, {"answer": None, "label": None}]),
         vmcq(
             {"question": "<image 2>"},
-            quote="Every placeholder has its picture (`placeholder.no_image`",
+            quote="Every placeholder has its image (`placeholder.no_image`",
             refused={1: "placeholder.no_image"},
         ),
         Proof(
@@ -358,7 +367,7 @@ PROOFS = {
         ),
         reform(
             {"answer_options": list("ab") * 15, "answer": 28},
-            quote="`convert` refuses it, as letters end with Z",
+            quote="`convert` skips it, as letters end with Z",
             refused={1: "options.count"},
         ),
     ],
@@ -376,7 +385,7 @@ PROOFS = {
         ),
         lmu(
             {"index": "0"},
-            quote="An id that stands twice refuses the second row (`id.duplicate`)",
+            quote="A repeated id makes the second row invalid (`id.duplicate`)",
             refused={1: "id.duplicate"},
         ),
         reform({"sample_id": "0"}, {"sample_id": "b"}, {"sample_id": "b"}, quote="except for copies of one question"),
@@ -392,11 +401,11 @@ PROOFS = {
         vmcq(
             {"id": "a"},
             {"id": 12.0},
-            quote="A number with a point is no id in JSON and parquet (`id.type`)",
+            quote="A number with a decimal point is no id in JSON and parquet (`id.type`)",
             refused={2: "id.type"},
         ),
         parquet(
-            "A number with a point is no id in JSON and parquet (`id.type`)",
+            "A number with a decimal point is no id in JSON and parquet (`id.type`)",
             pa.table({"id": [1.0, None], "prediction": ["x", "y"]}),
             refused=None,
             says="Int64",
@@ -417,7 +426,7 @@ PROOFS = {
         reform(
             {"answer": 1.0, "round_id": 1.0},
             {"answer": 0.5},
-            quote="Where a place is counted, an option's or a round's, JSON's `1.0` is 1",
+            quote="For the index of an option or a round, JSON's `1.0` is 1",
             refused={2: "answer.type"},
             rows=[{}, {"answer": "B", "round": 1}],
         ),
@@ -428,8 +437,8 @@ PROOFS = {
             row_with(ERROR, 4),
             row_with(DATE, 4),
             parts=DATES,
-            quote="In workbooks nothing is computed: a formula, an error or a date in a column that counts refuses "
-            "the row (`cell.formula`, `cell.error`, `cell.date`)",
+            quote="In workbooks nothing is computed: a formula, an error or a date in a column that is "
+            "used makes the row invalid (`cell.formula`, `cell.error`, `cell.date`)",
             refused={1: "cell.formula", 2: "cell.error", 3: "cell.date"},
         ),
         book(
@@ -470,20 +479,20 @@ PROOFS = {
         vmcq(
             {},
             {},
-            quote="more rows than `--max-rows` refuse the file",
+            quote="more rows than `--max-rows` make the file invalid",
             refused=None,
             options=["--max-rows", "2"],
             says="more than 2 rows",
         ),
         Proof(
-            "A file without rows is refused unless `--allow-empty` is given",
+            "A file without rows is invalid unless `--allow-empty` is given",
             {"a.tsv": b"question\toptions\n"},
             "vmcq",
             None,
             says="no rows",
         ),
         Proof(
-            "A file without rows is refused unless `--allow-empty` is given",
+            "A file without rows is invalid unless `--allow-empty` is given",
             {"a.tsv": b"question\toptions\n"},
             "vmcq",
             options=["--allow-empty"],
@@ -493,13 +502,13 @@ PROOFS = {
     "P13": [
         vmcq(
             {"note": "q" * MOST_ROW_BYTES},
-            quote="A row may hold 64 MiB, pictures that stand in it as base64 among them: a larger line of JSON Lines "
-            "or row of parquet is refused (`row.too_large`)",
+            quote="A row may hold 64 MiB, base64 images included: a larger line of JSON Lines or row of "
+            "parquet is invalid (`row.too_large`)",
             refused={1: "row.too_large"},
         ),
         lmu(
             {"question": "q" * MOST_ROW_BYTES},
-            quote="a larger row of a table or element of a JSON array refuses the file",
+            quote="a larger row of a table or element of a JSON array makes the file invalid",
             refused=None,
             says="64 MiB",
         ),

@@ -31,14 +31,13 @@ KINDS = ("a.mp4", "a.mov", "a.mkv", "a.avi", "a.ts")
 
 VIDEO_PROOFS = [
     Proof(
-        "A video refuses its row (`media.unsupported`) unless `--frames N` or `--fps R` says which frames of it are "
-        "shown",
+        "A video makes its row invalid (`media.unsupported`) unless `--frames N` or `--fps R` selects its frames",
         {"a.jsonl": lines({**_ASK, "video_1": None, "question": "Which?"}, {**_ASK, "video_1": "good.mp4"})},
         "vmcq",
         {1: "media.unsupported"},
     ),
     _asked(
-        "MP4, MOV, Matroska, WebM, AVI, MPEG and GIF are read, told by their first bytes",
+        "MP4, MOV, Matroska, WebM, AVI, MPEG and GIF are read, detected by their first bytes",
         {
             **dict.fromkeys(KINDS, make_video),
             "a.webm": lambda path: make_video(path, codec="libvpx"),
@@ -48,7 +47,7 @@ VIDEO_PROOFS = [
         [],
     ),
     _asked(
-        "What is cut, damaged or holds no frame is refused (`video.decode`), and so is everything that names other "
+        "What is cut, damaged or holds no frame is invalid (`video.decode`), and so is everything that names other "
         "files: playlists, lists of files, subtitles",
         {
             "cut.mp4": _cut,
@@ -82,7 +81,7 @@ VIDEO_PROOFS = [
         {1: "video.type"},
         _FOUR,
     ),
-    _asked("an address is never fetched (`video.remote`)", {}, ["http://127.0.0.1:9/a.mp4"], ["video.remote"]),
+    _asked("a URL is never fetched (`video.remote`)", {}, ["http://127.0.0.1:9/a.mp4"], ["video.remote"]),
     _asked(
         "and gives 1,000 frames at most (`video.too_large`)",
         {"short.mp4": lambda path: make_video(path, frames=5), "long.mp4": lambda path: make_video(path, frames=30)},
@@ -91,10 +90,10 @@ VIDEO_PROOFS = [
         options=("--fps", "400"),
     ),
     _asked(
-        "Where a video has fewer frames than are asked for, all are shown and a warning counts such videos",
+        "If a video has fewer frames than requested, all are used and a warning counts such videos",
         {"short.mp4": lambda path: make_video(path, frames=2)},
         ["short.mp4"],
         [],
-        says="a video has fewer frames than were asked for",
+        says="a video has fewer frames than requested",
     ),
 ]

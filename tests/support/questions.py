@@ -8,7 +8,7 @@ from mmconvert.core.record import Image, Part, Record, Source, Turn
 
 COLOURS = ("red", "green", "blue", "yellow")
 LETTER_PROMPT = (
-    "Question: Which colour fills the picture?\nOptions:\nA. red\nB. green\nC. blue\nD. yellow\n"
+    "Question: Which colour fills the image?\nOptions:\nA. red\nB. green\nC. blue\nD. yellow\n"
     "Answer with the option's letter from the given choices directly."
 )
 
@@ -43,7 +43,7 @@ def colour_records() -> list[Record]:
         data, other = picture(colour), COLOURS[(index + index % 2) % 4]
         rows += [
             (data, LETTER_PROMPT, "ABCD"[index]),
-            (data, "What colour is the picture? Answer with a single word.", colour),
-            (data, f"Is the picture {other}? Please answer yes or no.", "yes" if other == colour else "no"),
+            (data, "What colour is the image? Answer with a single word.", colour),
+            (data, f"Is the image {other}? Please answer yes or no.", "yes" if other == colour else "no"),
         ]
     return [record(i, data, text, answer=answer) for i, (data, text, answer) in enumerate(rows)]

@@ -63,6 +63,7 @@ _ENTRY = {
         "method": {"type": ["string", "null"]},
         "dataset": {"type": ["string", "null"]},
         "signature": {"type": "string"},
+        "fingerprint": {"type": "string"},
         "table": {"type": "array", "items": {"type": "object"}},
         "predictions": {"type": "string"},
         "messages": {"type": "array", "items": {"type": "string"}},
@@ -108,7 +109,7 @@ A predictions file has these besides, and may lack `images`, `image_info` and `a
 - `messages` holds exactly one part of type `image`, with an empty text, for each entry of `images`: chat templates and
   TRL's trainer read it as it is.
 - `id` is unique; copies of one question (rotations, repeats) share `sample` and differ in `variant`.
-- `label` is what the source wrote, because kits treat `"2"`, `2` and `["2"]` differently.
+- `label` is what the source wrote, because frameworks treat `"2"`, `2` and `["2"]` differently.
 - An empty text is a value; null is none. `options[i]` belongs to letter i; a gap in the letters is a null.
 """
 

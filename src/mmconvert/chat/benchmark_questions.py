@@ -20,6 +20,7 @@ def build_question_record(
     *,
     dataset: str,
     image: str | None = None,
+    image_needed: bool = False,
     options: Sequence[str] = (),
     answer: str | None = None,
     answers: Sequence[str] = (),
@@ -39,6 +40,7 @@ def build_question_record(
         question: Its text.
         dataset: The benchmark's name.
         image: Name of the picture, None for a question without one.
+        image_needed: Refuse a question whose picture is not at hand, which is kept without it otherwise.
         options: Options by letter.
         answer: The reference.
         answers: All references, where there are several.
@@ -49,7 +51,7 @@ def build_question_record(
         split: Its split.
         category: Its category.
     """
-    images = _load_image(image, context)
+    images = _load_image(image, context, needed=image_needed)
     prompt = build_plain_prompt(question, hint, options)
     label = label if label is not None else list(answers) or answer
     return Record(
@@ -121,14 +123,14 @@ def _find_missing(rows: Sequence[Any], otherwise: str, needed: Sequence[str]) ->
     return None if missing is None else f"no field {missing!r}"
 
 
-def _load_image(name: str | None, context: Context) -> tuple[Image, ...]:
+def _load_image(name: str | None, context: Context, *, needed: bool) -> tuple[Image, ...]:
     if name is None:
         return ()
     try:
         with in_field("image"):
             return (context.pictures.of_reference(name, 1),)
     except RowError as error:
-        if error.code != "image.missing":
+        if needed or error.code != "image.missing":
             raise
-        context.warn("a question's picture is not under the image root; the row is kept without it")
+        context.warn("a question's image is not under the image root; the row is kept without it")
         return ()

@@ -65,11 +65,13 @@ def _read_turns(row: Mapping[str, Any]) -> list[dict[str, Any]]:
     """Give the turns of a row, each picture in its part."""
     turns = [*row["prompt"], *row["completion"]] if "completion" in row else row["messages"]
     if turns[-1]["role"] != "assistant":
-        raise Error(f"row {row.get('id')!r}: has no reply to learn. Convert with --view sft or prompt-completion.")
+        raise Error(
+            f"row {row.get('id')!r}: has no response to train on. Convert with --view sft or prompt-completion."
+        )
     images = iter(row["images"])
     talk = _insert_images(turns, images)
     if any(True for _ in images):
-        raise Error(f"row {row.get('id')!r}: has more pictures than its turns show. Convert it again.")
+        raise Error(f"row {row.get('id')!r}: has more images than its turns show. Convert it again.")
     return talk
 
 
@@ -83,7 +85,7 @@ def _build_part(part: Mapping[str, Any], images: Iterator[Any]) -> dict[str, Any
     try:
         image = next(images)
     except StopIteration:
-        raise Error("messages: the turns show more pictures than the row has. Convert it again.") from None
+        raise Error("messages: the turns show more images than the row has. Convert it again.") from None
     if image is None:
-        raise Error("images: a picture was kept as an address. Convert with --allow-remote, without --keep-urls.")
+        raise Error("images: an image is only a URL. Convert with --allow-remote, without --keep-urls.")
     return {"type": "image", "image": image}

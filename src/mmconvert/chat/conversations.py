@@ -141,8 +141,8 @@ def show_unmarked_images(turns: tuple[Turn, ...], count: int, context: Context) 
     if missing <= 0:
         return turns
     context.warn(
-        "images without an <image> of their own stand in front of the first message, where ms-swift puts them; "
-        "LLaMA-Factory refuses such rows"
+        "images without an <image> of their own come before the first message, where ms-swift puts them; "
+        "LLaMA-Factory rejects such rows"
     )
     return put_in_front(turns, IMAGE, missing)
 

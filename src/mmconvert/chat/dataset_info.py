@@ -39,7 +39,7 @@ def _list_known_sets(path: Path) -> dict[str, Any]:
     except FileNotFoundError:
         return {}
     except (UnicodeDecodeError, RowError) as error:
-        raise Error(f"{path}: is no JSON ({error}). Repair it, or export to another folder.") from None
+        raise Error(f"{path}: is not JSON ({error}). Repair it, or export to another folder.") from None
     if not isinstance(known, dict):
         raise Error(f"{path}: expected an object of data sets {show(known)}. Export to another folder.")
     return known

@@ -31,7 +31,7 @@ def drop_records_without_bytes(
         if address is None:
             yield record
         else:
-            message = f"the row is left out: the picture {address} was kept as an address and has no bytes."
+            message = f"the row is left out: the image {address} is only a URL and has no bytes."
             losses.append(Loss(record.id, "images", message, left_out=True))
 
 
@@ -51,7 +51,9 @@ def encode_base64(image: Image) -> str:
         Error: The picture has no bytes (a kept address).
     """
     if image.bytes is None:
-        message = f"the picture {image.url} was kept as an address and has no bytes. Convert with the pictures at hand."
+        message = (
+            f"the image {image.url} is only a URL and has no bytes. Convert with --allow-remote, without --keep-urls."
+        )
         raise Error(message)
     return pybase64.b64encode(image.bytes).decode()
 
@@ -86,7 +88,9 @@ def as_files(images: Sequence[Image], target: Target) -> bool:
 def write_image_file(image: Image, target: Target) -> str:
     """Write a picture into the target's folder and give its path inside it; see `store_image`."""
     if image.bytes is None:
-        message = f"the picture {image.url} was kept as an address and has no bytes. Convert with the pictures at hand."
+        message = (
+            f"the image {image.url} is only a URL and has no bytes. Convert with --allow-remote, without --keep-urls."
+        )
         raise Error(message)
     folder = target.image_dir or target.path.parent
     name = image.name if target.images == "original" and image.name else None
@@ -94,10 +98,10 @@ def write_image_file(image: Image, target: Target) -> str:
     path = folder / name
     # A name of a record was checked when it was read, but a dataset may come from anywhere.
     if not Path(os.path.normpath(path)).is_relative_to(Path(os.path.normpath(folder))):
-        raise Error(f"the picture name {name!r} leaves the folder {folder}. Export with --images files.")
+        raise Error(f"the image name {name!r} leaves the folder {folder}. Export with --images files.")
     if path.exists():
         if path.read_bytes() != image.bytes:
-            raise Error(f"{path}: another picture stands there. Give an empty --image-dir, or --images files.")
+            raise Error(f"{path}: another image exists there. Give an empty --image-dir, or --images files.")
     else:
         path.parent.mkdir(parents=True, exist_ok=True)
         path.write_bytes(image.bytes)

@@ -41,7 +41,7 @@ def require_text(value: Any, what: str) -> str:
         'MME'
     """
     if not isinstance(value, str) or not value:
-        raise UsageError(f"the conventional name needs the {what}, which the first row does not say. Name the file.")
+        raise UsageError(f"the conventional name needs the {what}, which the first row does not have. Name the file.")
     return value
 
 

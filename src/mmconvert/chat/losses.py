@@ -51,7 +51,7 @@ def list_losses(
         if name not in ("dataset", "subset"):
             yield Loss(record.id, name, NO_FIELD, remark=name in METADATA)
         elif value not in said:
-            yield Loss(record.id, name, f"only the file's name can say it: name the file {value}", remark=True)
+            yield Loss(record.id, name, f"only the file's name can state it: name the file {value}", remark=True)
     if record.sample != record.id and record.variant is None and "sample" not in held:
         yield Loss(record.id, "sample", "the format has one id for a row", remark=True)
 
@@ -66,7 +66,7 @@ def list_prompt_losses(record: Record) -> Iterator[Loss]:
         if any(text and not list_slots(text) and text.strip().casefold() not in prompt for text in texts):
             yield Loss(record.id, name, NO_FIELD)
         elif value:
-            yield Loss(record.id, name, "it has no field of its own and stands in the prompt only", remark=True)
+            yield Loss(record.id, name, "the format has no field for it; it stays in the prompt text", remark=True)
 
 
 def summarize_remarks(losses: Iterable[Loss]) -> list[str]:

@@ -6,7 +6,7 @@ from typing import Any
 from mmconvert.chat.conversations import TOOL_ROLES, list_objects
 from mmconvert.chat.export_images import store_image
 from mmconvert.chat.videos import load_frames
-from mmconvert.core.errors import RowError, in_field, quote_value, show
+from mmconvert.core.errors import RowError, UsageError, in_field, quote_value, show
 from mmconvert.core.record import Image, Part, Turn
 from mmconvert.core.text.image_markers import NO_SAMPLING
 from mmconvert.plugins.format import Context, Target
@@ -118,7 +118,7 @@ def _read_video_part(value: Any, field: str, slot: int, context: Context) -> tup
     if (name := next((name for name in _CLIP[:2] if given.get(name) is not None), None)) is not None:
         raise RowError("media.unsupported", f"{field}.{name}", "a video is read as a whole. Cut it, and give its file.")
     if given.get(_CLIP[2]) is not None:
-        context.warn("the fps that a video's part names is not followed: --frames or --fps holds for all")
+        context.warn("the fps of a video part is ignored: --frames or --fps applies to all videos")
     with in_field(field):
         return load_frames(given["url"], slot, context)
 
@@ -175,3 +175,13 @@ def build_part(part: Part, images: Iterator[Image], target: Target) -> dict[str,
     if image.detail is not None:
         url["detail"] = image.detail
     return {"type": "image_url", "image_url": url}
+
+
+def require_json_lines(target: Target) -> None:
+    """Refuse to write what OpenAI's service does not take.
+
+    Raises:
+        UsageError: The file would not be JSON Lines by its name.
+    """
+    if target.path.suffix.lower() != ".jsonl":
+        raise UsageError(f"OpenAI takes JSON Lines. Name the file *.jsonl {show(target.name or target.path.name)}.")

@@ -49,10 +49,35 @@ SPELLINGS: Mapping[str, tuple[str, ...]] = {
 }
 """Field -> names of its column; the first one counts whatever else is there."""
 
-CAPTION_PROMPT = "Describe the image."
-_BASE64 = re.compile(r"\s*(?:iVBORw0KGg|/9j/|R0lGOD[dl]h|UklGR|SUkqA|TU0AK|Qk[0-3])[A-Za-z0-9+/_=\s-]{60,}", re.DOTALL)
-"""How base64 of a PNG, JPEG, GIF, WebP, TIFF or BMP begins."""
+FURTHER_SPELLINGS: Mapping[str, tuple[str, ...]] = {
+    "id": ("idx", "pid", "data_id", "item_id", "example_id", "doc_id"),
+    "image": (
+        *("image_name", "imagename", "image_filename", "img_name", "img_filename", "img_file", "picture", "photo"),
+        *("filepath", "file_path", "image_url", "image_urls", "img_url"),
+    ),
+    "video": ("video_name", "video_url"),
+    "question": ("question_text", "user_prompt", "input"),
+    "answer": (
+        *("gold", "gold_answer", "reference", "reference_answer", "correct_answer", "groundtruth", "expected"),
+        *("expected_answer", "labels", "caption", "captions"),
+    ),
+    "prediction": (
+        *("predict", "predicted", "predicted_answer", "pred_answer", "answer_pred", "predictions", "outputs"),
+        *("model_response", "model_pred", "generated_text", "generated_answer", "generated", "generation"),
+        *("completion", "hypothesis", "llm_response", "vlm_response"),
+    ),
+}
+"""Field -> names that are taken where a column has none of `SPELLINGS`."""
 
+CAPTIONS = ("caption", "captions")
+"""Columns of a reference that says itself what was asked: to describe the image."""
+
+REFERENCE_BESIDE_ANSWER = "annotation"
+"""Beside it `answer` is the model's. Source: QwenLM/Qwen-VL eval_mm/evaluate_vqa.py, and InternVL's copy."""
+
+_HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
+
+CAPTION_PROMPT = "Describe the image."
 Columns = Mapping[str, tuple[str, ...]]
 
 
@@ -62,7 +87,19 @@ SHARED_ID = "#shared id"
 
 def is_known_column(column: str) -> bool:
     """Tell whether a column has a name that is taken for a field."""
-    return column in LETTERS or any(column in spellings for spellings in SPELLINGS.values())
+    names = {column, _fold_name(column)}
+    known = (*SPELLINGS.values(), *FURTHER_SPELLINGS.values())
+    return column in LETTERS or any(not names.isdisjoint(spellings) for spellings in known)
+
+
+def _fold_name(name: str) -> str:
+    """Spell a name as `SPELLINGS` does.
+
+    Example:
+        >>> _fold_name("questionId"), _fold_name("Model Answer"), _fold_name("GT")
+        ('question_id', 'model_answer', 'gt')
+    """
+    return _HUMP.sub("_", name.strip()).lower().replace(" ", "_").replace("-", "_")
 
 
 @lru_cache(4096)
@@ -73,15 +110,31 @@ def find_columns(names: tuple[str, ...], mapping: tuple[tuple[str, str], ...] = 
         found[field] = (*found.get(field, ()), column)
     used = {find_column(names, column) for _, column in mapping}
     several: dict[str, tuple[str, ...]] = {}
+    free = [name for name in names if name not in used]
     for field, spellings in SPELLINGS.items():
-        there = [name for name in spellings if name in names and name not in used]
+        there = _find_spelled(free, spellings) or _find_spelled(free, FURTHER_SPELLINGS.get(field, ()))
         if field in found or not there:
             continue
-        if there[0] == field or len(there) == 1:
+        if there[0] == field or len(there) == 1 or _fold_name(there[0]) == field:
             found[field] = (there[0],)
         else:
             several[field] = tuple(there)
+    if (
+        REFERENCE_BESIDE_ANSWER in free
+        and found.get("answer") == ("answer",)
+        and "prediction" not in {*found, *several}
+    ):
+        found |= {"answer": (REFERENCE_BESIDE_ANSWER,), "prediction": ("answer",)}
     return found, several
+
+
+def _find_spelled(names: Sequence[str], spellings: Sequence[str]) -> list[str]:
+    """Find the columns with names of a field, in the names' order; those in other letters where none is spelled so."""
+    exact = [name for name in spellings if name in names]
+    if exact or not spellings:
+        return exact
+    folded = {_fold_name(name): name for name in reversed(names)}
+    return [folded[name] for name in spellings if name in folded]
 
 
 def describe_columns(columns: Columns) -> str:
@@ -191,11 +244,11 @@ def _load_images(fields: Mapping[str, Any], named: Sequence[str], context: Conte
                 continue
             try:
                 with in_field(place):
-                    images.append(_load_image(item, len(images) + 1, context))
+                    images.append(load_image(item, len(images) + 1, context))
             except RowError as error:
                 if needed or error.code not in ("image.missing", "image.remote"):
                     raise
-                context.warn("a picture is not at hand; its row has a prediction and is kept without it")
+                context.warn("an image is missing; its row has a prediction and is kept without it")
     return tuple(images)
 
 
@@ -229,16 +282,9 @@ def _show_videos(
     except RowError as error:
         if needed or error.code not in ("video.missing", "video.remote"):
             raise
-        context.warn("a video is not at hand; its row has a prediction and is kept without it")
+        context.warn("a video is missing; its row has a prediction and is kept without it")
         return question, images
     return question, tuple(shown.images.values())
-
-
-def _load_image(value: Any, slot: int, context: Context) -> Image:
-    """Load a picture; a text is base64 where it begins as a picture does, else a path, a data URL or an address."""
-    if isinstance(value, str) and _BASE64.fullmatch(value):
-        return context.pictures.of_base64(value, slot)
-    return load_image(value, slot, context)
 
 
 def _read_options(

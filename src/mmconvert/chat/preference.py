@@ -16,7 +16,7 @@ from mmconvert.plugins.format import Context, Loss, Sample
 SIDES = ("chosen", "rejected")
 """Fields of the two responses in most forms."""
 
-CHOSEN_ALONE = "the format has no field for a pair; the chosen response alone is written"
+CHOSEN_ALONE = "the format has no field for a pair; only the chosen response is written"
 
 
 def count_shared(chosen: Sequence[Any], rejected: Sequence[Any]) -> int:
@@ -108,7 +108,7 @@ def select_rows(records: Iterable[Record], losses: list[Loss], *, paired: bool) 
     """
     for record in records:
         if paired and record.preference is None:
-            message = "the row is left out: the file holds preference pairs, and it is none"
+            message = "the row is left out: the file contains preference pairs, and it is not one"
             losses.append(Loss(record.id, "preference", message, left_out=True))
             continue
         if not paired and record.preference is not None:

@@ -63,7 +63,7 @@ def _check(record: Record, addresses: bool) -> None:
     # A dataset may come from anywhere: a trainer would stop at, or misplace, what does not fit together.
     check_count(count_image_parts(list_turns(record)), len(record.images), "images")
     if not addresses and any(image.bytes is None for image in record.images):
-        raise RowError("image.remote", "images", "a picture was kept as an address and has no bytes.")
+        raise RowError("image.remote", "images", "an image is only a URL and has no bytes.")
     role = next((turn.role for turn in list_turns(record) if turn.role not in ROLES), None)
     if role is not None:
         raise RowError("target.role", "messages", f"training formats are written without {role} turns.")
@@ -163,7 +163,7 @@ def drop_system_turns(record: Record, losses: list[Loss]) -> Record:
     if len(keep) == len(record.messages):
         return record
     if any(part.type == "image" for turn in record.messages if turn.role == "system" for part in turn.content):
-        raise RowError("target.role", "messages", "a picture stands in the system turn, which the format has not.")
+        raise RowError("target.role", "messages", "an image is in the system turn, which the format does not have.")
     losses.append(Loss(record.id, "messages", "the system turn is dropped: the trainer brings its own"))
     extra = dict(record.extra)
     if MESSAGES_EXTRA in extra:
@@ -233,7 +233,7 @@ def build_pairs(record: Record, losses: list[Loss], kept: Sequence[str] = ()) ->
     count = len(record.images)
     in_front = all(part.type == "image" for part in record.messages[0].content[:count])
     if not in_front or count_image_parts(record.messages[:1]) != count:
-        losses.append(Loss(record.id, "images", "their places are lost: all stand in front of the first question"))
+        losses.append(Loss(record.id, "images", "their positions are lost: all come before the first question"))
     extras = read_messages_extra(record)
     for more in extras:
         losses += [

@@ -74,7 +74,7 @@ def load_frames(value: Any, slot: int, context: Context) -> tuple[Image, ...]:
     """
     frames, asked = context.pictures.of_video(value, slot)
     if len(frames) < asked:
-        context.warn("a video has fewer frames than were asked for; all of those are shown")
+        context.warn("a video has fewer frames than requested; all of them are used")
     return frames
 
 
@@ -119,7 +119,7 @@ class ShownVideos:
             if match[1] is None:
                 return self._write(next(order)) if counted else match[0]
             if int(match[1]) not in self._videos:
-                message = f"{match[0]} stands in the text, but there is no video {int(match[1])}."
+                message = f"{match[0]} is in the text, but there is no video {int(match[1])}."
                 raise RowError("placeholder.no_image", "", message)
             return self._write(int(match[1]))
 

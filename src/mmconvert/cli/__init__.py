@@ -13,28 +13,28 @@ from mmconvert.console.app import run as run_program
 COMMANDS: dict[str, tuple[str, ...]] = {
     "convert": (
         "mmconvert.cli.convert:convert",
-        "Turn files of any known format into one dataset.",
+        "Convert files of any supported format to one dataset.",
         "mmconvert convert MMBench_DEV_EN.tsv -o mmbench",
-        "mmconvert convert train=a.jsonl test=b.jsonl -o mine --image-root pictures --workers 8",
+        "mmconvert convert train=a.jsonl test=b.jsonl -o mine --image-root images --workers 8",
     ),
     "export": (
         "mmconvert.cli.export:export",
-        "Write a dataset back in another format.",
+        "Write a dataset in another format.",
         "mmconvert export mmbench -o again.tsv --to lmudata",
     ),
     "inspect": (
         "mmconvert.cli.inspect:inspect",
-        "Say which format a file has, and why; writes nothing.",
+        "Show the detected format and columns of a file; write nothing.",
         "mmconvert inspect questions.jsonl",
     ),
     "check": (
         "mmconvert.cli.check:check",
-        "Name every problem with file, row and field; writes nothing.",
-        "mmconvert check questions.jsonl --image-root pictures",
+        "List every problem by file, row and field; write nothing.",
+        "mmconvert check questions.jsonl --image-root images",
     ),
     "preview": (
         "mmconvert.cli.preview:preview",
-        "Show rows on one page, as a model sees them, with their pictures.",
+        "Write an HTML page with samples and their images as a model sees them.",
         "mmconvert preview mmbench -o mmbench.html --rows 500",
     ),
     "open": (
@@ -44,34 +44,34 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     ),
     "push": (
         "mmconvert.cli.push:push",
-        "Publish a converted dataset on the Hub.",
+        "Push a converted dataset to the Hub.",
         "mmconvert push mmbench USER/REPO --private",
         "mmconvert push mmbench USER/REPO --dry-run",
     ),
     "verify": (
         "mmconvert.cli.verify:verify",
-        "Re-read every byte of a dataset against its manifest.",
+        "Check every byte of a dataset against its manifest.",
         "mmconvert verify mmbench",
     ),
     "list": (
         "mmconvert.cli.list:list_plugins",
-        "Show the formats and other plug-ins.",
+        "List formats and other plug-ins.",
         "mmconvert list formats",
         "mmconvert list mmmu",
     ),
     "check-plugin": (
         "mmconvert.cli.check_plugin:check_plugin",
-        "Try a plug-in of yours against what each one owes.",
+        "Test your own plug-in against the contract of its kind.",
         "mmconvert check-plugin formats mine.py@FORMAT example.jsonl",
     ),
     "demo": (
         "mmconvert.cli.demo:demo",
-        "Run the main job on small example files in a scratch folder.",
+        "Convert, predict and score small example files.",
         "mmconvert demo scratch",
     ),
     "completion": (
         "mmconvert.cli.completion:completion",
-        "Print what a shell needs to complete these words.",
+        "Print the shell completion script.",
         "mmconvert completion bash >> ~/.bashrc",
         "mmconvert completion zsh >> ~/.zshrc",
         "mmconvert completion fish > ~/.config/fish/completions/mmconvert.fish",
@@ -88,7 +88,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 )
 @click.version_option(__version__, prog_name="mmconvert")
 def program() -> None:
-    """Files of any multimodal kit in, one Arrow dataset out."""
+    """Convert multimodal evaluation and training data to one Arrow schema."""
 
 
 def main() -> NoReturn:

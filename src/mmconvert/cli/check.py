@@ -6,23 +6,24 @@ import click
 
 from mmconvert.cli.inspect import FILE_OPTIONS
 from mmconvert.console.app import EXIT_PARTIAL, EXIT_REFUSED, OPTIONS_FILE
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.console.options import add_struct_options
 from mmconvert.core.text.printable import escape_control
 from mmconvert.pipeline.check import Checked, check_files
 from mmconvert.pipeline.read import FileOptions
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
 @add_struct_options(FileOptions, FILE_OPTIONS)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--quiet", is_flag=True, help="No progress and no count at the end.")
+@click.option("--quiet", is_flag=True, help="Print no progress and no summary.")
 @OPTIONS_FILE
 def check(inputs: tuple[str, ...], options: FileOptions, as_json: bool, quiet: bool) -> int:
-    """Name every problem with file, row, field and what to do; writes nothing.
+    """List every problem by file, row and field with a fix; write nothing.
 
-    Every picture is decoded once, and a row may have several problems. Exit codes are those of convert: 0 no
-    problem, 3 some rows would be refused, 1 all of them or a whole file.
+    Every image is decoded. A row may have several problems. Exit code 0: no problem, 3: some rows would be
+    skipped, 1: all rows or a whole file would be.
     """
     found = check_files(inputs, options, quiet=quiet)
     if as_json:
@@ -39,11 +40,11 @@ def check(inputs: tuple[str, ...], options: FileOptions, as_json: bool, quiet: b
 
 def _format_verdict(found: Checked) -> str:
     if found.refused:
-        return "a whole file would be refused, and with it the conversion."
+        return "a whole file is invalid, and the conversion would fail."
     if not found.rows:
         return "no row would convert."
     rows = f"{found.rows:,} row{'s' * (found.rows != 1)}"
     if found.problems:
         more = f", for {len(found.problems):,} problems" if len(found.problems) > found.bad_rows else ""
-        return f"{rows} would convert; {found.bad_rows:,} would be refused{more}."
-    return f"{rows} would convert, none would be refused."
+        return f"{rows} would convert; {found.bad_rows:,} would be skipped{more}."
+    return f"{rows} would convert, none would be skipped."

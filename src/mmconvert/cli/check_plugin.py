@@ -7,22 +7,23 @@ import click
 from msgspec.structs import asdict
 
 from mmconvert.console.app import EXIT_REFUSED, OPTIONS_FILE
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.core.text.printable import escape_control
 from mmconvert.testing import KINDS, Breach, find_breaches, list_promises
 
 
-@click.command("check-plugin")
+@click.command("check-plugin", cls=GroupedCommand)
 @click.argument("kind", type=click.Choice(KINDS))
 @click.argument("name", metavar="NAME")
 @click.argument("examples", nargs=-1, type=click.Path(exists=True, path_type=Path), metavar="[EXAMPLE]...")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @OPTIONS_FILE
 def check_plugin(kind: str, name: str, examples: tuple[Path, ...], as_json: bool) -> int:
-    """Try a format, prompt or transform of your own against what every plug-in owes.
+    """Test your own format, prompt or transform against the contract of its kind.
 
-    NAME is file.py@OBJECT or an installed plug-in, with parameters behind a colon; EXAMPLE is a file without fault: one
-    that the format reads, or one with records for the prompt or transform. The code of the plug-in runs. The exit code
-    is 1 where a promise is not kept.
+    NAME is file.py@OBJECT or an installed plug-in, with parameters after a colon. EXAMPLE is a valid file: one that
+    the format reads, or one with samples for the prompt or transform. This runs the code of the plug-in. Exit code
+    1: a part of the contract is broken.
     """
     found = find_breaches(kind, name, examples)
     if as_json:

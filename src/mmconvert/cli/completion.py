@@ -3,16 +3,17 @@
 import click
 from click.shell_completion import get_completion_class
 
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.core.errors import Error
 
 _SHELLS = ("bash", "zsh", "fish")
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("shell", type=click.Choice(_SHELLS))
 @click.pass_context
 def completion(ctx: click.Context, shell: str) -> int:
-    """Print what SHELL needs to complete the program's words: commands, options, files, names of plug-ins.
+    """Print the completion script for SHELL: commands, options, files and names of plug-ins.
 
     Each program completes its own words. Open a new shell afterwards.
     """

@@ -9,6 +9,7 @@ import click
 
 from mmconvert.cli.push import ORIGIN, UPLOAD
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.console.options import add_struct_options
 from mmconvert.console.published import format_load_call, format_next_step, format_published
 from mmconvert.console.summary import close
@@ -21,8 +22,6 @@ _TERMINAL = {
     "format": {"metavar": "NAME"},
     "image_root": {"metavar": "DIR"},
     "map": {"metavar": "FIELD=COLUMN"},
-    "frames": {"metavar": "N"},
-    "fps": {"metavar": "N"},
     "split": {"metavar": "NAME"},
     "config_name": {"metavar": "NAME"},
     "subset": {"metavar": "NAME"},
@@ -30,31 +29,24 @@ _TERMINAL = {
     "transform": {"metavar": "NAME[:k=v,...]"},
     "prompt": {"metavar": "NAME[:k=v,...]"},
     "prompt_suffix": {"metavar": "TEXT"},
-    "read_as": {"metavar": "KIT"},
-    "seed": {"metavar": "N"},
-    "limit": {"metavar": "N"},
+    "read_as": {"metavar": "FRAMEWORK"},
     "rejects": {"metavar": "FILE"},
-    "max_rows": {"metavar": "N"},
-    "max_image_mb": {"metavar": "N"},
     "allow_host": {"metavar": "NAME[:PORT]"},
     "md5": {"metavar": "HEX"},
     "sha256": {"metavar": "HEX"},
-    "workers": {"metavar": "N"},
     "engine": {"metavar": "NAME"},
 }
-_ALLOW_REJECTS = click.option("--allow-rejects", is_flag=True, help="Exit with 0 even if rows were refused.")
+_ALLOW_REJECTS = click.option("--allow-rejects", is_flag=True, help="Exit with 0 although rows were skipped.")
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("inputs", nargs=-1, required=True, metavar="INPUT...")
-@click.option(
-    "-o", "--output", required=True, metavar="DIR", help="Folder to publish, or its URL in a store (s3://BUCKET/DIR)."
-)
+@click.option("-o", "--output", required=True, metavar="DIR", help="Output directory, or its URL (s3://BUCKET/DIR).")
 @add_struct_options(ConvertOptions, _TERMINAL | ORIGIN, before={"allow_empty": _ALLOW_REJECTS})
-@click.option("--push", "repo_id", metavar="USER/REPO", help="Publish the dataset on the Hub afterwards.")
+@click.option("--push", "repo_id", metavar="USER/REPO", help="Push the dataset to the Hub afterwards.")
 @add_struct_options(UploadOptions, UPLOAD, into="upload")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--quiet", is_flag=True, help="No progress and no summary.")
+@click.option("--quiet", is_flag=True, help="Print no progress and no summary.")
 @OPTIONS_FILE
 def convert(
     inputs: tuple[str, ...],
@@ -66,15 +58,15 @@ def convert(
     as_json: bool,
     quiet: bool,
 ) -> int:
-    """Turn files of any known format into one dataset.
+    """Convert files of any supported format to one dataset.
 
-    INPUT is a file, a folder of files of one format, split=PATH, - for standard input, the bare name of a
-    table in $LMUData, the URL of a file or folder in a store (s3://BUCKET/FILE), a dataset on the Hub
-    (USER/REPO[@REVISION]), or with --allow-remote the https address of such a table. The dataset appears whole
-    or not at all; refused rows are written to a file.
+    INPUT is a file, a folder of files of one format, split=PATH, - for standard input, the name of a table in
+    $LMUData, an object store URL (s3://BUCKET/FILE), a dataset on the Hub (USER/REPO[@REVISION]), or with
+    --allow-remote the https address of a table. The output directory is written atomically. Invalid rows are skipped
+    and listed with their reasons.
     """
     if repo_id is not None and options.share:
-        raise click.UsageError("--share and --push exclude each other: each process would push. Push it afterwards.")
+        raise click.UsageError("--share and --push exclude each other: each process would push. Push afterwards.")
     if repo_id is not None:
         check_target(repo_id, upload)
     elif upload != UploadOptions():
@@ -102,22 +94,22 @@ def convert(
 def _format_summary(summary: Summary) -> str:
     splits = ", ".join(f"{name}: {rows:,}" for name, rows in summary.splits.items())
     rate = summary.bytes / 1e6 / summary.seconds if summary.seconds else 0
-    counts = f"{summary.rows_written:,} rows ({splits}), {summary.images:,} pictures"
+    counts = f"{summary.rows_written:,} rows ({splits}), {summary.images:,} images"
     lines = [
         f"{summary.output}: {counts}, {summary.seconds:.1f} s, {rate:.0f} MB/s, read as {summary.format}",
         *(f"columns: read with {columns}" for columns in summary.columns),
         *(f"warning: {warning}" for warning in summary.warnings),
     ]
-    lines += [f"refused: {reason}" for reason in summary.reasons if summary.rejects]
+    lines += [f"skipped: {reason}" for reason in summary.reasons if summary.rejects]
     return "\n".join(lines)
 
 
 def _list_places(summary: Summary, options: ConvertOptions) -> dict[str, str | None]:
-    refused = f"{summary.rows_rejected:,} of {summary.rows_read:,} rows, reasons in {summary.rejects}"
+    skipped = f"{summary.rows_rejected:,} of {summary.rows_read:,} rows, reasons in {summary.rejects}"
     splits = [split for split, rows in summary.splits.items() if rows]
     load_call = format_load_call(summary.output, splits, options.config_name)
     return {
         "dataset": load_call,
-        "refused": refused if summary.rejects else None,
+        "skipped": skipped if summary.rejects else None,
         "next": format_next_step(summary.output, load_call, options.view, splits, predicted=bool(summary.predicted)),
     }

@@ -1,4 +1,4 @@
-"""`mmconvert demo`: the main job on small example files, command by command."""
+"""`mmconvert demo`: convert, predict and score small example files, command by command."""
 
 import importlib.util
 import shlex
@@ -11,7 +11,8 @@ from pathlib import Path
 
 import click
 
-from mmconvert.core.errors import Error
+from mmconvert.console.help_groups import GroupedCommand
+from mmconvert.core.errors import Error, UsageError
 
 DATASETS = {
     "choice": ("vmcq/colours.tsv", "lmudata/Colours.tsv", "mmbench/Circular.tsv"),
@@ -23,55 +24,59 @@ DATASETS = {
 RECIPES = {"choice": "vlmevalkit_mcq", "short": "own_short_answer", "mmmu": "mmmu_val"}
 """Dataset -> the recipe that scores it."""
 
+_TRAINING = ("torch", "transformers")
+"""What the tiny model needs."""
 
-@click.command()
+
+@click.command(cls=GroupedCommand)
 @click.argument("folder", required=False, type=click.Path(file_okay=False, path_type=Path), metavar="[DIR]")
-@click.option("--files-only", is_flag=True, help="Lay out the example files and stop.")
-def demo(folder: Path | None, files_only: bool) -> int:
-    """Run convert, predict and score on small example files.
+@click.option("--files-only", is_flag=True, help="Write the example files and stop.")
+@click.option("--train", is_flag=True, help="Train a tiny vision-language model and predict with it (needs torch).")
+def demo(folder: Path | None, files_only: bool, train: bool) -> int:
+    """Convert, predict and score small example files.
 
-    DIR is a scratch folder; a temporary one by default. With torch at hand a tiny model is trained on the
-    spot and answers; without it the backend `echo` stands in, and the demo says so.
+    DIR is the output directory, a temporary one by default. Predictions come from the backend `echo`, which repeats
+    the reference answers; with --train from a tiny vision-language model, trained in seconds (needs torch).
     """
+    if train and (missing := [name for name in _TRAINING if importlib.util.find_spec(name) is None]):
+        raise UsageError(f"--train needs {' and '.join(missing)}. Run: pip install 'mmconvert[infer]'")
     folder = folder or Path(tempfile.mkdtemp(prefix="mmconvert-demo-"))
     files = folder / "files"
     with resources.as_file(resources.files("mmconvert.testing.demo") / "files") as examples:
         shutil.copytree(examples, files, dirs_exist_ok=True)
-    click.echo(f"Example files, one of each format: {files}")
+    click.echo(f"Example files, one folder per format: {files}")
     if files_only:
         return 0
     for name, sources in DATASETS.items():
         _run("mmconvert", "convert", *(str(files / s) for s in sources), "-o", str(folder / name), "--overwrite")
-    model = _model(folder)
+    model = _train_model(folder) if train else ["--model", "answer", "--backend", "echo"]
     for name in DATASETS:
         output = str(folder / f"{name}.parquet")
         _run("mmscore", "predict", str(folder / name), "-o", output, *model, "--restart", "--quiet")
         _run("mmscore", output, "--recipe", RECIPES[name])
-    click.echo("\nA kit's own result files are scored the same way:")
+    click.echo("\nResult files of frameworks are scored the same way:")
     _run("mmscore", str(files / "mmmu_outputs"))
     _run("mmscore", str(files / "mmbench/answered.xlsx"), "--recipe", "mmbench_circular")
+    if not train:
+        click.echo(
+            "\nThe predictions are the reference answers (backend echo). For a trained model: mmconvert demo --train"
+        )
     click.echo(f"\nEverything is in {folder}. Next: mmconvert list formats, mmconvert convert YOUR_FILE -o DIR")
     return 0
 
 
-def _model(folder: Path) -> list[str]:
-    """Train the tiny model, or fall back to the echo; give the options that name it."""
-    if any(importlib.util.find_spec(name) is None for name in ("torch", "transformers")):
-        click.echo(
-            "\nNo torch here: the backend `echo` repeats the reference answers instead of a model.\n"
-            'For the trained model: pip install "mmconvert[infer]"'
-        )
-        return ["--model", "answer", "--backend", "echo"]
-    click.echo("\nTraining a tiny vision-language model on these rows (seconds) ...")
+def _train_model(folder: Path) -> list[str]:
+    """Train the tiny model; give the options that name it."""
+    click.echo("\nTraining a tiny vision-language model on these samples (seconds) ...")
     model = str(folder / "tiny-vlm")
     datasets = [str(folder / name) for name in DATASETS]
     command = [sys.executable, "-m", "mmconvert.testing.demo.tiny_vlm", model, *datasets]
     if subprocess.run(command, check=False).returncode:
-        raise Error(f"{model}: the model could not be trained; the message stands above.")
+        raise Error(f"{model}: the model could not be trained; see the message above.")
     return ["--model", model]
 
 
 def _run(program: str, *arguments: str) -> None:
     click.echo(f"\n$ {shlex.join([program, *arguments])}")
     if subprocess.run([sys.executable, "-m", program, *arguments], check=False).returncode:
-        raise Error(f"{program} {arguments[0]} failed; its message stands above.")
+        raise Error(f"{program} {arguments[0]} failed; see its message above.")

@@ -10,6 +10,7 @@ import click
 from mmconvert.chat.losses import summarize_remarks
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
 from mmconvert.console.dataset_argument import DatasetArgument
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.console.options import add_struct_options
 from mmconvert.core.text.printable import escape_control
 from mmconvert.pipeline.export import ExportOptions, export_dataset
@@ -17,28 +18,28 @@ from mmconvert.pipeline.export import ExportOptions, export_dataset
 _SHOWN_LOSSES = 10
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("dataset", type=DatasetArgument(path_type=Path), metavar="DATASET")
 @click.option(
     "-o",
     "--output",
     required=True,
     metavar="FILE",
-    help="File to write, or its URL in a store (s3://BUCKET/FILE); a folder (or FOLDER/) for the name that the "
-    "format's convention gives the file, or to be filled where the format is a folder (mmmu_outputs, webdataset).",
+    help="Output file, or its URL (s3://BUCKET/FILE). Give FOLDER/ for a format that is a folder (mmmu_outputs, "
+    "webdataset), or to name the file as the format's convention does.",
 )
 @add_struct_options(
     ExportOptions, {"to": {"metavar": "NAME"}, "config_name": {"metavar": "NAME"}, "columns": {"metavar": "NAME"}}
 )
-@click.option("--allow-rejects", is_flag=True, help="Exit with 0 even if something was dropped.")
+@click.option("--allow-rejects", is_flag=True, help="Exit with 0 although rows, images or turns were dropped.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--quiet", is_flag=True, help="No progress and no summary.")
+@click.option("--quiet", is_flag=True, help="Print no progress and no summary.")
 @OPTIONS_FILE
 def export(dataset: Path, output: str, options: ExportOptions, allow_rejects: bool, as_json: bool, quiet: bool) -> int:
-    """Write a dataset back in another format.
+    """Write a dataset in another format.
 
-    The file appears whole or not at all. Rows, images and turns that the format cannot hold are said row by
-    row, and the exit code is then 3. Metadata without a field is said once, with a count.
+    The output is written atomically. Rows, images and turns that the format cannot hold are listed row by row, and
+    the exit code is 3. Metadata without a field in the format is one note with a count.
     """
     done = export_dataset(dataset, output, options, quiet=quiet)
     if as_json:

@@ -6,6 +6,7 @@ from collections.abc import Sequence
 import click
 
 from mmconvert.console.app import OPTIONS_FILE
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.console.options import add_struct_options
 from mmconvert.core.text.printable import escape_control
 from mmconvert.pipeline.inspect import Inspected, InspectedRecord, inspect_files
@@ -15,20 +16,18 @@ FILE_OPTIONS = {
     "format": {"metavar": "NAME"},
     "image_root": {"metavar": "DIR"},
     "map": {"metavar": "FIELD=COLUMN"},
-    "frames": {"metavar": "N"},
-    "fps": {"metavar": "N"},
 }
 """What the terminal shows for values."""
 _LINES, _WIDTH, _NAMES = 8, 110, 24
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("path", metavar="INPUT")
 @add_struct_options(FileOptions, FILE_OPTIONS)
-@click.option("--json", "as_json", is_flag=True, help="Print one JSON array, an object for each file.")
+@click.option("--json", "as_json", is_flag=True, help="Print a JSON array with one object per file.")
 @OPTIONS_FILE
 def inspect(path: str, options: FileOptions, as_json: bool) -> int:
-    """Say which format a file has, and why, with counts and three rows; writes nothing."""
+    """Show the detected format and columns of a file, with counts and three samples; write nothing."""
     found = inspect_files(path, options)
     if as_json:
         click.echo(json.dumps([file.to_json() for file in found], ensure_ascii=False, indent=1))
@@ -42,8 +41,8 @@ def _format_file(file: Inspected) -> str:
     facts = {
         "format": f"{file.format}, {file.reason}",
         "rows": f"{file.rows:,} convert, {file.rejected:,} refused",
-        "first refused": file.first_reject,
-        "all refused": f"mmconvert check {file.file}{again}" if file.rejected > 1 else None,
+        "first skipped": file.first_reject,
+        "all skipped": f"mmconvert check {file.file}{again}" if file.rejected > 1 else None,
         "tasks": ", ".join(f"{count:,} {task}" for task, count in file.tasks.items()),
         "pictures": f"{file.images:,}",
         "understood": _list_names(file.columns),
@@ -66,7 +65,7 @@ def _sample_lines(shown: InspectedRecord) -> list[str]:
     facts = [f"id {shown.id}"]
     values = {"answer": shown.answer, "prediction": shown.prediction}
     facts += [f"{name} {_shorten(repr(value))}" for name, value in values.items() if value is not None]
-    facts += shown.images or ["no picture"]
+    facts += shown.images or ["no image"]
     prompt = shown.prompt.splitlines()
     more = [f"... {len(prompt) - _LINES:,} more lines"] if len(prompt) > _LINES else []
     return ["", "  " + ", ".join(facts), *(f"    {_shorten(line)}" for line in [*prompt[:_LINES], *more])]

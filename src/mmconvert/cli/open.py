@@ -8,6 +8,7 @@ import click
 
 from mmconvert.cli.preview import PREVIEW_TERMINAL
 from mmconvert.console.app import EXIT_REFUSED, OPTIONS_FILE
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.console.options import add_struct_options
 from mmconvert.core.text.printable import escape_control
 from mmconvert.viewer.preview import PreviewOptions, preview_files
@@ -16,11 +17,11 @@ _PREFIX = "mmconvert-open-"
 """Of folders that stay when the command ends: the browser still reads the page."""
 
 
-@click.command("open")
+@click.command("open", cls=GroupedCommand)
 @click.argument("inputs", nargs=-1, required=True, metavar="DATASET|INPUT...")
 @add_struct_options(PreviewOptions, PREVIEW_TERMINAL)
 @click.option("--no-browser", is_flag=True, help="Print the path only; open no browser.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--quiet", is_flag=True, help="Print no progress.")
 @OPTIONS_FILE
 def open_page(inputs: tuple[str, ...], options: PreviewOptions, no_browser: bool, quiet: bool) -> int:
     """Show a dataset, or any file that convert reads, in the browser.

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from mmconvert.console.app import OPTIONS_FILE
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.console.options import add_struct_options
 from mmconvert.console.published import format_published, list_published_places
 from mmconvert.console.summary import close, format_command
@@ -19,19 +20,19 @@ ORIGIN = {"license": {"metavar": "NAME"}, "source": {"metavar": "URL|USER/REPO"}
 """What the terminal shows for values."""
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("folder", metavar="DIR", type=click.Path(exists=True, file_okay=False, path_type=Path))
 @click.argument("repo_id", metavar="USER/REPO")
 @add_struct_options(PushOptions, UPLOAD | ORIGIN)
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--quiet", is_flag=True, help="No progress and no summary.")
+@click.option("--quiet", is_flag=True, help="Print no progress and no summary.")
 @OPTIONS_FILE
 def push(folder: Path, repo_id: str, options: PushOptions, as_json: bool, quiet: bool) -> int:
-    """Publish a converted dataset on the Hub, after every byte and picture was checked.
+    """Push a converted dataset to the Hub, after checking every byte and image.
 
-    Only the shards, the card and the manifest are sent, in one commit; a push that was cut goes on where it was
-    when it is run again. The token comes from HF_TOKEN or `hf auth login`. Licence and source, where they are
-    not given, stay as the card in the repository has them.
+    Shards, dataset card and manifest are uploaded in one commit. An interrupted push continues when it is run again.
+    The token comes from HF_TOKEN or `hf auth login`. Without --license and --source the values of an existing
+    dataset card are kept.
     """
     done = publish(folder, repo_id, options, quiet=quiet or as_json)
     if as_json:

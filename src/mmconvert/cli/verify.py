@@ -8,6 +8,7 @@ import click
 
 from mmconvert.console.app import EXIT_REFUSED
 from mmconvert.console.dataset_argument import DatasetArgument
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.core.progress import show_progress
 from mmconvert.dataset.verify import verify as find_faults
 from mmconvert.storage.hub_fs import find_on_hub
@@ -22,12 +23,12 @@ class _UnfetchedDataset(DatasetArgument):
         return value if is_url(value) and find_on_hub(value) is None else super().convert(value, param, ctx)
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("dataset", type=_UnfetchedDataset(file_okay=False, path_type=Path), metavar="DATASET")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--quiet", is_flag=True, help="Print no progress.")
 def verify(dataset: Path | str, as_json: bool, quiet: bool) -> int:
-    """Re-read every byte of a dataset against its manifest; exit 1 when a byte has changed."""
+    """Check every byte of a dataset against its manifest; exit code 1 if one has changed."""
     with show_progress("verify", quiet=quiet) as advance:
         faults = find_faults(dataset, advance)
     if as_json:

@@ -146,7 +146,7 @@ OPTIONS_FILE = click.option(
     is_eager=True,
     expose_value=False,
     callback=read_options_file,
-    help="YAML file with options of this command; flags win.",
+    help="YAML file with options of this command; flags override it.",
 )
 """Decorator that gives a command `--options run.yaml`."""
 
@@ -197,7 +197,7 @@ def run(command: click.Command, argv: Sequence[str] | None = None, *, program: s
     except (KeyboardInterrupt, click.Abort) as error:
         if isinstance(error.__cause__, EOFError):
             raise  # click takes the end of a prompt's input for an interruption; we have no prompts
-        _say(f"{program}: interrupted. Run the same command again to go on.")
+        _say(f"{program}: interrupted. Run the same command again to continue.")
         sys.exit(EXIT_INTERRUPTED)
     except BrokenPipeError:
         # The reader of our output went away, as `| head` does: nothing is wrong.
@@ -239,7 +239,7 @@ def _refuse_broken_text(argv: Sequence[str]) -> None:
         try:
             argument.encode()
         except UnicodeEncodeError:
-            raise UsageError(f"an argument is no UTF-8 text {show(argument)}. Rename the file.") from None
+            raise UsageError(f"an argument is not UTF-8 text {show(argument)}. Rename the file.") from None
 
 
 def _say(message: str) -> None:

@@ -29,7 +29,7 @@ _PLUGINS = {
 }
 """Options whose value is the name of a plug-in."""
 
-_PLACES = (None, "FILE", "DIR", "DATASET", "FILE.py")
+_PLACES = (None, "FILE", "DIR", "DIR|ID|NAME", "DATASET", "FILE.py")
 """Metavars of texts that name a place; a text without one does as well."""
 
 

@@ -50,6 +50,10 @@ def add_struct_options(
     return decorate
 
 
+_METAVARS: dict[type, str] = {int: "N", float: "X"}
+"""What the help calls a number."""
+
+
 def _build_option(struct: type[msgspec.Struct], field: OptionField, terminal: dict[str, Any]) -> Callable[[Any], Any]:
     names = [field.flag, field.name]
     if "name" in terminal:
@@ -65,6 +69,8 @@ def _build_option(struct: type[msgspec.Struct], field: OptionField, terminal: di
         about |= {"default": field.default, "show_default": True}
     if field.kind is not bool:
         about["type"] = _find_type(field)
+    if field.kind in _METAVARS and not field.words:
+        about["metavar"] = _METAVARS[field.kind]
     return click.option(*names, cls=_FieldOption, struct=struct, **(about | terminal))
 
 
@@ -99,7 +105,7 @@ def _find_type(field: OptionField) -> click.ParamType[Any]:
         return ranged
     known: dict[type, click.ParamType[Any]] = {str: click.STRING, int: click.INT, float: click.FLOAT}
     if field.kind not in known:
-        raise TypeError(f"{field.name}: no text at the terminal stands for its type; leave it out.")
+        raise TypeError(f"{field.name}: its type cannot be given as text; leave it out.")
     return known[field.kind]
 
 

@@ -2,7 +2,7 @@
 
     class ExportOptions(msgspec.Struct, frozen=True, kw_only=True):
         csv_safe: bool = False
-        \"\"\"Quote cells that a spreadsheet would run as a formula.\"\"\"
+        \"\"\"Escape cells that a spreadsheet would run as a formula.\"\"\"
 
 The text below a field is the help of its option, and its entry in the docstring of the Python function.
 """

@@ -118,7 +118,7 @@ def build_too_large_error(size: int | None = None, field: str = "") -> RowError:
     """
     holds = "more" if size is None else f"{size:,} bytes"
     limit = f"{'than' if size is None else 'over'} the limit of {MOST_ROW_BYTES >> 20} MiB"
-    advice = "Give its pictures as files, or leave the row out."
+    advice = "Give its images as files, or leave the row out."
     return RowError("row.too_large", field, f"the row holds {holds}{' ' if size is None else ', '}{limit}. {advice}")
 
 

@@ -60,7 +60,7 @@ def check_record(record: Record) -> Record:
     _check_source(record)
     if (record.messages or record.preference) and images != len(record.images):
         shown = "the prompt shows" if record.preference is None else "prompt, chosen and rejected turns show"
-        message = f"{shown} {images} pictures, the row has {len(record.images)}."
+        message = f"{shown} {images} images, the row has {len(record.images)}."
         raise RowError("messages.images", "messages", message)
     for image in record.images:
         _check_image(image)
@@ -129,7 +129,7 @@ def _check_preference(record: Record, pair: Preference) -> None:
     for side in ("chosen", "rejected"):
         if not getattr(pair, side):
             raise RowError(
-                "preference.missing", side, "this side has no turn. Give both replies, or leave the row out."
+                "preference.missing", side, "this side has no turn. Give both responses, or leave the row out."
             )
     for name in SCORES:
         value = getattr(pair, name)
@@ -139,9 +139,7 @@ def _check_preference(record: Record, pair: Preference) -> None:
         return
     shown = count_images(record.messages)
     if len(pair.rejected_images) != shown:
-        message = (
-            f"the prompt shows {shown} pictures, the rejected side has {len(pair.rejected_images)} in their place."
-        )
+        message = f"the prompt shows {shown} images, the rejected side has {len(pair.rejected_images)} in their place."
         raise RowError("preference.images", "rejected_images", message)
     for place in pair.rejected_images:
         if type(place) is not int or place not in range(len(record.attachments)):
@@ -156,7 +154,9 @@ def _check_text(field: str, value: Any) -> None:
         try:
             value.encode()
         except UnicodeEncodeError:
-            raise RowError("text.surrogate", field, f"the text holds half a character {show(value)}.") from None
+            raise RowError(
+                "text.surrogate", field, f"the text has half a character (an unpaired surrogate) {show(value)}."
+            ) from None
 
 
 def _check_number(field: str, value: Any) -> None:

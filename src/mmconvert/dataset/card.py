@@ -137,7 +137,7 @@ def write_card(
         ("Use", PARTS["Use"](values)),
     ]
     files = f" from `{source_format}` files" if source_format else ""
-    summary = f"Converted{files} with mmconvert. Pictures are the source's own bytes, never re-encoded."
+    summary = f"Converted{files} with mmconvert. Images are the source's own bytes, never re-encoded."
     return add_front_matter(values, write_section(title, summary, parts) + "\n")
 
 

@@ -12,7 +12,7 @@ import pyarrow as pa
 from mmconvert.core.record import describe_hf_feature
 from mmconvert.dataset.manifest import DEFAULT_CONFIG, build_config_folder
 
-BEGIN = "<!-- mmconvert: this part is written anew by every push; write your own text outside it -->"
+BEGIN = "<!-- mmconvert: this part is written again by every push; write your own text outside it -->"
 END = "<!-- /mmconvert -->"
 REPO = "USER/REPO"
 """Stands for the repository's name until the card is published there."""
@@ -26,23 +26,23 @@ Values = Mapping[str, Any]
 
 MEANINGS = {
     "id": "Unique in the dataset; the source's id as text.",
-    "sample": "The source's own id, equal for all copies of one question; told apart like the id where files share it.",
-    "group": "Cluster for standard errors and joint scores: dialog, image, figure.",
-    "variant": "Which copy this is: circular pass, duplicate, one of several replies.",
-    "round": "Which round of a dialog.",
-    "dataset": "Benchmark or task as its kit spells it.",
+    "sample": "The source's own id, equal for all copies of one question; made unique like the id if files share it.",
+    "group": "Cluster for standard errors and joint scores: conversation, image, figure.",
+    "variant": "Which copy this is: circular pass, duplicate, one of several responses.",
+    "round": "Which round of a conversation.",
+    "dataset": "Benchmark or task as its framework spells it.",
     "subset": "Part of the benchmark.",
-    "images": "The pictures the prompt shows, in reading order; original bytes.",
+    "images": "The images the prompt shows, in reading order; original bytes.",
     "messages": "The prompt as chat turns; one part of type `image` for each entry of `images`.",
     "prompt": "The chat turns before the completion; one part of type `image` for each entry of `images`.",
-    "preference": "Two replies to the prompt: chosen and rejected turns, margin and scores where the source has them; "
-    "null for other data. `images` holds the pictures of the prompt, of chosen, of rejected, in this order; "
-    "`rejected_images` the positions in `attachments` of those that the rejected side sees in place of the prompt's.",
-    "chosen": "The better reply, as chat turns.",
-    "rejected": "The other reply, as chat turns.",
-    "margin": "How much better the chosen reply is; null where the source does not say.",
-    "score_chosen": "Score of the chosen reply.",
-    "score_rejected": "Score of the rejected reply.",
+    "preference": "Two responses to the prompt: chosen and rejected turns, margin and scores if the source has them; "
+    "null for other data. `images` holds the images of the prompt, of chosen, of rejected, in this order; "
+    "`rejected_images` the positions in `attachments` of those that replace the prompt's on the rejected side.",
+    "chosen": "The chosen response, as chat turns.",
+    "rejected": "The rejected response, as chat turns.",
+    "margin": "How much better the chosen response is; null if the source does not state it.",
+    "score_chosen": "Score of the chosen response.",
+    "score_rejected": "Score of the rejected response.",
     "solution": "The reference for reward functions: the letter for multiple choice, else the first reference.",
     "completion": "The assistant's turn to learn.",
     "task": "multiple_choice, yes_no, vqa, caption, ocr, kie or chat.",
@@ -55,10 +55,10 @@ MEANINGS = {
     "label": "The source's reference verbatim, as JSON.",
     "category": "Breakdown group.",
     "l2_category": "Finer or coarser breakdown group.",
-    "split": "Split as the source's row says.",
+    "split": "Split as stated in the source row.",
     "image_info": "Slot, name, sha256, format and size of each entry of `images`; of a video's frame its time in "
     "seconds and the file it was taken from.",
-    "attachments": "Pictures of the source that the prompt does not show.",
+    "attachments": "Images of the source that the prompt does not show.",
     "source": "Format, file and 0-based record number this row came from; `numbered` where its id is only "
     "that number, null where that is not known.",
     "extra": "JSON object of every source field that has no column.",
@@ -67,13 +67,13 @@ MEANINGS = {
     "prediction_error": "Why there is no prediction.",
     "method": "generate or likelihood.",
     "finish_reason": "Why the model stopped.",
-    "thinking": "Reasoning block cut from the reply.",
+    "thinking": "Reasoning block cut from the response.",
     "option_logprobs": "Summed natural log-probability of each present option.",
     "option_tokens": "Number of tokens of each present option.",
-    "token_logprobs": "Natural log-probability of each token: of the reply, or of the options one after the other.",
+    "token_logprobs": "Natural log-probability of each token: of the response, or of the options one after the other.",
     "model": "The model that answered.",
     "prompt_tokens": "Tokens of the prompt.",
-    "completion_tokens": "Tokens of the reply.",
+    "completion_tokens": "Tokens of the response.",
 }
 """What each column holds, one sentence a column."""
 
@@ -141,7 +141,7 @@ def describe_licence(values: Values) -> list[str]:
     named = licence if isinstance(licence, list) else [licence] if licence else []
     places = [values["source_url"]] if values.get("source_url") else []
     places += sources if isinstance(sources, list) else []
-    unknown = "not stated; that of the source data holds."
+    unknown = "not stated; the license of the source data applies."
     return [
         f"- Licence: {', '.join(f'`{one}`' for one in named) or unknown}",
         f"- Source: {', '.join(str(place) for place in places) or 'not stated.'}",

@@ -96,12 +96,16 @@ class DatasetWriter:
         if not (self._overwrite or self._append):
             raise UsageError(f"{self.path}: exists already. Give --overwrite, or --append for another split or config.")
         if not (self.path / manifest.MANIFEST).is_file():
-            raise Error(f"{self.path}: is no dataset of ours (no {manifest.MANIFEST}). Name another folder.")
+            raise Error(
+                f"{self.path}: is not a dataset created by mmconvert (no {manifest.MANIFEST}). Name another folder."
+            )
         if self._append:
             self._kept, earlier = manifest.read_manifest(self.path)
             if int(earlier["schema_version"]) != SCHEMA_VERSION:
                 version = f"has schema version {earlier['schema_version']}, and version {SCHEMA_VERSION} is written."
-                raise UsageError(f"{self.path}: {version} Convert it anew first: mmconvert convert {self.path} -o NEW.")
+                raise UsageError(
+                    f"{self.path}: {version} Convert it again first: mmconvert convert {self.path} -o NEW."
+                )
             if earlier.get("view", EVAL) != self._view:
                 view = earlier.get("view", EVAL)
                 advice = f"Give --view {view}, or another folder."
@@ -303,7 +307,9 @@ class Dataset(msgspec.Struct, frozen=True):
         for batch in self.batches(split=split):
             missing = list_missing_columns(batch.schema.names)
             if missing:
-                raise Error(f"{self.path}: not a dataset of ours, it lacks the columns {', '.join(missing)}.")
+                raise Error(
+                    f"{self.path}: is not a dataset created by mmconvert, it lacks the columns {', '.join(missing)}."
+                )
             yield from from_arrow(batch)
 
 
@@ -382,7 +388,9 @@ def _open_plain(path: Path, files: dict[str, list[Path]]) -> Dataset:
         try:
             splits[split] = sum(open_checked_parquet(file).metadata.num_rows for file in parts)
         except (pa.ArrowException, OSError) as error:
-            raise Error(f"{parts[0]}: is no readable parquet file ({take_first_line(error)}). Get it again.") from None
+            raise Error(
+                f"{parts[0]}: is not a readable parquet file ({take_first_line(error)}). Get it again."
+            ) from None
         for file in parts:
             digest.update((read_known_sha256(file) or hash_file(file)).encode())
     return Dataset(path, files, splits, digest.hexdigest())

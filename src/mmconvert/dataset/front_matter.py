@@ -66,7 +66,7 @@ def require_readable(text: str) -> None:
         load_yaml(found["yaml"] if found else "", _Loader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         said = take_first_line(error)
-        message = f"README.md of the repository: its YAML cannot be read ({said}). Mend it, and push again."
+        message = f"README.md of the repository: its YAML cannot be read ({said}). Fix it, and push again."
         raise Error(message) from None
 
 

@@ -79,7 +79,9 @@ def check_limits(files: Mapping[str, int], sent: int, *, private: bool = False) 
         Limit("recommended bytes of a file", largest, GOOD_FILE_BYTES, False, "Larger ones are slow to load."),
         Limit("recommended files of a repository", len(files), REPO_FILES, False, "Use several repositories."),
         Limit("recommended files of a commit", sent, COMMIT_FILES, False, "It may time out; push again then."),
-        Limit("bytes of a repository", total, REPO_BYTES, False, "Ask datasets@huggingface.co first, or subscribe."),
+        Limit(
+            "bytes of a repository", total, REPO_BYTES, False, "Contact datasets@huggingface.co first, or subscribe."
+        ),
     ]
     if private:
         advice = "Above it the account must pay."
@@ -95,4 +97,4 @@ def refuse_beyond(repo_id: str, found: tuple[Limit, ...]) -> None:
     """
     broken = [str(limit) for limit in found if limit.hard and not limit.kept]
     if broken:
-        raise Error(f"{repo_id}: the Hub would refuse it: {' '.join(broken)}")
+        raise Error(f"{repo_id}: the Hub would reject it: {' '.join(broken)}")

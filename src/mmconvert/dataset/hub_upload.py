@@ -99,7 +99,9 @@ def check_target(repo_id: str, *, revision: str | None = None, create_pr: bool =
         UsageError: `repo_id` is no `USER/REPO`, or a pull request is asked for on a branch.
     """
     if not _REPO_ID.fullmatch(repo_id):
-        raise UsageError(f"{repo_id!r}: is no name of a repository. Give USER/REPO: letters, digits and - _ . inside.")
+        raise UsageError(
+            f"{repo_id!r}: is not a name of a repository. Give USER/REPO: letters, digits and - _ . inside."
+        )
     if create_pr and revision not in (None, MAIN):
         raise UsageError(f"a pull request is made against {MAIN}. Give either --create-pr or --revision {revision}.")
 
@@ -237,7 +239,7 @@ def _list_row_images(row: Mapping[str, Any]) -> Iterator[tuple[str, Mapping[str,
 
 def _find_image_fault(image: Mapping[str, Any]) -> str:
     if image.get("path") is not None:
-        return f"holds a path instead of a picture {show(image['path'])}. Convert the dataset again."
+        return f"holds a path instead of an image {show(image['path'])}. Convert the dataset again."
     if image.get("bytes") is None:
         return "has no bytes, only a URL that was kept. Convert without --keep-urls to publish it."
     try:
@@ -331,7 +333,7 @@ def _commit(api: "HfApi", place: _Place, upload: Upload, origin: Origin | None) 
     except ValueError as error:
         if isinstance(error, HfHubHTTPError):
             raise
-        raise Error(f"{upload.folder / CARD}: the Hub refuses it: {error}") from None
+        raise Error(f"{upload.folder / CARD}: the Hub rejects it: {error}") from None
     return commit, stale
 
 

@@ -43,7 +43,9 @@ def read_manifest(path: Path) -> tuple[dict[str, dict[str, list[Shard]]], dict[s
         version = int(manifest["schema_version"])
         shards = [shard.file for splits in configs.values() for listed in splits.values() for shard in listed]
     except FileNotFoundError:
-        message = f"{path}: has no {MANIFEST}; it is no dataset of ours or was not published whole. Convert it again."
+        message = (
+            f"{path}: has no {MANIFEST}; it is not a dataset created by mmconvert, or is incomplete. Convert it again."
+        )
         raise Error(message) from None
     except (OSError, ValueError, KeyError, TypeError, AttributeError, UsageError, RecursionError) as error:
         raise Error(f"{path / MANIFEST}: is damaged ({error}). Convert the dataset again.") from None
@@ -108,6 +110,6 @@ def check_names(config: str, split: str) -> None:
         mmconvert.core.errors.UsageError: '../up' is no config name. Use letters, digits, _, - and dots after the first.
     """
     if not _CONFIG.fullmatch(config) or config in (DATA_FOLDER, "README.md"):
-        raise UsageError(f"{config!r} is no config name. Use letters, digits, _, - and dots after the first.")
+        raise UsageError(f"{config!r} is not a config name. Use letters, digits, _, - and dots after the first.")
     if not _SPLIT.fullmatch(split) or split == "all":
-        raise UsageError(f"{split!r} is no split name. Use letters, digits, _ and single dots, not the word all.")
+        raise UsageError(f"{split!r} is not a split name. Use letters, digits, _ and single dots, not the word all.")

@@ -70,9 +70,9 @@ def check_free(url: str, *, overwrite: bool) -> None:
             taken = store.exists(f"{place.rstrip('/')}/{MANIFEST}")
             foreign = not taken and store.exists(place) and (not store.isdir(place) or bool(store.ls(place)))
     if taken and not overwrite:
-        raise UsageError(f"{url}: a dataset stands there already. Name another place, or give --overwrite.")
+        raise UsageError(f"{url}: a dataset already exists there. Name another directory, or give --overwrite.")
     if foreign:
-        raise UsageError(f"{url}: is no dataset of ours and not empty. Name another place.")
+        raise UsageError(f"{url}: is not empty and not a dataset created by mmconvert. Name another directory.")
 
 
 def _is_published(url: str) -> bool:
@@ -115,20 +115,20 @@ class UploadOptions(msgspec.Struct, frozen=True, kw_only=True):
     private: bool = False
     """Make the repository private."""
     revision: str | None = None
-    """Branch to commit to, made where it is missing."""
+    """Branch to commit to; created if it does not exist."""
     create_pr: bool = False
-    """Propose the upload as a pull request."""
+    """Open a pull request instead of committing to the branch."""
     dry_run: bool = False
-    """Check everything and list what would be sent; sends nothing."""
+    """Check everything and list what would be uploaded; upload nothing."""
 
 
 class PushOptions(UploadOptions, frozen=True, kw_only=True):
     """The options of `mmconvert push` and the keywords of `push`."""
 
     license: str | None = None
-    """Licence for the card, by the Hub's name: mit, cc-by-4.0, other."""
+    """License of the data for the dataset card, by its Hub id: mit, cc-by-4.0, other."""
     source: str | None = None
-    """Where the data come from, for the card."""
+    """Where the data comes from, for the dataset card."""
 
 
 class Pushed(TypedDict):

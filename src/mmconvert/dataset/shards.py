@@ -6,6 +6,7 @@ content-defined chunking are on.
 
 import io
 from collections.abc import Callable, Sequence
+from functools import lru_cache
 from pathlib import Path
 from typing import Any
 
@@ -40,6 +41,7 @@ class Shard(msgspec.Struct, frozen=True):
     sha256: str
 
 
+@lru_cache(maxsize=8)
 def list_parquet_options(schema: pa.Schema) -> dict[str, Any]:
     """Give the options every parquet file of ours is written with.
 

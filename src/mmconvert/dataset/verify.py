@@ -89,7 +89,7 @@ def _find_faults(
         for name in listed(config):
             if f"{config}/{name}" not in known:
                 stray = folder / config / name
-                faults.append(f"{stray}: stands in no line of the manifest, but would be loaded with the others.")
+                faults.append(f"{stray}: is not in the manifest, but would be loaded with the others.")
     return faults
 
 

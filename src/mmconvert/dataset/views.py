@@ -151,7 +151,7 @@ def split_prompt_completion(record: Record) -> tuple[tuple[Turn, ...], tuple[Tur
     while cut and turns[cut - 1].role == "assistant":
         cut -= 1
     if not cut:
-        raise RowError("view.no_prompt", "messages", "nothing stands before the assistant's turn.")
+        raise RowError("view.no_prompt", "messages", "there is no turn before the assistant's turn.")
     return turns[:cut], turns[cut:]
 
 
@@ -190,10 +190,10 @@ def require_pair(record: Record) -> Preference:
     if pair is None:
         raise RowError("view.no_pair", "preference", "the row holds no preference pair. Convert it with another view.")
     if count_images((*pair.chosen, *pair.rejected)):
-        message = "a picture stands in a response, and trainers look for pictures in the prompt."
+        message = "an image is in a response, and trainers expect images in the prompt."
         raise RowError("view.pair", "preference", message)
     if pair.rejected_images:
-        message = "the rejected side sees other pictures, and trainers show both sides the same."
+        message = "the rejected side has other images, and trainers show both sides the same images."
         raise RowError("view.pair", "rejected_images", message)
     if is_tie(record):
         raise RowError("view.pair", "preference", "both sides are alike, in their words or in their scores.")

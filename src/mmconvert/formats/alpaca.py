@@ -124,7 +124,7 @@ def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[st
 
 def _format_system(turn: Turn) -> str:
     if any(part.type == "image" for part in turn.content):
-        raise RowError("target.role", "messages", "an image stands in the system turn, where the form has text alone.")
+        raise RowError("target.role", "messages", "an image is in the system turn, where the format allows only text.")
     return "".join(part.text for part in turn.content)
 
 

@@ -60,7 +60,7 @@ def _build_fields(record: Record, losses: list[Loss]) -> dict[str, Any]:
 
 
 FORMAT = Format(
-    summary="The Cauldron: pictures, and questions with answers",
+    summary="The Cauldron: images, and questions with answers",
     suffixes=(".parquet",),
     rows=parquet.rows,
     records=_read_records,

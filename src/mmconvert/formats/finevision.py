@@ -83,7 +83,7 @@ def _is_rating(value: Any) -> bool:
 
 
 FORMAT = Format(
-    summary="FineVision: pictures, questions with answers, and ratings",
+    summary="FineVision: images, questions with answers, and ratings",
     suffixes=(".parquet",),
     rows=parquet.rows,
     records=_read_records,

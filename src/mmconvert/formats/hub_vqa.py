@@ -137,7 +137,7 @@ def _load_images(fields: dict[str, Any], context: Context) -> tuple[Image, ...]:
             with in_field(place):
                 images.append(load_image(value, len(images) + 1, context))
     if not images:
-        raise RowError("image.absent", "image", "the row has no picture. Leave it out, or give its picture.")
+        raise RowError("image.absent", "image", "the row has no image. Leave it out, or give its image.")
     return tuple(images)
 
 
@@ -173,7 +173,7 @@ def _read_label(value: Any, name: str) -> str | None:
     try:
         return None if value is None else encode_json(convert_to_json(value))
     except (TypeError, ValueError):
-        message = f"the reference holds what JSON cannot say {show(value)}. Write it as text."
+        message = f"the reference has a value that JSON cannot hold {show(value)}. Write it as text."
         raise RowError("answer.type", name, message) from None
 
 
@@ -203,7 +203,7 @@ def _find_mismatch(sample: Sample) -> str | None:
         return "no column 'question' with an 'answer'"
     cells = [cell for row in sample.rows for name in IMAGES for cell in as_list(row.get(name))]
     shown = cells and all(isinstance(cell, dict) and {"bytes", "path"} <= cell.keys() for cell in cells)
-    return None if shown else "no column 'image' with pictures"
+    return None if shown else "no column 'image' with images"
 
 
 FORMAT = Format(

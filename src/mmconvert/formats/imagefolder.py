@@ -170,7 +170,7 @@ def _find_mismatch_of_folder(folder: Path) -> str | None:
         if file.name in METADATA:
             return _find_mismatch_of_metadata(file)
         if not _is_image(file):
-            return f"no metadata file, and {file.relative_to(folder)} is no image"
+            return f"no metadata file, and {file.relative_to(folder)} is not an image"
         has_image = True
     return None if has_image else "no image in the folder"
 

@@ -60,7 +60,7 @@ def _read_meta(path: Path) -> Mapping[str, Mapping[str, Any]]:
     try:
         meta = parse_json(read_source(path).decode())
     except (UnicodeDecodeError, RowError) as error:
-        raise Error(f"{path}: is no JSON ({error}). Correct it.") from None
+        raise Error(f"{path}: is not JSON ({error}). Correct it.") from None
     if not isinstance(meta, dict) or not meta:
         raise Error(f"{path}: expected an object of data sets {show(meta)}. Give a meta file, or the rows themselves.")
     for name, entry in meta.items():
@@ -91,12 +91,12 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     value = fields.pop("image", None)
     if isinstance(value, str) and value and not conversations.count_image_parts(turns):
         turns = conversations.put_in_front(turns, "image", 1)
-        context.warn("an image without <image> in any text stands in front of the first message, as InternVL puts it")
+        context.warn("an image without <image> in any text comes before the first message, as InternVL puts it")
     value = [_join_root(root, item) for item in value] if isinstance(value, list) else _join_root(root, value)
     images = conversations.load_shown_images(value, "image", turns, context)
     record = conversations.build_conversation_record(row, context, fields, turns, images, extras)
     if copies > 1:
-        context.warn(f"a row of a data set with a {REPEAT} above 1 stands there as so many copies")
+        context.warn(f"a row of a data set with a {REPEAT} above 1 gives that many copies")
     yield from make_copies(record, copies) if copies > 1 else [record]
 
 

@@ -1,4 +1,4 @@
-r"""LLaVA and ShareGPT4V training data: one JSON array with `id`, `image` and `conversations`.
+r"""LLaVA and ShareGPT4V training data: one JSON array, or parquet, with `id`, `image` and `conversations`.
 
 A row shows at most one picture: `image` is its path from the trainer's image folder, `<image>` stands for
 it in a turn, with a line break behind it. Turns are `{"from": "human" | "gpt", "value": text}`, the human
@@ -15,11 +15,11 @@ from typing import Any
 
 from mmconvert.chat import conversations, training
 from mmconvert.chat.export_images import write_image_path
-from mmconvert.core.errors import RowError, show
+from mmconvert.core.errors import RowError, UsageError, show
 from mmconvert.core.record import Record
 from mmconvert.core.rows import Row
 from mmconvert.core.text.image_markers import Markers
-from mmconvert.io import json_array
+from mmconvert.io.row_files import read_rows
 from mmconvert.io.write_delimited import write_json_array
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
@@ -33,7 +33,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     conversations.refuse_media(fields)
     image = fields.pop("image", None)
     if isinstance(image, list):
-        raise RowError("image.type", "image", f"LLaVA shows one picture a row {show(image)}. Try --format qwen_vl.")
+        raise RowError("image.type", "image", f"LLaVA shows one image per row {show(image)}. Try --format qwen_vl.")
     turns, extras = conversations.read_marked_turns(fields.pop("conversations", None), "conversations", KEYS, MARKERS)
     images = conversations.load_shown_images(image, "image", turns, context)
     yield conversations.build_conversation_record(row, context, fields, turns, images, extras)
@@ -46,7 +46,7 @@ def _find_mismatch(sample: Sample) -> str | None:
         return "a row has a video"
     if any(isinstance(row.get("image"), list) for row in sample.rows):
         return "image is a list"
-    if not any(isinstance(row.get("image"), str) for row in sample.rows):
+    if not any(row.get("image") for row in sample.rows):
         return "no row has an image"
     talks = [conversations.list_objects(row.get("conversations")) for row in sample.rows]
     if not all("value" in turn for turns in talks for turn in turns):
@@ -56,6 +56,8 @@ def _find_mismatch(sample: Sample) -> str | None:
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
+    if target.path.suffix.lower() != ".json":
+        raise UsageError(f"{target.path.name}: LLaVA's trainers read one JSON array. Name the file *.json.")
     losses: list[Loss] = []
     rows = training.build_training_rows(records, losses, lambda record: _build_fields(record, target, losses))
     write_json_array(rows, target.path)
@@ -64,7 +66,7 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
 
 def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
     if len(record.images) > 1:
-        raise RowError("target.images", "images", f"LLaVA shows one picture a row, this one has {len(record.images)}.")
+        raise RowError("target.images", "images", f"LLaVA shows one image per row, this one has {len(record.images)}.")
     record = training.drop_system_turns(record, losses)
     training.require_alternation(record.messages)
     fields: dict[str, Any] = {**training.build_source_id(record)}
@@ -76,8 +78,8 @@ def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[st
 
 FORMAT = Format(
     summary="LLaVA and ShareGPT4V training data",
-    suffixes=(".json",),
-    rows=json_array.rows,
+    suffixes=(".json", ".parquet"),
+    rows=read_rows,
     records=_read_records,
     mismatch=_find_mismatch,
     write=_write,

@@ -1,7 +1,8 @@
 """LLaVA's answers: JSON Lines of `question_id`, `prompt`, `text`, `answer_id`, `model_id` and `metadata`.
 
 LLaVA's evaluation scripts write them for every benchmark; `text` is the response, `prompt` the question as the model
-saw it. They hold no references: `--answers` takes the benchmark's own file. `options` and `round_id` are MMBench's.
+saw it; scripts that grew from them leave out the last three. They hold no references: `--answers` takes the benchmark's
+own file. `options` and `round_id` are MMBench's.
 Where a `question_id` is that of an image and several questions have it (MME, TextVQA), no row has an id of its own:
 all are numbered by place, and those with one `question_id` share a `group`. Source: haotian-liu/LLaVA@32cebc3
 llava/eval/model_vqa_loader.py, model_vqa.py, model_vqa_mmbench.py.
@@ -24,7 +25,7 @@ from mmconvert.io import jsonl
 from mmconvert.io.columns import keep_extra_fields, restore_integer
 from mmconvert.plugins.format import Context, Format, Sample
 
-REQUIRED = ("question_id", "prompt", "text", "answer_id", "model_id")
+REQUIRED = ("question_id", "prompt", "text")
 _ID, _ROUND = "question_id", "round_id"
 _SHARED = "question_id of several questions"
 """Field under which `_read_rows` hands over ids that do not tell the questions of the file apart."""
@@ -103,7 +104,7 @@ def _find_mismatch(sample: Sample) -> str | None:
 
 FORMAT = Format(
     summary="LLaVA's answers (JSON Lines) to any benchmark",
-    suffixes=(".jsonl",),
+    suffixes=(".jsonl", ".json"),
     rows=_read_rows,
     records=_read_records,
     mismatch=_find_mismatch,

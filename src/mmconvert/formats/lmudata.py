@@ -65,7 +65,7 @@ def _find_mismatch(sample: Sample) -> str | None:
     if not {"image", "image_path", *VIDEOS} & found.keys():
         return "no column 'image', 'image_path', 'video' or 'video_path'"
     if "image" not in found and "prediction" in found:
-        return "a result table, which has predictions and no pictures"
+        return "a result table, which has predictions and no images"
     return None
 
 
@@ -92,16 +92,16 @@ def _find_unreadable_field(record: Record) -> tuple[str, str] | None:
     # An empty option is an empty cell, so that there is none.
     options = [option or None for option in record.options]
     if not record.images:
-        return "images", "the format wants a picture"
+        return "images", "the format needs an image"
     if not (record.question or "").strip() and not (record.question is None and record.task == "caption"):
-        return "question", "the format wants a question"
+        return "question", "the format needs a question"
     if len(options) - options.count(None) == 1:
-        return "options", "the format wants two or more, or none"
+        return "options", "the format needs two or more, or none"
     if any(options) and label not in (None, "") and not is_option(str(label).strip().upper(), options):
-        return "answer", "the format wants the letter of an option that has a text"
+        return "answer", "the format needs the letter of an option that has a text"
     named = _list_named_slots(record)
     if named and not are_placeholders(named, record):
-        return "question", "its placeholders name other pictures than the prompt shows"
+        return "question", "its placeholders name other images than the prompt shows"
     return None
 
 
@@ -113,10 +113,10 @@ def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[st
     places = {image.slot: place for place, image in enumerate(images, 1)}
     if any(places[slot] != slot for slot in _list_named_slots(record)):
         losses.append(
-            Loss(record.id, "question", "its placeholders are numbered anew, as the pictures have gaps", remark=True)
+            Loss(record.id, "question", "its placeholders are renumbered, as the images have gaps", remark=True)
         )
     if _list_named_slots(record) and not shows_what_is_named(_list_named_slots(record), record):
-        losses.append(Loss(record.id, "messages", "a reader shows every picture that a placeholder names"))
+        losses.append(Loss(record.id, "messages", "a reader shows every image that a placeholder names"))
     if len(record.messages) > 1:
         losses.append(Loss(record.id, "messages", "only the last user turn has a place"))
     if record.attachments and not _list_named_slots(record):
@@ -149,7 +149,7 @@ def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[st
     respelled = respell(dict.fromkeys((*filled, *extra)), lmu_table.WORDS)[1].values()
     fields = add_extra(fields, extra, {*_TAKEN, *respelled}, record, losses)
     empty = [_COLUMN.get(name, name) for name in fields if fields[name] == ""]
-    losses += [Loss(record.id, column, "an empty cell is no text") for column in empty]
+    losses += [Loss(record.id, column, "an empty cell is not text") for column in empty]
     return {headers.get(name, name): value for name, value in fields.items()}
 
 
@@ -173,7 +173,7 @@ def _collapse_list(values: list[str]) -> str | list[str] | None:
 
 
 FORMAT = Format(
-    summary="LMUData TSV with base64 pictures (VLMEvalKit)",
+    summary="LMUData TSV with base64 images (VLMEvalKit)",
     suffixes=(".tsv", ".csv"),
     rows=lambda path, span: lmu_table.read_rows(path, span, [("index",), ("image", "image_path", *VIDEOS)]),
     records=_read_records,

@@ -109,7 +109,7 @@ def _load_images(value: Any, context: Context, needed: bool) -> tuple[Image, ...
     except RowError as error:
         if needed or error.code != "image.missing":
             raise
-        context.warn("a result's picture is not at hand; the row is kept without it")
+        context.warn("a result's image is missing; the row is kept without it")
         return ()
 
 

@@ -88,7 +88,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
 def _find_mismatch(sample: Sample) -> str | None:
     found = _list_respelled_names(sample.columns)
     if sample.suffix != WORKBOOK and ("image" in found or "image_path" in found):
-        return "a table with pictures, read as lmudata"
+        return "a table with images, read as lmudata"
     missing = [name for name in REQUIRED if name not in found]
     if missing:
         return f"no column {missing[0]!r}"
@@ -111,7 +111,7 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     def rows() -> Iterator[Mapping[str, str | None]]:
         for record in records:
             if sum(map(bool, record.options)) < _FEWEST:
-                message = f"the format wants {_FEWEST} or more; the row is left out"
+                message = f"the format needs {_FEWEST} or more; the row is left out"
                 losses.append(Loss(record.id, "options", message, left_out=True))
                 continue
             losses.extend(_list_losses(record, columns, target))
@@ -143,7 +143,7 @@ def _list_losses(record: Record, columns: Collection[str], target: Target) -> It
     if any(option is not None for option in record.options[4:]):
         yield Loss(record.id, "options", "only A to D have a column")
     if record.images:
-        yield Loss(record.id, "images", "a submission holds no pictures")
+        yield Loss(record.id, "images", "a submission holds no images")
     if len(record.messages) > 1:
         yield Loss(record.id, "messages", "only the question has a place")
     if record.answer is not None:

@@ -112,7 +112,7 @@ def _find_mismatch(sample: Sample) -> str | None:
         ours = (sample.path / MANIFEST).is_file() or find_config_folder(sample.path) is not None
         return None if ours else f"no {MANIFEST} in the folder"
     if "prediction_status" in sample.columns and "images" not in sample.columns:
-        return "a predictions file, which holds no pictures"
+        return "a predictions file, which holds no images"
     missing = list_missing_columns(sample.columns)
     return f"no column {missing[0]!r}" if missing else None
 

@@ -80,6 +80,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         raise RowError("answer.type", "answer", f"expected Yes or No {show(answer)}.")
     category = row.where.stem
     key = f"{category}-{row.where.row:09d}"
+    context.numbers.add(key)
     yield Record(
         id=key,
         sample=key,
@@ -109,7 +110,7 @@ def _find_mismatch(sample: Sample) -> str | None:
         with open_source(file) as lines:
             first = lines.readline(_HEAD).removeprefix(_BOM).split(b"\t")
         if len(first) not in _CELLS or first[2].strip().lower().decode(errors="replace") not in ANSWERS:
-            return f"{file.name} has no lines of picture, question, yes or no, and perhaps a response"
+            return f"{file.name} has no lines of image, question, yes or no, and perhaps a response"
     return None
 
 

@@ -92,7 +92,7 @@ def _load_images(fields: dict[str, Any], context: Context) -> dict[int, Image]:
         for number, (place, value) in enumerate(list_elements(fields.pop(name), name), slot):
             with in_field(place):
                 if not isinstance(value, dict) or not {"bytes", "path"} <= value.keys():
-                    raise RowError("image.type", "", f"expected a picture of bytes and path {show(value)}.")
+                    raise RowError("image.type", "", f"expected an image of bytes and path {show(value)}.")
                 if value["bytes"] is not None or value["path"]:
                     images[number] = load_image(value, number, context)
     return dict(sorted(images.items()))
@@ -125,7 +125,7 @@ def _build_prompt(
 ) -> tuple[tuple[Part, ...], tuple[Image, ...]]:
     if question is None:
         if not images:
-            raise RowError("question.missing", "question", "the row has neither a question nor a picture.")
+            raise RowError("question.missing", "question", "the row has neither a question nor an image.")
         letters = build_plain_prompt("", None, options).rpartition("\n")[2]
         return (*(Part("image") for _ in images), Part("text", letters)), tuple(images.values())
     text = build_plain_prompt(question, None, options) if options else f"{question}\n{_OPEN_PROMPT}"
@@ -213,7 +213,7 @@ def _find_unreadable_field(record: Record, row: Mapping[str, Any]) -> tuple[str,
         return error.field, error.message.rstrip(".")
     named = _list_named_slots(record)
     if named and not are_placeholders(named, record):
-        return "question", "its placeholders name other pictures than the prompt shows"
+        return "question", "its placeholders name other images than the prompt shows"
     return None
 
 
@@ -236,7 +236,7 @@ def _list_losses(record: Record, row: Mapping[str, Any], target: Target) -> Iter
     if record.sample != record.id:
         yield Loss(record.id, "sample", "the format has one id for a row", remark=True)
     if _list_named_slots(record) and not shows_what_is_named(_list_named_slots(record), record):
-        yield Loss(record.id, "messages", "a reader shows every picture that a placeholder names")
+        yield Loss(record.id, "messages", "a reader shows every image that a placeholder names")
     if len(record.messages) > 1:
         yield Loss(record.id, "messages", "only the question has a place")
 

@@ -157,7 +157,7 @@ def _build_fields(record: Record, folder: str | None, target: Target, losses: li
     if record.messages or record.question:
         losses.append(Loss(record.id, "messages", "the files hold no questions; MMMU finds them by the id"))
     if record.images:
-        losses.append(Loss(record.id, "images", "the files hold no pictures"))
+        losses.append(Loss(record.id, "images", "the files hold no images"))
     if record.prediction is None:
         losses.append(Loss(record.id, "prediction", "there is none, and MMMU's script stops there"))
     if record.label is None:

@@ -92,7 +92,7 @@ def _read_answer(label: Any, options: tuple[str, ...], context: Context) -> str 
     letter = label.strip().upper()
     if letter not in LETTERS[: len(options)]:
         # The script counts such a question as wrong; without it the published number cannot be met.
-        context.warn("an answer is the letter of no option, and no reply can meet it")
+        context.warn("an answer is the letter of no option, and no response can meet it")
     return letter
 
 
@@ -122,7 +122,7 @@ def _build_fields(record: Record, said: dict[str, str], target: Target, losses: 
     extra = {name: value for name, value in record.extra.items() if said.get(name) != value}
     options, response = extra.pop("options", None), extra.pop("response", None)
     if None in record.options or not record.options:
-        losses.append(Loss(record.id, "options", "the format wants an unbroken list of options"))
+        losses.append(Loss(record.id, "options", "the format needs an unbroken list of options"))
     if len(record.messages) > 1:
         losses.append(Loss(record.id, "messages", "only the question has a place"))
     if record.images:
@@ -137,7 +137,7 @@ def _build_fields(record: Record, said: dict[str, str], target: Target, losses: 
     losses += list_losses(record, _HELD, target, derived)
     if record.subset != said.get("setting"):
         losses.append(
-            Loss(record.id, "subset", "only the file's name says it: {model}_{setting}_{mode}.jsonl", remark=True)
+            Loss(record.id, "subset", "only the file's name states it: {model}_{setting}_{mode}.jsonl", remark=True)
         )
     fields: dict[str, Any] = {
         "id": record.sample,

@@ -125,7 +125,7 @@ def _drop_unanswered(records: Iterable[Record], losses: list[Loss]) -> Iterator[
 
 def _sample(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
     if len(record.images) > 1 or record.attachments:
-        losses.append(Loss(record.id, "images", "a sample holds one picture"))
+        losses.append(Loss(record.id, "images", "a sample holds one image"))
     losses += list_losses(record, _HELD, target)
     image = next(iter(list_last_turn_images(record)), None)
     path = {} if image is None else {IMAGE_PATH: write_image_path(image, target)}
@@ -138,7 +138,7 @@ def _build_result(record: Record, target: Target, losses: list[Loss]) -> dict[st
     text, path = _build_question(record, losses), extra.pop(IMAGE_PATH, None)
     losses += list_losses(record, (*_HELD, "prediction"), target)
     if record.images or record.attachments:
-        losses.append(Loss(record.id, "images", "a log names pictures and holds none"))
+        losses.append(Loss(record.id, "images", "a log names images and holds none"))
     content = text if path is None else {IMAGE_PATH: path, "text": text}
     label = read_letter_or_label(record)
     fields = {"content": content if record.messages else None, "pred": record.prediction, "label": label}
@@ -156,12 +156,17 @@ def _build_question(record: Record, losses: list[Loss]) -> str:
         losses.append(Loss(record.id, "messages", "a sample is a single turn"))
     if record.options:
         losses.append(
-            Loss(record.id, "options", "options have no field of their own; they stand in the text only", remark=True)
+            Loss(
+                record.id,
+                "options",
+                "the format has no options field; the options stay in the prompt text",
+                remark=True,
+            )
         )
     if at is None:
         return ""
     if "image" in [part.type for part in record.messages[at].content[1:]]:
-        losses.append(Loss(record.id, "messages", "a sample's picture stands in front of its text"))
+        losses.append(Loss(record.id, "messages", "a sample's image comes before its text"))
     return join_texts(record.messages[at])
 
 

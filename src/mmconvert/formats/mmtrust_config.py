@@ -88,7 +88,9 @@ def _fill_prompt(prompt: str, fields: Mapping[str, Any]) -> str:
     def value(match: re.Match[str]) -> str:
         found = fields.get(match[1])
         if found is None:
-            raise RowError("text.field", match[1], "the wording shows it, and the annotation has none. Add it there.")
+            raise RowError(
+                "text.field", match[1], "the prompt template shows it, but the annotation has none. Add it there."
+            )
         return str(found)
 
     return _FIELD.sub(value, prompt)

@@ -208,7 +208,7 @@ def _show_unmarked_videos(turns: tuple[Turn, ...], count: int, context: Context)
     missing = count - conversations.count_image_parts(turns, VIDEO)
     if missing <= 0:
         return turns
-    context.warn("videos without a <video> of their own stand in front of the first message")
+    context.warn("videos without a <video> of their own come before the first message")
     return conversations.put_in_front(turns, VIDEO, missing)
 
 
@@ -272,11 +272,11 @@ def _find_mismatch(sample: Sample) -> str | None:
 
 
 def _find_messages_mismatch(sample: Sample, messages: Sequence[Mapping[str, Any]]) -> str | None:
-    if sample.suffix != ".jsonl":
-        return "messages stand in a file that is no JSON Lines"
+    paired = any(name in sample.columns for name in _REJECTED)
+    if sample.suffix != ".jsonl" and not (sample.suffix == ".json" and (paired or "image" in sample.columns)):
+        return "messages are in a file that is not JSON Lines"
     if clash := sample.find_clash(SIDES, "field"):
         return clash
-    paired = any(name in sample.columns for name in _REJECTED)
     if not paired and not any(name in sample.columns for name in (*queries.IMAGES, *VIDEOS)):
         return "no field 'images' or 'videos'"
     if not all(isinstance(one.get("content"), str) for one in messages):

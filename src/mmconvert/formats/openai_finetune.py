@@ -10,7 +10,6 @@ Refused: unknown roles and parts (`messages.role`, `messages.part`), tool calls,
 Lost: nothing.
 """
 
-import io
 from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
@@ -24,6 +23,7 @@ from mmconvert.chat.openai import (
     list_part_types,
     read_content,
     read_message,
+    require_json_lines,
 )
 from mmconvert.chat.training import build_source_id, build_training_rows, read_messages_extra, report_lost_extra
 from mmconvert.chat.videos import VIDEOS
@@ -31,7 +31,8 @@ from mmconvert.core.errors import RowError, quote_value
 from mmconvert.core.record import Image, Record, Turn
 from mmconvert.core.rows import Row
 from mmconvert.core.text.placeholders import parse_image_slot
-from mmconvert.io import jsonl
+from mmconvert.images.verify import open_image
+from mmconvert.io.row_files import read_rows
 from mmconvert.io.write_delimited import write_jsonl
 from mmconvert.kits.evalscope.outputs import MARKS
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
@@ -55,7 +56,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
     for name in _ELSEWHERE:
         if as_list(fields.get(name)):
-            raise RowError("image.type", name, "pictures stand in the messages here. Try --format ms_swift or trl.")
+            raise RowError("image.type", name, "images are inside the messages here. Try --format ms_swift or trl.")
     turns: list[Turn] = []
     images: list[Image] = []
     extras: list[dict[str, Any]] = []
@@ -80,19 +81,22 @@ def _find_mismatch(sample: Sample) -> str | None:
         return "a part is of type 'image', not 'image_url'"
     if any(holds_part_values(row.get("messages")) for row in sample.rows):
         return "parts hold their content in 'value', as LLaMA-Factory v1 writes them"
+    if sample.suffix == ".json" and not any(list_part_types(row.get("messages")) for row in sample.rows):
+        return "messages of texts alone in a .json file, as LLaMA-Factory has them"
     if not all(ends_with_assistant(row.get("messages")) for row in sample.rows):
         return "a row does not end with the assistant"
     return None
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
+    require_json_lines(target)
     losses: list[Loss] = []
     limits = _Limits()
     build = partial(_build_fields, target=target, losses=losses, limits=limits)
     write_jsonl(build_training_rows(records, losses, build, addresses=True), target.path)
     yield from dict.fromkeys(losses)
     if limits.examples < MIN_EXAMPLES:
-        message = f"the file has {limits.examples} examples, the service wants {MIN_EXAMPLES} at least"
+        message = f"the file has {limits.examples} examples, OpenAI requires {MIN_EXAMPLES} at least"
         yield Loss("", "examples", message)
 
 
@@ -112,13 +116,13 @@ class _Limits:
         for turn in record.messages:
             shown = [next(images) for part in turn.content if part.type == "image"]
             if shown and turn.role != "user":
-                raise RowError("target.images", "messages", f"a picture stands in the {turn.role}'s turn.")
+                raise RowError("target.images", "messages", f"an image is in the {turn.role}'s turn.")
         if len(record.images) > MAX_IMAGES:
-            raise RowError("target.images", "images", f"{len(record.images)} pictures, {MAX_IMAGES} at most.")
+            raise RowError("target.images", "images", f"{len(record.images)} images, {MAX_IMAGES} at most.")
         for image in record.images:
             _check_image(image)
         if record.images and self.with_pictures >= MAX_IMAGE_EXAMPLES:
-            message = f"the file has {MAX_IMAGE_EXAMPLES:,} examples with pictures already."
+            message = f"the file has {MAX_IMAGE_EXAMPLES:,} examples with images already."
             raise RowError("target.examples", "images", message)
         self.examples += 1
         self.with_pictures += bool(record.images)
@@ -128,19 +132,16 @@ def _check_image(image: Image) -> None:
     if image.bytes is None:
         return
     if len(image.bytes) > MAX_IMAGE_BYTES:
-        raise RowError("target.image", "images", f"a picture has {len(image.bytes):,} bytes, 10 MB at most.")
+        raise RowError("target.image", "images", f"an image has {len(image.bytes):,} bytes, 10 MB at most.")
     if image.format not in FORMATS:
-        raise RowError("target.image", "images", f"a picture is {image.format}, not {', '.join(FORMATS)}.")
-    # Imported here: whoever guesses a format loads all of them.
-    import PIL.Image
-
+        raise RowError("target.image", "images", f"an image is {image.format}, not {', '.join(FORMATS)}.")
     try:
-        with PIL.Image.open(io.BytesIO(image.bytes), formats=FORMATS) as opened_image:
+        with open_image(image.bytes, reduce=True) as opened_image:
             mode = opened_image.mode
-    except (OSError, ValueError, SyntaxError):
-        raise RowError("target.image", "images", "a picture cannot be decoded.") from None
+    except RowError as error:
+        raise RowError("target.image", "images", error.message) from None
     if mode not in MODES:
-        raise RowError("target.image", "images", f"a picture has the mode {mode}, not RGB or RGBA.")
+        raise RowError("target.image", "images", f"an image has the mode {mode}, not RGB or RGBA.")
 
 
 def _build_fields(record: Record, target: Target, losses: list[Loss], limits: _Limits) -> dict[str, Any]:
@@ -154,8 +155,7 @@ def _build_fields(record: Record, target: Target, losses: list[Loss], limits: _L
             content = content[0]["text"]
         unknown = [name for name in more if name not in _MESSAGE_FIELDS]
         losses += [
-            Loss(record.id, "messages_extra", f"the service knows no {quote_value(name)}", remark=True)
-            for name in unknown
+            Loss(record.id, "messages_extra", f"OpenAI has no {quote_value(name)}", remark=True) for name in unknown
         ]
         kept = {name: value for name, value in more.items() if name in _MESSAGE_FIELDS}
         messages.append({"role": turn.role, "content": content, **kept})
@@ -168,8 +168,8 @@ def _build_fields(record: Record, target: Target, losses: list[Loss], limits: _L
 
 FORMAT = Format(
     summary="OpenAI fine-tuning data, its limits checked",
-    suffixes=(".jsonl",),
-    rows=jsonl.rows,
+    suffixes=(".jsonl", ".json"),
+    rows=read_rows,
     records=_read_records,
     mismatch=_find_mismatch,
     write=_write,

@@ -187,7 +187,7 @@ def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[st
         if isinstance(fields.get("answer"), list):
             losses.append(Loss(record.id, "answers", "a cell holds one text; .jsonl holds a list"))
         if fields.get("answer") == "":
-            losses.append(Loss(record.id, "answer", 'an empty cell is no answer; .jsonl holds ""'))
+            losses.append(Loss(record.id, "answer", 'an empty cell is not an answer; .jsonl holds ""'))
     losses += list_losses(record, (*PROMPTED, "attachments"), target)
     pictures = {name for name in extra if parse_image_slot(name) is not None}
     return columns.add_extra(fields, extra, {"id", "messages", "answer", *pictures}, record, losses)

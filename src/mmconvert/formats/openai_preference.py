@@ -13,14 +13,14 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from mmconvert.chat.conversations import read_messages
-from mmconvert.chat.openai import build_part, read_content, read_message
+from mmconvert.chat.openai import build_part, read_content, read_message, require_json_lines
 from mmconvert.chat.preference import SIDES, build_pair_record, report_lost_scores, select_rows
 from mmconvert.chat.training import build_source_id, build_training_rows, read_messages_extra, report_lost_extra
 from mmconvert.core.errors import RowError, quote_value, show
 from mmconvert.core.record import Image, Record, Turn
 from mmconvert.core.rows import Row
 from mmconvert.dataset.views import require_pair
-from mmconvert.io import jsonl
+from mmconvert.io.row_files import read_rows
 from mmconvert.io.write_delimited import write_jsonl
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
@@ -70,10 +70,11 @@ def _read_turns(
 def _find_mismatch(sample: Sample) -> str | None:
     if missing := sample.find_missing(_FIELDS, "field"):
         return missing
-    return None if all(isinstance(row.get("input"), dict) for row in sample.rows) else "input is no object"
+    return None if all(isinstance(row.get("input"), dict) for row in sample.rows) else "input is not an object"
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
+    require_json_lines(target)
     losses: list[Loss] = []
     pairs = select_rows(records, losses, paired=True)
     rows = build_training_rows(
@@ -87,7 +88,7 @@ def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[st
     pair = require_pair(record)
     for side in SIDES:
         if any(turn.role != "assistant" for turn in getattr(pair, side)):
-            raise RowError("target.role", side, "the service takes turns of the assistant alone in a response.")
+            raise RowError("target.role", side, "OpenAI takes only assistant turns in a response.")
     images = iter(record.images)
     inline = Target(target.path)
 
@@ -99,7 +100,7 @@ def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[st
                 content = content[0]["text"]
             for name in more:
                 if name not in _MESSAGE_FIELDS:
-                    losses.append(Loss(record.id, "messages_extra", f"the service knows no {quote_value(name)}"))
+                    losses.append(Loss(record.id, "messages_extra", f"OpenAI has no {quote_value(name)}"))
             kept = {name: value for name, value in more.items() if name in _MESSAGE_FIELDS}
             messages.append({"role": turn.role, "content": content, **kept})
         return messages
@@ -127,8 +128,8 @@ def _read_extras(record: Record, side: str) -> Sequence[Mapping[str, Any]]:
 
 FORMAT = Format(
     summary="OpenAI preference fine-tuning data",
-    suffixes=(".jsonl",),
-    rows=jsonl.rows,
+    suffixes=(".jsonl", ".json"),
+    rows=read_rows,
     records=_read_records,
     mismatch=_find_mismatch,
     write=_write,

@@ -1,5 +1,7 @@
 """POPE's answer files: JSON Lines of `question` and the model's `answer`, and the question files they go with.
 
+A question file into which somebody put the responses (`response`, `prediction`, ...) is both in one.
+
 An answer file has no labels; its order is that of the question file (`text`, `label`, `image`), so that both
 number their rows alike and `--answers` puts them together. The files end in .json as often as in .jsonl, and some hold
 one JSON array.
@@ -35,6 +37,9 @@ NAME = re.compile(rf"(?:(?P<model>.+)_)?(?P<source>[^_]+)_pope_(?P<category>{'|'
 _QUESTION = re.compile(r"is there an? .+ in the (?:image|imange)", re.IGNORECASE)
 _LABELS = ("yes", "no")
 
+RESPONSES = ("response", "prediction", "pred", "output", "model_answer", "model_response")
+"""Fields of a response beside a question and its label."""
+
 
 def _build_file_name(record: Record) -> str:
     """Name an answer file after its model and its question file, whose pictures are COCO's as a rule."""
@@ -53,15 +58,16 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     question = fields.pop("text" if asks else "question", None)
     if not isinstance(question, str) or not question.strip():
         raise RowError("question.missing", "text" if asks else "question", f"expected a text {show(question)}.")
-    response = None if asks else fields.pop("answer")
-    if not asks and not isinstance(response, str):
-        raise RowError("answer.type", "answer", f"expected the model's reply, a text {show(response)}.")
+    said = "answer" if not asks else next((name for name in RESPONSES if name in fields), None)
+    response = None if said is None else fields.pop(said)
+    if said is not None and not isinstance(response, str):
+        raise RowError("answer.type", said, f"expected the model's response, a text {show(response)}.")
     label = fields.pop("label", None)
     if label is not None and label not in _LABELS:
         raise RowError("label.type", "label", f"expected yes or no {show(label)}.")
     name = NAME.fullmatch(row.where.stem)
     image = fields.get("image")
-    images = _load_images(image, context) if asks else ()
+    images = _load_images(image, context) if asks and said is None else ()
     if images:
         del fields["image"]
     key = context.numbered(row)
@@ -94,7 +100,7 @@ def _load_images(name: Any, context: Context) -> tuple[Image, ...]:
     except RowError as error:
         if error.code != "image.missing":
             raise
-        context.warn("a question's picture is not under the image root; the row is kept without it")
+        context.warn("a question's image is not under the image root; the row is kept without it")
         return ()
 
 
@@ -107,7 +113,7 @@ def _find_mismatch(sample: Sample) -> str | None:
             return "no question 'Is there a ... in the image?' under 'question', or under 'text'"
         if "answer" not in fields and "label" not in fields:
             return "neither an answer nor a label"
-    return sample.find_clash(("options", "messages", "conversations", "prediction"), "field")
+    return sample.find_clash(("options", "messages", "conversations"), "field")
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
@@ -123,11 +129,13 @@ def _build_fields(record: Record, name: re.Match[str] | None, target: Target, lo
         extra.pop("model", None)
     if record.category is not None and not (name and name["category"] == record.category):
         losses.append(
-            Loss(record.id, "category", "only the file's name says it: {model}_coco_pope_{category}.json", remark=True)
+            Loss(
+                record.id, "category", "only the file's name states it: {model}_coco_pope_{category}.json", remark=True
+            )
         )
     for image in record.images:
         extra["image"] = image.name
-        losses.append(Loss(record.id, "images", "an answer file holds no pictures"))
+        losses.append(Loss(record.id, "images", "an answer file holds no images"))
     if build_own_id(record):
         losses.append(Loss(record.id, "id", "questions are known by their order", remark=True))
     if len(record.messages) > 1:

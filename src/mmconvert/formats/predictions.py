@@ -125,7 +125,7 @@ def _read_label(value: Any, answer: Any) -> str | None:
     try:
         return None if value is None else encode_json(convert_to_json(value))
     except (TypeError, ValueError):
-        raise RowError("label.type", "label", f"expected a value that JSON can say {show(value)}.") from None
+        raise RowError("label.type", "label", f"expected a value that JSON can hold {show(value)}.") from None
 
 
 def _read_extra(value: Any) -> dict[str, Any]:
@@ -172,7 +172,7 @@ def _find_mismatch(sample: Sample) -> str | None:
         return missing
     if is_result(sample.columns):
         return "a VLMEvalKit result table: it has 'index' and option columns"
-    return "it has all columns of a dataset of ours" if "image_info" in sample.columns else None
+    return "it has all columns of a dataset created by mmconvert" if "image_info" in sample.columns else None
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
@@ -183,7 +183,7 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
         write_rows(lambda: map(_build_fields, records), target, REQUIRED)
     for record in records:
         if record.images:
-            yield Loss(record.id, "images", "a predictions table holds no pictures")
+            yield Loss(record.id, "images", "a predictions table holds no images")
         if len(record.messages) > 1:
             yield Loss(record.id, "messages", "only the question has a place")
         yield from list_losses(record, (*_TEXTS, *_NUMBERS, "options", "prediction"), target)
@@ -191,9 +191,9 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
             if record.extra.get(name) is not None:
                 yield Loss(record.id, name, "the format has another use for the field", remark=True)
         if record.prediction is None:
-            yield Loss(record.id, "prediction", "there is none, and a reader refuses such a row")
+            yield Loss(record.id, "prediction", "there is none, and a reader rejects such a row")
         if record.prediction == "" and suffix in DELIMITERS:
-            yield Loss(record.id, "prediction", 'an empty cell is no prediction; .jsonl and .parquet hold ""')
+            yield Loss(record.id, "prediction", 'an empty cell is not a prediction; .jsonl and .parquet hold ""')
 
 
 def _write_parquet(records: Iterable[Record], path: Path) -> None:

@@ -46,7 +46,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     videos = take_videos(fields, context)
     sampled = context.pictures.sampling is not None
     messages = conversations.read_messages(fields.pop("conversations", None), "conversations")
-    if _is_inline(messages):
+    if _is_inline(messages) and not conversations.as_list(fields.get("image")):
         if videos:
             raise RowError("media.unsupported", "video", "Qwen-VL's first form shows no videos. Leave the row out.")
         yield conversations.build_conversation_record(row, context, fields, *_read_inline_turns(messages, context))
@@ -111,14 +111,14 @@ def _find_mismatch(sample: Sample) -> str | None:
     talks = [conversations.list_objects(row.get("conversations")) for row in sample.rows]
     if not all("value" in turn for turns in talks for turn in turns):
         return "turns have no 'value'"
-    if any(map(_is_inline, talks)):
+    if any(_is_inline(talk) and not row.get("image") for talk, row in zip(talks, sample.rows, strict=True)):
         return None
     if "video" in sample.columns:
         return None
     if "image" not in sample.columns:
         return "no field 'image' or 'video', and no turn from 'user'"
     if sample.suffix == ".json" and not any(_has_inline_markers(row) for row in sample.rows):
-        return "each row has one picture at most, as LLaVA has"
+        return "each row has one image at most, as LLaVA has"
     return None
 
 
@@ -140,7 +140,7 @@ def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[st
     record = training.drop_system_turns(record, losses)
     training.require_alternation(record.messages)
     if any(part.type == "image" for turn in record.messages if turn.role == "assistant" for part in turn.content):
-        raise RowError("target.images", "messages", "Qwen's form shows no picture in an assistant's turn.")
+        raise RowError("target.images", "messages", "Qwen's form shows no image in an assistant's turn.")
     fields: dict[str, Any] = {**training.build_source_id(record)}
     paths = [write_image_path(image, target) for image in record.images]
     if paths:
@@ -170,7 +170,7 @@ def _format_inline_turn(turn: Turn, images: Iterator[tuple[int, str]]) -> str:
             continue
         number, path = next(images)
         if set(path) & set("<>\n"):
-            raise RowError("target.images", "images", f"the path cannot stand in a text {show(path)}.")
+            raise RowError("target.images", "images", f"the path cannot be part of a text {show(path)}.")
         pieces += [escape(text, INLINE_WORDS), f"Picture {number}: <img>{path}</img>\n"]
         text = ""
     return "".join([*pieces, escape(text, INLINE_WORDS)])

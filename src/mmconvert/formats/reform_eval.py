@@ -238,7 +238,7 @@ def _find_mismatch(sample: Sample) -> str | None:
     if "data" in sample.columns:
         data = sample.rows[0]["data"]
         if isinstance(data, dict):
-            return None if "dialogs" in data else "its 'data' has no 'dialogs'"
+            return None if "dialogs" in data else "its 'data' has no 'conversations'"
         items: Sequence[Any] = data if isinstance(data, list) else ()
     elif sample.suffix == ".json" and json_head.is_object(sample.path):
         return "no member 'data' that lists items"
@@ -284,10 +284,10 @@ def _select_family(name: str, records: Iterable[Record], losses: list[Loss]) -> 
             message = f"a file holds one family, this one {name}; the row is left out"
             losses.append(Loss(record.id, "category", message, left_out=True))
         elif record.options and (None in record.options or not is_option(record.answer, record.options)):
-            message = "the family wants one answer and no gap; the row is left out"
+            message = "the family needs one answer and no gap; the row is left out"
             losses.append(Loss(record.id, "options", message, left_out=True))
         elif SHAPES[name].image and not record.images:
-            losses.append(Loss(record.id, "images", "an item shows a picture; the row is left out", left_out=True))
+            losses.append(Loss(record.id, "images", "an item shows an image; the row is left out", left_out=True))
         elif not record.options and not record.answers:
             losses.append(Loss(record.id, "answer", "an item has an answer; the row is left out", left_out=True))
         else:
@@ -316,7 +316,7 @@ def _build_fields(record: Record, name: str, target: Target, losses: list[Loss])
     for left in (OF_FILE, HISTORY):
         extra.pop(left, None)
     if len(record.images) != 1 or record.attachments:
-        losses.append(Loss(record.id, "images", "an item holds one picture"))
+        losses.append(Loss(record.id, "images", "an item holds one image"))
     if len(record.messages) > 1:
         losses.append(Loss(record.id, "messages", "an item is a single question"))
     said = ("dataset",) if _build_head(record, name).get("dataset_name") == record.dataset else ()

@@ -102,7 +102,7 @@ def _check_row(row: Row, sample: str, before: int, survey: _Survey) -> Rejected 
     """Refuse a row that does not go with the rest of the file."""
     found, times = survey.copies[sample], survey.times
     if sample and (found < times or before >= times):
-        message = f"the sample stands {found} times in the file, others {times} times. Leave it out, or complete it."
+        message = f"the sample appears {found} times in the file, others {times} times. Leave it out, or complete it."
         return Rejected(row.where, "sample.copies", message, "sample_id", sample)
     method = _read_method(row.fields.get("prediction"))
     if method is not None and method != survey.method:
@@ -273,7 +273,7 @@ def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[st
     method, key = _infer_method(record), extra.pop("sample_id", record.sample)
     answer, prediction = _build_answer_field(record, losses), record.prediction
     if prediction is None:
-        losses.append(Loss(record.id, "prediction", "there is none yet, and the kit refuses such a row"))
+        losses.append(Loss(record.id, "prediction", "there is none yet, and the framework rejects such a row"))
     elif method == "likelihood" and is_option(prediction, record.options):
         prediction = LETTERS.index(prediction)  # type: ignore[assignment]
     if record.images:
@@ -306,7 +306,7 @@ def _build_answer_field(record: Record, losses: list[Loss]) -> dict[str, Any]:
     if not record.options:
         return {"answer": label if label is not None else record.answer}
     if record.answer is None or None in record.options or not is_option(record.answer, record.options):
-        losses.append(Loss(record.id, "answer", "the list wants one answer and options without a gap"))
+        losses.append(Loss(record.id, "answer", "the list needs one answer and options without a gap"))
         return {"answer": label}
     index = LETTERS.index(record.answer)
     return {"answer": label if str(label) == str(index) else index}

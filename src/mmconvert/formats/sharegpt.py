@@ -42,6 +42,9 @@ MARKERS = Markers(("image", "video", "audio"))
 FORMS = {"messages": ("role", "content"), "conversations": ("from", "value")}
 """Field of the turns -> keys of role and text in each."""
 
+OF_MS_SWIFT = ("rejected_response", "rejected_messages", "rejected_images")
+"""Fields of ms-swift's preference pairs, whose messages end with the chosen response."""
+
 NAMES = {
     "messages": {"system": "system", "user": "user", "assistant": "assistant"},
     "conversations": {"system": "system", "user": "human", "assistant": "gpt"},
@@ -55,11 +58,13 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     form = "messages" if "messages" in fields else "conversations"
     turns, extras = conversations.read_marked_turns(fields.pop(form, None), form, FORMS[form], MARKERS, videos=sampled)
     turns, extras = conversations.take_system_turn(fields, turns, extras)
-    sides = [_take_side(fields, name, form) for name in SIDES if isinstance(fields.get(name), dict)]
+    sides = [_take_side(fields, name, form) for name in SIDES if isinstance(fields.get(name), dict | str)]
     if len(sides) == 1:
-        raise RowError("preference.missing", "rejected", "one of the two sides is no turn. Give both, or neither.")
+        raise RowError("preference.missing", "rejected", "one of the two sides has no turn. Give both, or neither.")
     every = [*turns, *(turn for side in sides for turn in side)]
     value = fields.pop("images", None)
+    if not sides and turns and not conversations.count_image_parts(turns):
+        every = [*conversations.show_unmarked_images(tuple(turns), len(conversations.as_list(value)), context)]
     shown, images = conversations.load_shown_media(value, "images", videos, every, context)
     if sides:
         prompt, (chosen, rejected) = shown[: len(turns)], shown[len(turns) :]
@@ -70,7 +75,10 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
 
 def _take_side(fields: dict[str, Any], name: str, form: str) -> tuple[Turn, ...]:
     """Take the one turn of a side out of a row; fields beside role and text stay under the side's name."""
-    turns, (extra,) = conversations.read_marked_turns([fields.pop(name)], name, FORMS[form], MARKERS)
+    side = fields.pop(name)
+    if isinstance(side, str):
+        side = dict(zip(FORMS[form], (NAMES[form]["assistant"], side), strict=True))
+    turns, (extra,) = conversations.read_marked_turns([side], name, FORMS[form], MARKERS)
     if extra:
         fields[f"{name}_extra"] = extra
     return turns
@@ -80,6 +88,8 @@ def _find_mismatch(sample: Sample) -> str | None:
     form = next((name for name in FORMS if name in sample.columns), None)
     if form is None:
         return "no field 'messages' or 'conversations'"
+    if clash := sample.find_clash(OF_MS_SWIFT, "field"):
+        return clash
     if "image" in sample.columns:
         return "it has a field 'image', not 'images'"
     if "video" in sample.columns and "images" not in sample.columns and sample.suffix != ".parquet":
@@ -94,7 +104,7 @@ def _find_mismatch(sample: Sample) -> str | None:
         return None
     marked = "images" in sample.columns and any("<image>" in turn[text_key] for turn in turns)
     fits = sample.suffix == ".json" or (sample.suffix == ".parquet" and marked)
-    return None if fits else "messages stand in JSON Lines or parquet without <image>"
+    return None if fits else "messages are in JSON Lines or parquet without <image>"
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:

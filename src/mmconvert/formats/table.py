@@ -28,14 +28,16 @@ Lost: nothing; a picture that is not at hand is named in a warning where the row
 """
 
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterator, Mapping
 from difflib import get_close_matches
 from itertools import chain
 from pathlib import Path
+from typing import Any
 
 from msgspec.structs import replace
 
 from mmconvert.chat.plain_rows import (
+    CAPTIONS,
     SHARED_ID,
     SPELLINGS,
     Columns,
@@ -61,8 +63,11 @@ OTHERS = (
 )
 """Columns of dialogs, which other formats read."""
 
-TRAINING = (("instruction", "output"), ("query", "response"))
+TRAINING = (("instruction", "output"), ("query", "response"), ("prompt", "completion"), ("input", "output"))
 """Columns in which trainers hold a question and the reply to learn; nobody can tell it from a prediction."""
+
+LISTS = ("data", "annotations", "questions", "samples", "examples", "items", "rows", "records", "results", "instances")
+"""Members of an object that list its rows; what stands beside is about the file."""
 
 _UNKNOWN = "COLUMN"
 _ALIKE = 0.7
@@ -91,6 +96,8 @@ def _open_rows(path: Path) -> Iterator[Row | Rejected]:
         return xlsx.rows(path, needed=is_known_column)
     if suffix == ".json":
         is_object = json_head.is_object(path)
+        if is_object and (name := _find_list(json_object.head(path))) is not None:
+            return json_object.rows(path, (name,))
         return json_object.read_keyed_rows(path, "id", "prediction") if is_object else json_array.rows(path)
     return tables.rows(path) if suffix in DELIMITERS else jsonl.rows(path)
 
@@ -106,7 +113,7 @@ def _share_id(row: Row, column: str) -> Row:
 
 def _find_mismatch(sample: Sample) -> str | None:
     if clash := next((name for name in OTHERS if name in sample.columns), None):
-        return f"a column {clash!r} of dialogs, which are not read. Look at the formats that have it"
+        return f"a column {clash!r} of conversations, which are not read. Look at the formats that have it"
     if sample.suffix == ".json" and json_head.is_object(sample.path):
         keyed = _read_keyed_sample(sample)
         return _find_mismatch(keyed) if keyed is not None else "one object and not a row for each id. Put rows in [...]"
@@ -117,10 +124,12 @@ def _find_mismatch(sample: Sample) -> str | None:
     asks, answers = (columns.get(field, ("",))[0] for field in ("question", "prediction"))
     if (asks, answers) in TRAINING and "answer" not in columns:
         return (
-            f"a column {answers!r}, a model's prediction or a reply to learn. Say which: --map question={asks} and "
-            f"--map prediction={answers} or --map reply={answers}"
+            f"a column {answers!r}, a prediction or a response to train on. Choose one: --map question={asks} and "
+            f"--map prediction={answers} or --map response={answers}"
         )
-    if "question" not in columns and not ("id" in columns and columns.keys() & {"prediction", "answer"}):
+    said = columns.keys() & {"prediction", "answer"}
+    described = "image" in columns and columns.get("answer", ("",))[0].lower() in CAPTIONS
+    if "question" not in columns and not ("id" in columns and said) and not described and len(said) < 2:
         close = {field: _suggest_column(field, sample, columns) for field in ("question", "prediction")}
         for field, column in close.items():
             if column != _UNKNOWN:
@@ -140,10 +149,22 @@ def _suggest_column(field: str, sample: Sample, columns: Columns) -> str:
     return next(close, _UNKNOWN)
 
 
+def _find_list(members: Mapping[str, Any]) -> str | None:
+    """Name the member of an object that lists its rows, None where none does."""
+    return next((name for name in LISTS if _is_listed(members.get(name))), None)
+
+
+def _is_listed(value: Any) -> bool:
+    return isinstance(value, list) and bool(value) and all(isinstance(row, dict) for row in value)
+
+
 def _read_keyed_sample(sample: Sample) -> Sample | None:
-    """Give the head of the rows that stand under their ids in one object; None where there is no such object."""
+    """Give the head of the rows that one object holds, under their ids or in a list; None where it holds none."""
     if len(sample.rows) != 1 or not json_head.is_object(sample.path):
         return None
+    if (listed := _find_list(sample.rows[0])) is not None:
+        rows = tuple(sample.rows[0][listed])
+        return replace(sample, suffix="", columns=tuple(dict.fromkeys(name for row in rows for name in row)), rows=rows)
     values = [*sample.rows[0].values()]
     if any(map(is_known_column, sample.columns)):
         return None

@@ -210,19 +210,19 @@ def _find_mismatch(sample: Sample) -> str | None:
     columns = set(sample.columns)
     if columns.issuperset(SIDES):
         return _find_pair_mismatch(sample)
-    if sample.suffix == ".json":
-        return "a .json file without 'chosen' and 'rejected'"
     names = ("messages",) if "messages" in columns else ("prompt", "completion")
     clash = sample.find_clash(("image_info", "prediction", "conversations", *MARKS))
     if wrong := clash or sample.find_missing(names):
         return wrong
     values = [row.get(name) for row in sample.rows for name in names]
     types = {kind for value in values for kind in list_part_types(value)}
+    if sample.suffix == ".json" and "image" not in types | columns:
+        return "a .json file without 'chosen' and 'rejected', and without images"
     if "image_url" in types:
-        return "pictures are parts of type image_url"
+        return "images are parts of type image_url"
     contents = [message.get("content") for value in values for message in conversations.list_objects(value)]
     if any("<image>" in content for content in contents if isinstance(content, str)):
-        return "<image> stands in plain texts"
+        return "<image> is in plain texts"
     if not ("image" in types or columns & {"images", "image"}) and sample.suffix == ".jsonl" and "messages" in columns:
         return "no column 'images' and no image part"
     return None
@@ -240,7 +240,7 @@ def _find_pair_mismatch(sample: Sample) -> str | None:
         return "messages have a key 'value'"
     texts = [value for value in values if isinstance(value, str)]
     texts += [str(message.get("content")) for value in values for message in conversations.list_objects(value)]
-    return "<image> stands in plain texts" if any("<image>" in text for text in texts) else None
+    return "<image> is in plain texts" if any("<image>" in text for text in texts) else None
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:

@@ -28,14 +28,14 @@ from mmconvert.chat.conversations import (
 from mmconvert.chat.losses import list_losses
 from mmconvert.chat.training import report_lost_extra
 from mmconvert.core.error_hints import add_hint
-from mmconvert.core.errors import RowError, in_field, show
+from mmconvert.core.errors import RowError, UsageError, in_field, show
 from mmconvert.core.record import IMAGE_TYPE, Record, Task, attach_features, encode_json
 from mmconvert.core.rows import Row
 from mmconvert.core.text.image_markers import Markers, check_count, join_with_markers
 from mmconvert.core.text.json import parse_json
 from mmconvert.dataset.views import find_solution, remove_last_response
 from mmconvert.dataset.write_parquet import build_image_cell, write_parquet
-from mmconvert.io import parquet
+from mmconvert.io.row_files import read_rows
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
 _MARKERS = Markers(("image", "video"))
@@ -125,11 +125,15 @@ def _find_mismatch(sample: Sample) -> str | None:
     if missing := sample.find_missing(_NEEDED):
         return missing
     if not all(isinstance(row.get("reward_model"), dict) for row in sample.rows):
-        return "reward_model is no object"
-    return None if all(isinstance(row.get("prompt"), list) for row in sample.rows) else "prompt is no list of messages"
+        return "reward_model is not an object"
+    return (
+        None if all(isinstance(row.get("prompt"), list) for row in sample.rows) else "prompt is not a list of messages"
+    )
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
+    if target.path.suffix.lower() != ".parquet":
+        raise UsageError("the format is written to .parquet; JSON is only read.")
     losses: list[Loss] = []
     write_parquet(_build_rows(records, target, losses), _SCHEMA, target.path)
     yield from dict.fromkeys(losses)
@@ -146,7 +150,7 @@ def _build_rows(records: Iterable[Record], target: Target, losses: list[Loss]) -
             continue
         written += 1
         if record.options:
-            losses.append(Loss(record.id, "options", "they have no field of their own and stand in the prompt only"))
+            losses.append(Loss(record.id, "options", "the format has no field for them; they stay in the prompt text"))
         losses += list_losses(record, (*_HELD, "options"), target)
         report_lost_extra(record, losses)
         yield row
@@ -156,7 +160,7 @@ def _build_fields(record: Record, number: int, target: Target) -> dict[str, Any]
     asked = remove_last_response(record)
     check_count(count_image_parts(asked.messages), len(asked.images), "images")
     if any(image.bytes is None for image in asked.images):
-        raise RowError("image.remote", "images", "a picture was kept as an address and has no bytes.")
+        raise RowError("image.remote", "images", "an image is only a URL and has no bytes.")
     role = next((turn.role for turn in asked.messages if turn.role not in _ROLES), None)
     if role is not None:
         raise RowError("target.role", "messages", f"the format is written without {role} turns.")
@@ -185,8 +189,8 @@ def _build_fields(record: Record, number: int, target: Target) -> dict[str, Any]
 
 FORMAT = Format(
     summary="verl's RL prompts: prompt, images and reward_model",
-    suffixes=(".parquet",),
-    rows=parquet.rows,
+    suffixes=(".parquet", ".json", ".jsonl"),
+    rows=read_rows,
     records=_read_records,
     mismatch=_find_mismatch,
     write=_write,

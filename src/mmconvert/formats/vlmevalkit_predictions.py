@@ -116,7 +116,7 @@ def _find_mismatch(sample: Sample) -> str | None:
     if missing:
         return f"no column {missing[0]!r}"
     if not lmu_table.is_result(sample.columns):
-        return "it has pictures" if "image" in found else "it has ids and none of the kit's own columns"
+        return "it has images" if "image" in found else "it has ids and none of the framework's own columns"
     submission = sample.suffix == WORKBOOK or (sample.suffix in DELIMITERS and "image_path" not in found)
     if submission and {*sample.columns} >= _SUBMISSION:
         return "an MMBench submission: it has a column 'l2_category'"
@@ -174,14 +174,16 @@ _CELLS = ("hint", "options", "category", "l2_category", "split", "prediction", "
 
 def _list_losses(record: Record, dataset: str | None, target: Target) -> Iterator[Loss]:
     if record.images:
-        yield Loss(record.id, "images", "a result file holds no pictures")
+        yield Loss(record.id, "images", "a result file holds no images")
     if len(record.messages) > 1:
         yield Loss(record.id, "messages", "only the question has a place")
     if record.prediction is None:
-        yield Loss(record.id, "prediction", "there is none, and the kit counts such a row as wrong")
+        yield Loss(record.id, "prediction", "there is none, and the framework counts such a row as wrong")
     yield from list_losses(record, (*_CELLS, *lmu_table.list_index_columns(record)), target)
     if record.dataset != dataset and record.dataset is not None:
-        yield Loss(record.id, "dataset", "only the file's name says it: name the file {model}_{benchmark}", remark=True)
+        yield Loss(
+            record.id, "dataset", "only the file's name states it: name the file {model}_{benchmark}", remark=True
+        )
 
 
 def _read_scores(path: Path) -> StatedNumbers | None:

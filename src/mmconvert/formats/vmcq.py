@@ -29,7 +29,7 @@ from mmconvert.core.text.options import build_plain_prompt, is_option, read_answ
 from mmconvert.core.text.placeholders import MAX_SLOT, interleave, list_slots, parse_image_slot
 from mmconvert.io import columns, jsonl, tables
 from mmconvert.io.write_delimited import write_rows
-from mmconvert.plugins.format import IMAGES, Context, Format, Loss, Target
+from mmconvert.plugins.format import IMAGES, Context, Format, Loss, Sample, Target
 
 _REQUIRED = ("question", "options")
 _MEDIA = re.compile(r"<(?:video|audio)[ _]\d{1,6}>", re.ASCII)
@@ -95,7 +95,7 @@ def _show_videos(
     with in_field("question"):
         shown = [videos.expand(text) for text in texts]
         if sampled and (lost := NUMBERED.search(" ".join(shown))):
-            message = f"{lost[0]} stands in the text, but the row has no video."
+            message = f"{lost[0]} is in the text, but the row has no video."
             raise RowError("placeholder.no_image", "", message)
     videos.require_shown()
     for name in [*context.videos]:
@@ -141,10 +141,10 @@ def _build_rows(records: Iterable[Record], target: Target, losses: list[Loss]) -
 def _drop_answered_turns(records: Iterable[Record], losses: list[Loss]) -> Iterator[Record]:
     for record in records:
         if not 2 <= len(record.options) <= len(LETTERS):
-            message = f"the format wants 2 to {len(LETTERS)}; the row is left out"
+            message = f"the format needs 2 to {len(LETTERS)}; the row is left out"
             losses.append(Loss(record.id, "options", message, left_out=True))
         elif record.label is not None and not is_option(record.answer, record.options):
-            message = "the format wants the letter of one option; the row is left out"
+            message = "the format needs the letter of one option; the row is left out"
             losses.append(Loss(record.id, "answer", message, left_out=True))
         elif any(image.slot > MAX_SLOT for image in (*record.images, *record.attachments)):
             message = f"the format has columns up to image_{MAX_SLOT}; the row is left out"
@@ -158,7 +158,7 @@ def _drop_answered_turns(records: Iterable[Record], losses: list[Loss]) -> Itera
 def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
     extra = dict(record.extra)
     if None in record.options:
-        losses.append(Loss(record.id, "options", "the format wants an unbroken list of options"))
+        losses.append(Loss(record.id, "options", "the format needs an unbroken list of options"))
     if len(record.messages) > 1:
         losses.append(Loss(record.id, "messages", "only the question has a place"))
     losses += list_losses(record, ("options", "attachments"), target)
@@ -181,12 +181,23 @@ def _build_question(record: Record) -> str:
     return "".join(f"<image {slot}> " for slot in unnamed) + question
 
 
+def _find_mismatch(sample: Sample) -> str | None:
+    if wrong := sample.find_missing(_REQUIRED, "field") or sample.find_clash(("prediction", "response", "A")):
+        return wrong
+    if any(isinstance(row.get("options"), dict) for row in sample.rows):
+        return "options are an object of letters"
+    if any(parse_image_slot(name) is not None for name in sample.columns):
+        return None
+    # Its pictures would be left out without a word.
+    return sample.find_clash(("image", "images", "image_path", "image_file", "file_name", "img"), "field")
+
+
 FORMAT = Format(
     summary="Visual multiple choice with image_k columns (EvalScope General-VMCQ)",
     suffixes=(".jsonl", ".tsv", ".csv"),
     rows=_read_rows,
     records=_read_records,
-    mismatch=lambda it: it.find_missing(_REQUIRED, "field") or it.find_clash(("prediction", "response", "A")),
+    mismatch=_find_mismatch,
     write=_write,
     cuttable=True,
     images=IMAGES,

@@ -90,5 +90,5 @@ def _read_box(value: Any, field: str, layout: str, size: tuple[int, int]) -> Box
     box = Box(int(x), int(y), int(a), int(b))
     width, height = size
     if box.left >= width or box.top >= height or box.right < 0 or box.bottom < 0:
-        raise RowError("box.outside", field, f"the box lies outside the picture of {width} x {height} {show(value)}.")
+        raise RowError("box.outside", field, f"the box lies outside the image of {width} x {height} {show(value)}.")
     return box

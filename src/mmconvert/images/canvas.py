@@ -28,7 +28,7 @@ def decode_rgb(image: Image) -> PIL.Image.Image:
         RowError: `image.remote`: only its address is known; `image.decode`.
     """
     if image.bytes is None:
-        raise RowError("image.remote", "", "a picture that is only an address cannot be changed. Download it first.")
+        raise RowError("image.remote", "", "an image that is only a URL cannot be changed. Download it first.")
     with open_image(image.bytes, copies=1) as picture:
         return picture.convert("RGB")
 
@@ -53,7 +53,7 @@ def check_pixels(width: int, height: int) -> None:
         RowError: `image.too_large`.
     """
     if width * height > MAX_PIXELS:
-        message = f"a picture of {width:,} x {height:,} has more than {MAX_PIXELS:,} pixels."
+        message = f"an image of {width:,} x {height:,} has more than {MAX_PIXELS:,} pixels."
         raise RowError("image.too_large", "", message)
 
 
@@ -67,7 +67,7 @@ def find_shown_image(record: Record, slot: int) -> Image:
         if image.slot == slot:
             return image
     slots = ", ".join(str(image.slot) for image in record.images) or "none"
-    raise RowError("image.none", "", f"the prompt shows no picture {slot} (its pictures: {slots}). See slot=N.")
+    raise RowError("image.none", "", f"the prompt shows no image {slot} (its images: {slots}). See slot=N.")
 
 
 def replace_image(record: Record, image: Image, data: bytes, pictures: Pictures, note: Mapping[str, Any]) -> Record:
@@ -138,7 +138,7 @@ def require_user_turn(record: Record) -> int:
     """
     at = find_last_user_turn(record)
     if at is None:
-        raise RowError("messages.no_user", "messages", "the row has no user turn to show a picture with.")
+        raise RowError("messages.no_user", "messages", "the row has no user turn to show an image with.")
     return at
 
 

@@ -46,7 +46,7 @@ _CUT_SECONDS, _CUT_SHARE = Fraction(1), Fraction(1, 20)
 """What a Matroska file may end before the time that it names, the larger of both."""
 
 _AGAIN = "Get the video again, or leave the row out."
-_FEWER = "Make the video smaller, ask for fewer frames, or leave the row out."
+_FEWER = "Make the video smaller, take fewer frames, or leave the row out."
 
 
 class VideoError(Exception):

@@ -28,7 +28,9 @@ from mmconvert.core.errors import RowError, quote_value, show
 from mmconvert.core.plugin_struct import PluginStruct
 from mmconvert.core.record import Image
 from mmconvert.core.text.image_markers import NO_SAMPLING
-from mmconvert.images.other_root import find_other_root
+from mmconvert.images.other_root import build_outside_error, find_other_root
+from mmconvert.images.read_file import read_handle, read_image_file
+from mmconvert.images.references import find_plain_path, is_bare_base64
 from mmconvert.images.verify import FORMATS, MAX_PIXELS, verify_decoded
 from mmconvert.images.video import MOST_VIDEO_BYTES, FrameSampling, VideoFrames, extract_frames
 from mmconvert.storage.beneath import open_resolved
@@ -113,7 +115,7 @@ def decode_data_url(url: str) -> bytes:
         raise RowError("image.data_url", "", f"a data URL needs a comma before its payload {show(url)}.")
     mime, parameters = match[1].strip().lower(), match[2].lower()
     if mime and not mime.startswith("image/"):
-        raise RowError("image.data_url", "", f"a data URL of type {quote_value(mime)} is no picture.")
+        raise RowError("image.data_url", "", f"a data URL of type {quote_value(mime)} is not an image.")
     if ";base64" not in parameters:
         raise RowError("image.data_url", "", "a data URL must be base64 encoded.")
     payload = url[match.end() :]
@@ -186,10 +188,10 @@ class Pictures(PluginStruct, frozen=True):
             RowError: Codes `image.empty`, `image.format`, `image.truncated`, `image.too_large`, ...
         """
         if not data:
-            raise RowError("image.empty", "", "the picture holds no bytes.")
+            raise RowError("image.empty", "", "the image holds no bytes.")
         if len(data) > self.max_bytes:
             limit = self.max_bytes / (1 << 20)
-            message = f"the picture has {len(data):,} bytes, over the limit of {limit:g} MiB. See --max-image-mb."
+            message = f"the image has {len(data):,} bytes, over the limit of {limit:g} MiB. See --max-image-mb."
             raise RowError("image.too_large", "", message)
         kind, width, height = probe(data)
         if self.decode:
@@ -215,12 +217,14 @@ class Pictures(PluginStruct, frozen=True):
                 return Image(None, slot, detail=detail, url=text)
             if self.fetch is not None:
                 return replace(self.of_bytes(self.fetch(text), slot, detail=detail), url=text)
-            message = f"a picture on the network is not fetched {show(text)}. See --allow-remote and --keep-urls."
+            message = f"an image on the network is not fetched {show(text)}. See --allow-remote and --keep-urls."
             raise RowError("image.remote", "", message)
-        if scheme:
-            message = f"{scheme[1].lower()}: addresses are not read {show(text)}. Give a relative path."
-            raise RowError("image.path", "", message)
-        data, name = self._read_file(text)
+        try:
+            data, name = self._read_file(text)
+        except RowError:
+            if (plain := find_plain_path(text)) is None or (found := self._read_meant(plain)) is None:
+                raise
+            data, name = found
         return self.of_bytes(data, slot, name, detail)
 
     def of_value(self, value: Any, slot: int, detail: str | None = None) -> Image:
@@ -240,6 +244,8 @@ class Pictures(PluginStruct, frozen=True):
         if not isinstance(value, str):
             message = f"expected a path, a data URL, or an object with bytes or path {show(value)}."
             raise RowError("image.type", "", message)
+        if is_bare_base64(value):
+            return self.of_base64(value, slot)
         return self.of_reference(value, slot, detail)
 
     def of_video(self, value: Any, slot: int) -> tuple[tuple[Image, ...], int]:
@@ -328,7 +334,14 @@ class Pictures(PluginStruct, frozen=True):
             if found is None:
                 raise
             return found
-        return _read(str(path), text, self.max_bytes), name
+        return read_image_file(str(path), text, self.max_bytes), name
+
+    def _read_meant(self, path: str) -> tuple[bytes, str] | None:
+        """Read what `find_plain_path` made of a text; None where no file inside the roots is meant."""
+        try:
+            return self._read_file(path)
+        except RowError:
+            return None
 
     def _find_plain(self, text: str) -> tuple[bytes, str] | None:
         """Read a file of the first root that is reached without a link; None for one that wants a closer look."""
@@ -341,12 +354,12 @@ class Pictures(PluginStruct, frozen=True):
             handle = open_resolved(posixpath.join(self.roots[0], name))
         except (OSError, ValueError):
             return None
-        return _read_handle(handle, posixpath.join(self.roots[0], name), text, self.max_bytes), name
+        return read_handle(handle, posixpath.join(self.roots[0], name), text, self.max_bytes), name
 
     def _read_stored(self, text: str) -> tuple[bytes, str] | None:
         name = posixpath.normpath(text)
         if self.stores and (name == ".." or name.startswith(("/", "../"))):
-            raise _build_outside_error(text)
+            raise build_outside_error(text, ENDINGS)
         for store in self.stores:
             data = store.read(name, self.max_bytes + 1)
             if data is not None:
@@ -365,6 +378,9 @@ class Pictures(PluginStruct, frozen=True):
         Raises:
             RowError: `image.path` or `image.missing`.
         """
+        if scheme := _SCHEME.match(text):
+            message = f"{scheme[1].lower()}: addresses are not read {show(text)}. Give a relative path."
+            raise RowError("image.path", "", message)
         if not text or "\0" in text or "\\" in text or text.startswith(("~", "//")) or _DRIVE.match(text):
             message = f"not a plain relative path {show(text)}. Write it so, with / between folders."
             raise RowError("image.path", "", message)
@@ -383,7 +399,7 @@ class Pictures(PluginStruct, frozen=True):
                 return resolved, inside.relative_to(root).as_posix()
             outside = True
         if outside:
-            raise _build_outside_error(text)
+            raise build_outside_error(text, ENDINGS)
         roots = ", ".join([*map(str, self.roots), *(store.url for store in self.stores)]) or "(none given)"
         found = find_other_root(self.roots[0], text) if self.roots else None
         step = (
@@ -391,39 +407,6 @@ class Pictures(PluginStruct, frozen=True):
         )
         message = f"no such file under the image root {roots} {show(text)}. {step}"
         raise RowError("image.missing", "", message)
-
-
-def _build_outside_error(text: str) -> RowError:
-    return RowError("image.path", "", f"the path leaves the image root {show(text)}.")
-
-
-def _read(place: str, text: str, limit: int) -> bytes:
-    try:
-        handle = open_resolved(place)
-    except OSError as error:
-        raise _build_unreadable_error(error, text) from None
-    return _read_handle(handle, place, text, limit)
-
-
-def _read_handle(handle: int, place: str, text: str, limit: int) -> bytes:
-    """Read the beginning of an open file, and close it."""
-    try:
-        before = os.fstat(handle)
-        if not stat.S_ISREG(before.st_mode):
-            raise RowError("image.path", "", f"not a regular file {show(text)}. Name the picture's own file.")
-        with open(handle, "rb", closefd=False) as file:
-            data = file.read(limit + 1)
-        note_read_file(place, before, os.fstat(handle))
-        return data
-    except OSError as error:
-        raise _build_unreadable_error(error, text) from None
-    finally:
-        os.close(handle)
-
-
-def _build_unreadable_error(error: OSError, text: str) -> RowError:
-    message = f"the file cannot be read ({error.strerror}) {show(text)}. Repair it, or its permissions."
-    return RowError("image.missing", "", message)
 
 
 Size = tuple[int, int]

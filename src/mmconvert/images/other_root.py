@@ -3,9 +3,11 @@
 import os
 import posixpath
 import shlex
+from collections.abc import Collection
 from itertools import islice
 from pathlib import Path
 
+from mmconvert.core.errors import RowError, show
 from mmconvert.core.run_cache import cache_for_run
 
 _MOST_PARENTS, _MOST_ENTRIES = 5, 1_000
@@ -30,6 +32,24 @@ def find_other_root(root: Path, text: str) -> str | None:
         return None
     here = Path.cwd()
     return shlex.quote(str(folder.relative_to(here) if folder.is_relative_to(here) else folder))
+
+
+def build_outside_error(text: str, endings: Collection[str]) -> RowError:
+    """Say that a path leads out of the image roots; the folder of an absolute one is named where an image is there.
+
+    Args:
+        text: The path as it is written.
+        endings: How names of images end, lower case.
+    """
+    step = ""
+    if (
+        text.startswith("/")
+        and posixpath.splitext(text)[1].lower() in endings
+        and "\0" not in text
+        and os.path.isfile(text)
+    ):
+        step = f" Give the folder that has it: --image-root={shlex.quote(posixpath.dirname(text))}"
+    return RowError("image.path", "", f"the path leaves the image root {show(text)}.{step}")
 
 
 @cache_for_run

@@ -21,6 +21,10 @@ MOST_BYTES = 768 << 20
 copies."""
 MOST_SCANS = 20
 """Scans of the largest JPEG; a smaller one may have more. Each is a walk over all pixels."""
+_GIANT = 128 << 20
+"""Bytes of a picture that is decoded in blocks of its own."""
+_LARGE_BLOCK = 64 << 20
+"""Larger than any that the C library keeps."""
 _PIXEL_BYTES = {"1": 1, "L": 1, "P": 1, "I;16": 2, "I;16B": 2, "LA": 4}
 _BUFFER = re.compile(r"<_io\.BytesIO object at 0x[0-9a-f]+>")
 
@@ -80,13 +84,46 @@ class _Budget:
 _BUDGET = _Budget(MOST_BYTES)
 
 
+class _LargeBlocks:
+    """Blocks for pixels that go back to the system when a giant picture is closed.
+
+    Of smaller blocks the C library keeps what a thread has freed, for this thread alone: four threads would hold four
+    giants of which they need none. Every other picture is decoded sooner in memory that is there.
+    """
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._threads = 0
+
+    def __enter__(self) -> None:
+        from PIL import _imaging
+
+        with self._lock:
+            self._threads += 1
+            if self._threads == 1:
+                self._before = _imaging.get_block_size()
+                _imaging.set_block_size(_LARGE_BLOCK)
+
+    def __exit__(self, *_: object) -> None:
+        from PIL import _imaging
+
+        with self._lock:
+            self._threads -= 1
+            if not self._threads:
+                _imaging.set_block_size(self._before)
+
+
+_LARGE_BLOCKS = _LargeBlocks()
+
+
 @contextlib.contextmanager
-def open_image(data: bytes, *, copies: int = 0) -> "Iterator[PIL.Image.Image]":
+def open_image(data: bytes, *, copies: int = 0, reduce: bool = False) -> "Iterator[PIL.Image.Image]":
     """Open a picture under the project's limits; what the decoder raises inside is told as an error of the row.
 
     Args:
         data: The picture's file.
         copies: Copies of its pixels, of four bytes each, that will be made of it besides.
+        reduce: A JPEG whose decoder would take too much may give an eighth of its width; else it is refused.
 
     Raises:
         RowError: `image.too_large` or `image.decode`: the decoder refused it, or would take too much memory or time.
@@ -95,19 +132,20 @@ def open_image(data: bytes, *, copies: int = 0) -> "Iterator[PIL.Image.Image]":
 
     try:
         with _PILLOWS_WARNINGS, PIL.Image.open(BytesIO(_drop_pages(data)), formats=FORMATS) as image:
-            size = _refuse_costly(image, data) + copies * 4 * image.width * image.height
-            with _BUDGET.reserve(size):
+            size = _refuse_costly(image, data, copies, reduce)
+            giant = 4 * image.width * image.height >= _GIANT
+            with _BUDGET.reserve(size), _LARGE_BLOCKS if giant else contextlib.nullcontext():
                 yield image
     except (PIL.Image.DecompressionBombError, PIL.Image.DecompressionBombWarning):
-        raise RowError("image.too_large", "", f"the picture has more than {MAX_PIXELS:,} pixels.") from None
+        raise RowError("image.too_large", "", f"the image has more than {MAX_PIXELS:,} pixels.") from None
     except RowError:
         raise
     except MemoryError:
-        raise RowError("image.decode", "", "the picture cannot be decoded: memory ran out.") from None
+        raise RowError("image.decode", "", "the image cannot be decoded: memory ran out.") from None
     except Exception as error:  # Pillow's plug-ins raise whatever their parsers raise on broken bytes
         # Pillow names its own buffer by an address in memory, another one at every run.
-        said = _BUFFER.sub("the picture", str(error))[:120]
-        raise RowError("image.decode", "", f"the picture cannot be decoded: {said}.") from None
+        said = _BUFFER.sub("the image", str(error))[:120]
+        raise RowError("image.decode", "", f"the image cannot be decoded: {said}.") from None
 
 
 def _drop_pages(data: bytes) -> bytes:
@@ -126,14 +164,14 @@ def verify_decoded(data: bytes) -> None:
     Raises:
         RowError: `image.too_large` or `image.decode`: the decoder refused it, or would take too much memory or time.
     """
-    with open_image(data) as image:
+    with open_image(data, reduce=True) as image:
         image.load()
 
 
-def _refuse_costly(image: "PIL.Image.Image", data: bytes) -> int:
+def _refuse_costly(image: "PIL.Image.Image", data: bytes, copies: int, reduce: bool) -> int:
     """Refuse a picture whose decoder takes too much memory or time; give the memory that it takes.
 
-    A large JPEG is set to give fewer pixels, for all of its data is read for these too.
+    A large JPEG may be set to give fewer pixels, for all of its data is read for these too.
     """
     pixels = image.width * image.height
     if image.format == "JPEG" and image.info.get("progressive"):
@@ -142,13 +180,13 @@ def _refuse_costly(image: "PIL.Image.Image", data: bytes) -> int:
         if scans * pixels > MOST_SCANS * MAX_PIXELS:
             told = f"a JPEG of {image.width} x {image.height} in {scans} scans takes too long to decode"
             raise RowError("image.too_large", "", f"{told}. Save it again, or leave the row out.")
-    size = estimate_decoder(image)
-    if size > MOST_BYTES and image.format == "JPEG":
+    size = estimate_decoder(image) + copies * 4 * pixels
+    if size > MOST_BYTES and image.format == "JPEG" and reduce:
         image.draft(None, (image.width // 8, image.height // 8))
-        size = estimate_decoder(image, pixels)
+        size = estimate_decoder(image, pixels) + copies * 4 * image.width * image.height
     if size > MOST_BYTES:
         told = f"decoding the {image.format} of {image.width} x {image.height} takes {size >> 20} MiB"
-        advice = "Make the picture smaller, or leave the row out."
+        advice = "Make the image smaller, or leave the row out."
         raise RowError("image.too_large", "", f"{told}, over the limit of {MOST_BYTES >> 20}. {advice}")
     return size
 

@@ -111,7 +111,7 @@ def extract_frames(handle: int, sampling: FrameSampling) -> VideoFrames:
     line, _, files = said.partition(b"\n")
     if not line or len(said) > frame_process.MOST_OUTPUT_BYTES + _MOST_SAID:
         if not ended_in_time:
-            message = f"the frames of the video take more than {SECONDS} seconds. Ask for fewer, or leave the row out."
+            message = f"the frames of the video take more than {SECONDS} seconds. Take fewer, or leave the row out."
             raise RowError("video.timeout", "", message)
         raise _build_broken_error()
     try:

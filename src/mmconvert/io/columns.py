@@ -149,7 +149,7 @@ def take_listed_images(fields: dict[str, Any], images: dict[int, Image], context
             continue
         field = f"{LISTED}[{slot - 1}]" if isinstance(value, list) else LISTED
         if slot in images:
-            raise RowError("image.twice", field, f"image_{slot} gives this picture as well. Leave one of them out.")
+            raise RowError("image.twice", field, f"image_{slot} gives this image as well. Leave one of them out.")
         with in_field(field):
             images[slot] = context.pictures.of_value(item, slot)
 
@@ -170,7 +170,7 @@ def list_unshown_images(images: Mapping[int, Image], shown: Iterable[Image], con
     slots = {image.slot for image in shown}
     hidden = tuple(image for slot, image in images.items() if slot not in slots)
     if hidden:
-        context.warn("a picture that no placeholder shows is kept as an attachment")
+        context.warn("an image that no placeholder shows is kept as an attachment")
     return hidden
 
 
@@ -184,7 +184,7 @@ def keep_json_fields(fields: Mapping[str, Any], context: Context) -> dict[str, A
     kept = {}
     for name, value in keep_extra_fields(fields).items():
         if isinstance(value, bytes | dict | list) and _holds_image(value):
-            context.warn(f"the column {name!r} holds further pictures and is left out")
+            context.warn(f"the column {name!r} holds further images and is left out")
         else:
             kept[name] = value
     return kept

@@ -103,7 +103,7 @@ def guess(path: Path, mapping: tuple[tuple[str, str], ...] = ()) -> tuple[str, s
     """
     if path.is_file() and not path.suffix:
         known = ", ".join(READERS)
-        raise Error(f"{path}: its name does not tell what kind of file it is. Name it so that it ends in {known}.")
+        raise Error(f"{path}: its name does not show the kind of file. Rename it to end in {known}.")
     head = sample(path)
     refusals: dict[str, str] = {}
     fitting: list[str] = []
@@ -129,12 +129,12 @@ def guess(path: Path, mapping: tuple[tuple[str, str], ...] = ()) -> tuple[str, s
         if describe is not None:
             return fitting[0], f"read with {describe(head, mapping)}"
         shown = ", ".join(head.columns[:_SHOWN_NAMES]) or head.suffix or "the folder's files"
-        return fitting[0], f"recognised by {shown}"
+        return fitting[0], f"detected by {shown}"
     if fitting:
-        message = f"{path}: may be {' or '.join(fitting)}. Say which: {' or '.join(f'--format {n}' for n in fitting)}."
+        message = f"{path}: may be {' or '.join(fitting)}. Choose one: {' or '.join(f'--format {n}' for n in fitting)}."
         raise Error(message)
     if head.suffix in READERS and not head.columns:
-        raise Error(f"{path}: holds no rows by which to tell its format. Give a file with rows, or --format NAME.")
+        raise Error(f"{path}: has no rows, so its format cannot be detected. Give a file with rows, or --format NAME.")
     kind = f"{head.suffix} files" if head.suffix else "folders"
     if not refusals:
         raise Error(f"{path}: no format reads {kind}. See: mmconvert list formats")

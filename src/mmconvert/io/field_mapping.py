@@ -47,7 +47,7 @@ def parse_mapping(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
             hint = suggest_spelling(field, FIELDS)
             raise UsageError(f"--map {text}: no field {field!r}.{hint} Known: {', '.join(FIELDS)}, A, B, C, ...")
         if field not in _SEVERAL and any(field == known for known, _ in found):
-            raise UsageError(f"--map: {field} stands twice. Name one column.")
+            raise UsageError(f"--map: {field} appears twice. Name one column.")
         found.append((field, column))
     return tuple(found)
 

@@ -95,7 +95,7 @@ class JsonWindow:
     def refuse_large(self, size: int) -> None:
         """Refuse the file for an element that is larger than rows are read."""
         if size > MOST_ROW_BYTES:
-            self.fail(f"what stands here is larger than {MOST_ROW_BYTES >> 20} MiB", "Give its pictures as files.")
+            self.fail(f"this value is larger than {MOST_ROW_BYTES >> 20} MiB", "Give its images as files.")
 
     def _find_element_end(self) -> int | None:
         """Find where the element ends, None when it goes on behind the bytes at hand."""

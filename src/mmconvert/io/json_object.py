@@ -132,7 +132,7 @@ def _read_names(window: JsonWindow, wanted: str | None = None) -> Iterator[str]:
             window.fail("expected the name of a member in quotes")
         name = _read_value(window)
         if name in seen:
-            window.fail(f"the name {name!r} stands twice in one object", "Keep one of them.")
+            window.fail(f"the name {name!r} appears twice in one object", "Keep one of them.")
         seen[name] = None
         if len(seen) > _MOST_MEMBERS:
             window.fail(f"an object has more than {_MOST_MEMBERS:,} members", "Write its rows as a list.")

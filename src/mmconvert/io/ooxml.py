@@ -69,7 +69,9 @@ class Package:
         if head.startswith(_OLE):
             raise Error(f"{path}: is an OLE file: an .xls or a workbook with a password. Save it as plain .xlsx.")
         if not head.startswith(_ZIP):
-            raise Error(f"{path}: is no xlsx workbook {show(head)}. A table as text belongs into a .csv or .tsv file.")
+            raise Error(
+                f"{path}: is not an xlsx workbook {show(head)}. A table as text belongs into a .csv or .tsv file."
+            )
         size = _measure_directory(path)
         if size > MAX_DIRECTORY_BYTES:
             raise Error(f"{path}: its list of parts takes {size:,} bytes, as in no workbook. Save it again.")

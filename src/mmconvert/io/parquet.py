@@ -57,7 +57,9 @@ def open_parquet(path: Path) -> pq.ParquetFile:
         head = file.read(4)
     if head != b"PAR1":
         refuse_other_magic(head, path, "parquet")
-        message = f"{path}: is no parquet file; its first bytes are {head!r}. Write it again, or name it by what it is."
+        message = (
+            f"{path}: is not a parquet file; its first bytes are {head!r}. Write it again, or name it by what it is."
+        )
         raise Error(message)
     try:
         parquet = open_checked_parquet(path)
@@ -241,7 +243,7 @@ def _read_leaf(parquet: pq.ParquetFile, file: BufferedReader, path: Path, group:
     try:
         pages = list(list_pages(file, start, chunk.total_compressed_size, chunk.num_values))
     except BadPageError:
-        told = f"the pages of {quote_value(chunk.path_in_schema)} cannot be told apart"
+        told = f"the pages of {quote_value(chunk.path_in_schema)} cannot be distinguished"
         raise Error(f"{path}: is a damaged parquet file ({told}). Get the whole file again.") from None
     repeated, text = about.max_repetition_level > 0, about.physical_type.endswith("BYTE_ARRAY")
     for page in pages:

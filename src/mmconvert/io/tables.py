@@ -217,7 +217,7 @@ def find_records(window: Window, name: str, delimiter: bytes, line: int) -> Iter
 
 
 def _build_row_error(name: str, line: int) -> Error:
-    advice = "Give its pictures as files, or look for a line end that is missing."
+    advice = "Give its images as files, or look for a line end that is missing."
     return Error(f"{name}:{line}: the row is larger than {MOST_ROW_BYTES >> 20} MiB. {advice}")
 
 
@@ -296,14 +296,14 @@ def require_columns(place: str, choices: Iterable[Sequence[str]], found: Iterabl
 
 def _read_names(cells: list[Cell], path: Path) -> list[str]:
     if len(cells) > MOST_COLUMNS + 1:  # a row is taken apart no further
-        raise Error(f"{path}:1: has more than {MOST_COLUMNS:,} columns. Leave out what is no sample's.")
+        raise Error(f"{path}:1: has more than {MOST_COLUMNS:,} columns. Leave out what is not part of a sample.")
     try:
         names = [str(cell, "utf-8").strip() for cell in cells]
     except UnicodeDecodeError:
         raise Error(f"{path}:1: the header is not UTF-8. Save the file as UTF-8.") from None
     control = next((name for name in names if CONTROL.search(name)), None)
     if control is not None:
-        raise Error(f"{path}:1: a control character stands in the column {quote_value(control)}. Take it out.")
+        raise Error(f"{path}:1: a control character is in the column {quote_value(control)}. Take it out.")
     if not any(names):
         raise Error(f"{path}:1: expected a header with column names. Write it as the first line.")
     check_names(f"{path}:1", names)
@@ -326,11 +326,13 @@ def check_names(place: str, names: Sequence[str]) -> None:
         mmconvert.core.errors.Error: t.tsv:1: the column 'id' stands twice. Rename one of them.
     """
     if len(names) > MOST_COLUMNS:
-        raise Error(f"{place}: has {len(names):,} columns, more than {MOST_COLUMNS:,}. Leave out what is no sample's.")
+        raise Error(
+            f"{place}: has {len(names):,} columns, more than {MOST_COLUMNS:,}. Leave out what is not part of a sample."
+        )
     seen: set[str] = set()
     for name in names:
         if name in seen:
-            raise Error(f"{place}: the column {quote_value(name)} stands twice. Rename one of them.")
+            raise Error(f"{place}: the column {quote_value(name)} appears twice. Rename one of them.")
         seen.add(name)
 
 

@@ -91,7 +91,7 @@ def rows(path: Path) -> Iterator[Row | Rejected]:
 def _add_file(group: _Group, field: str, member: _Member, file: BufferedReader, path: Path) -> None:
     group.bytes += member.size
     if member.kind not in _PLAIN_FILES:
-        message = "the archive holds a link, a device or another thing that is no plain file. Pack the file itself."
+        message = "the archive holds a link, a device or another thing that is not a plain file. Pack the file itself."
         group.error = group.error or RowError("archive.member", field, message)
     elif field in group.files:
         message = f"the sample has the file {quote_value(field)} twice. Give each file of a sample a name of its own."
@@ -120,7 +120,7 @@ def _read_members(file: BufferedReader, path: Path) -> Iterator[_Member]:
         except (tarfile.HeaderError, ValueError) as error:
             if not found:
                 raise Error(
-                    f"{path}: is no tar archive, or a compressed one. Unpack it to a .tar file first."
+                    f"{path}: is not a tar archive, or a compressed one. Unpack it to a .tar file first."
                 ) from None
             raise _build_damage(path, start, str(error)) from None
         found = True

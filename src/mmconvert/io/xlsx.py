@@ -131,7 +131,7 @@ def _read_names(book: Workbook, cells: list[XlsxCell]) -> dict[int, str]:
     for cell in plain:
         name = cell.text.strip()
         if name in seen:
-            raise Error(f"{where}: the column {quote_value(name)} stands twice. Rename one of them.")
+            raise Error(f"{where}: the column {quote_value(name)} appears twice. Rename one of them.")
         if name:
             names[cell.column] = name
             seen.add(name)
@@ -148,7 +148,7 @@ def _build_fields(
         name = names.get(cell.column) or f"column {format_column(cell.column)}"
         try:
             if fields.get(name) is not None:
-                raise RowError("cell.twice", name, "the cell stands twice in the file. Save it again.")
+                raise RowError("cell.twice", name, "the cell appears twice in the file. Save it again.")
             if cell.kind == "text":
                 fields[name] = cell.text
             else:
@@ -173,7 +173,7 @@ def _format_cell(cell: XlsxCell, name: str, counts: bool, epoch_1904: bool) -> s
             return _format_date(cell.text, epoch_1904)
     except (ValueError, OverflowError):
         if counts:
-            raise RowError("cell.number", name, f"the cell is no number {show(cell.text)}. Save it again.") from None
+            raise RowError("cell.number", name, f"the cell is not a number {show(cell.text)}. Save it again.") from None
     return cell.text
 
 

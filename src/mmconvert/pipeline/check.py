@@ -42,7 +42,7 @@ def check_files(inputs: Sequence[str], options: FileOptions, *, quiet: bool) -> 
     Args:
         inputs: Files, folders, names and URLs as the user writes them.
         options: How to read them.
-        quiet: No progress.
+        quiet: Print no progress.
 
     Raises:
         UsageError: A path is missing, or a name in the options is unknown.
@@ -50,7 +50,7 @@ def check_files(inputs: Sequence[str], options: FileOptions, *, quiet: bool) -> 
     how = options.reading(decode=True, every_problem=True)
     found = Checked()
     with show_progress("check", quiet=quiet) as advance:
-        for source in plan_inputs(inputs):
+        for source in plan_inputs(inputs, every_set=True):
             _check(source, how, found, advance)
     return found
 
@@ -128,4 +128,4 @@ def watch_records(records: Records, source: Input, advance: Advance) -> Iterator
 def _duplicate(key: str, where: Where, seen: Mapping[str, Where]) -> Rejected:
     first = seen[key]
     place = f"line {first.line}" if first.line is not None else f"row {first.row}"
-    return Rejected(where, "id.duplicate", f"the id stands in {place} too {show(key)}.", "id", key)
+    return Rejected(where, "id.duplicate", f"the id is in {place} too {show(key)}.", "id", key)

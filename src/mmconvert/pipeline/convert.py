@@ -120,7 +120,7 @@ class _ChosenResponses:
         self.losses = []
         for record in self._records:
             if record.preference is not None:
-                message = "the format has no field for a pair; the chosen reply alone is written"
+                message = "the format has no field for a pair; only the chosen response is written"
                 self.losses.append(Loss(record.id, "preference", message))
             yield keep_chosen(record)
 
@@ -156,12 +156,12 @@ class WriteOptions(msgspec.Struct, frozen=True):
     """Where a conversion goes and how strict it is.
 
     Attributes:
-        config: Config name.
+        config: Name of the dataset configuration.
         overwrite: Replace a dataset that stands there.
         append: Add splits or configs to it.
         fail_on_bad: Refuse the whole run at the first bad row.
         rejects: File for refused rows; None for `<output>.rejects.jsonl`.
-        allow_empty: Publish a dataset without rows.
+        allow_empty: Write a dataset without rows.
         engine: Name of the engine that runs the parts.
         view: How rows are laid out: eval, sft, prompt-completion, preference or prompt.
         workers: Processes that convert parts at the same time, None for as many as are useful; the bytes
@@ -237,7 +237,7 @@ def _run(job: "_Job") -> Summary:
     except OSError as error:
         if error.errno is None:
             raise
-        raise Error(f"{error.filename or job.output}: {os.strerror(error.errno)}. Nothing was published.") from error
+        raise Error(f"{error.filename or job.output}: {os.strerror(error.errno)}. Nothing was written.") from error
 
 
 class _Job(msgspec.Struct):
@@ -380,7 +380,7 @@ def _find_finished(job: _Job) -> Summary | None:
         output=str(job.output),
         rejects=str(job.rejects_file) if rejects else None,
         splits=splits,
-        warnings=["another process has published it, and has told its pictures and bytes"],
+        warnings=["another process has written it, and has reported its images and bytes"],
         columns=job.columns,
     )
 
@@ -433,7 +433,7 @@ def _build_summary(results: Sequence[parts.PartResult], formats: str, output: Pa
         summary.reasons += map(str, result.rejects[: _SHOWN_REASONS - len(summary.reasons)])
     if pairs := warnings.pop(parts.PAIRS, 0):
         view = results[0].part.view
-        kept = "" if view == EVAL else f", of which --view {view} keeps the chosen response alone"
+        kept = "" if view == EVAL else f", of which --view {view} keeps only the chosen response"
         what = f"{pairs:,} {'row holds a preference pair' if pairs == 1 else 'rows hold preference pairs'}{kept}"
         summary.warnings.append(f"{what}: --view {PREFERENCE} lays them out for DPOTrainer")
     summary.warnings += [f"{text} ({count} times)" if count > 1 else text for text, count in warnings.items()]
@@ -457,4 +457,4 @@ def _describe_nothing(job: _Job, rejects: Sequence[Rejected]) -> str:
     if rejects:
         return f"no row could be converted; the first of {len(rejects)} reasons: {rejects[0]}"
     what = "the steps left none of its rows" if any(result.rows_read for result in job.results) else "holds no rows"
-    return f"{job.inputs[0].path}: {what}. Give --allow-empty to publish an empty dataset."
+    return f"{job.inputs[0].path}: {what}. Give --allow-empty to write an empty dataset."

@@ -36,77 +36,78 @@ class ConvertOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How files become a dataset: the options of `mmconvert convert` and the keywords of `convert`."""
 
     format: str | None = None
-    """Format, or file.py@NAME; guessed from the content by default."""
+    """Input format, or file.py@NAME of your own. [default: detected]"""
     image_root: tuple[ImageRoot, ...] = ()
-    """Folder of relative picture paths, or its URL in a store."""
+    """Directory that relative image paths start from, or its URL (s3://...)."""
     map: tuple[str, ...] = ()
-    """FIELD=COLUMN: where a table's own columns hold image, question, options, answer, ..."""
+    """Column (or dotted path) that holds FIELD: image, question, options, answer, id, ...; repeatable."""
     frames: Annotated[int, msgspec.Meta(ge=1, le=MOST_FRAMES)] | None = None
-    """Show N frames of each video, evenly spaced."""
+    """Turn each video into N evenly spaced frames."""
     fps: Annotated[float, msgspec.Meta(gt=0)] | None = None
-    """Show the frames of each video at 0, 1/N, 2/N, ... seconds."""
+    """Turn each video into frames at 0, 1/N, 2/N, ... seconds."""
     frame_format: Literal["jpeg", "png"] = "jpeg"
-    """How frames of videos are stored."""
+    """Image format of video frames."""
     split: str | None = None
-    """Split name of files (default: test); a dataset of ours brings its own."""
+    """Split that the files become (default: test); a converted dataset keeps its splits."""
     config_name: str = DEFAULT_CONFIG
-    """Config name."""
+    """Name of the dataset configuration."""
     subset: tuple[str, ...] = ()
-    """Only these files of a folder; or the file's subset."""
+    """Take only these files of a folder, or name the subset of a file."""
     dataset: str | None = None
-    """Benchmark name, as its kit spells it."""
+    """Benchmark name as its framework spells it."""
     task: Task | None = None
-    """Task of every record."""
+    """Task of every sample. [default: detected]"""
     transform: tuple[str, ...] = ()
-    """Step for every record; repeat in order."""
+    """Transform every sample; repeat to chain several."""
     prompt: str | None = None
-    """How a kit words the question: new last user turn."""
+    """Prompt template of a framework; replaces the last user turn."""
     prompt_suffix: str | None = None
-    """Text behind the last user turn."""
+    """Text to append to the last user turn."""
     read_as: str | None = None
-    """Read as lossily as this kit, for parity; takes the whole table into memory."""
+    """Emulate the data loader of a framework (as pandas reads the table there); loads the whole table into memory."""
     seed: int = 0
-    """Seed of what transforms draw."""
+    """Random seed of transforms."""
     view: ViewName = EVAL
-    """Lay rows out for training: the answer as the assistant's turn, as prompt and completion, pairs, prompts alone."""
+    """Output layout: evaluation, or training with the answer as assistant turn (sft), prompt and completion,
+    preference pairs, or prompts only."""
     limit: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    """Stop after N records of each file, or of each split of a dataset; what one row gives is kept together."""
+    """Convert only the first N samples of each file or split; samples of one row stay together."""
     on_bad: Literal["reject", "fail"] = "reject"
-    """Refused rows."""
+    """What to do with invalid rows: skip and list them, or fail."""
     rejects: Path | None = None
-    """Refused rows (default DIR.rejects.jsonl)."""
+    """File that lists skipped rows with their reasons. [default: DIR.rejects.jsonl]"""
     allow_empty: bool = False
-    """Publish a dataset without rows."""
+    """Write a dataset without rows."""
     verify: Literal["structure", "decode"] = "structure"
-    """How far each picture is checked: its parts alone, or every pixel."""
+    """Check image headers and structure only, or decode every image."""
     max_rows: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    """Refuse a file with more rows."""
+    """Maximum number of rows of a file; a larger file is an error."""
     max_image_mb: Annotated[float, msgspec.Meta(gt=0)] = 20.0
-    """Largest picture."""
+    """Maximum size of an image file, in MB."""
     keep_urls: bool = False
-    """Keep http(s) pictures as references."""
+    """Keep image URLs as references instead of fetching them."""
     allow_remote: bool = False
-    """Fetch http(s) pictures and https tables, from public hosts only."""
+    """Download image URLs and https tables, from public hosts only."""
     allow_host: tuple[str, ...] = ()
-    """With --allow-remote: NAME[:PORT] of a host that may be at a private address."""
+    """With --allow-remote: also allow this host at a private address; repeatable."""
     md5: str | None = None
-    """MD5 that the table of an https INPUT must have."""
+    """Expected MD5 of the table at an https INPUT."""
     sha256: str | None = None
-    """SHA-256 that the table of an https INPUT must have."""
+    """Expected SHA-256 of the table at an https INPUT."""
     workers: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    """Processes (default: one a core, where the files are large enough)."""
+    """Number of worker processes. [default: one per core for large files]"""
     engine: str = "local"
-    """Where they run: local, ray (a Ray cluster)."""
+    """Where workers run: local, or ray for a Ray cluster."""
     append: bool = False
-    """Add a split or config to the dataset that stands there."""
+    """Add a split or configuration to the existing dataset."""
     overwrite: bool = False
-    """Replace the dataset that stands there."""
+    """Replace the existing dataset."""
     share: bool = False
-    """Let other processes that are started so convert parts of the same DIR."""
+    """Share the work: other processes started with the same command convert parts of the same DIR."""
     license: str | None = None
-    """Licence for the card, by the Hub's name: mit, cc-by-4.0, other."""
+    """License of the data for the dataset card, by its Hub id: mit, cc-by-4.0, other."""
     source: str | None = None
-    """Where the data come from, for the card."""
+    """Where the data comes from, for the dataset card."""
 
     def __post_init__(self) -> None:
         """Refuse options that exclude each other.
@@ -156,7 +157,7 @@ def convert_files(
         inputs: Files, folders, names and URLs as the user writes them.
         output: Folder that shall appear, or its URL.
         options: How to read and write.
-        quiet: No progress.
+        quiet: Print no progress.
         then: Called at the end with the dataset's folder, which goes away afterwards where the output is a URL.
 
     Raises:

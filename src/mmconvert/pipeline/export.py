@@ -33,17 +33,18 @@ class ExportOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How a dataset is written back: the options of `mmconvert export` and the keywords of `export`."""
 
     to: str
-    """Format to write; see mmconvert list formats."""
+    """Format to write; see `mmconvert list formats`."""
     images: ImagePlacement | None = None
-    """Pictures in the file, as files named by content, or under the source's names; the format's own way by default."""
+    """Put images inside the file, into files named by content hash, or into files named as in the source. [default:
+    what the format uses]"""
     image_dir: Annotated[Path, Place(folder=True)] | None = None
-    """Folder for picture files."""
+    """Directory for image files."""
     config_name: str | None = None
-    """Config of the dataset, where it has several."""
+    """Configuration of the dataset, if it has several."""
     columns: str | None = None
-    """Column set of the format, such as server."""
+    """Column set of the format, for example server."""
     csv_safe: bool = False
-    """Quote cells that a spreadsheet would run as a formula."""
+    """Escape cells that a spreadsheet would run as a formula."""
 
 
 class Exported(msgspec.Struct, frozen=True):
@@ -96,7 +97,7 @@ def export_dataset(dataset: Path, output: str, options: ExportOptions, *, quiet:
     if not is_url(output):
         return _export(dataset, output, options, quiet=quiet)
     if options.image_dir is not None:
-        raise UsageError("--image-dir: what is written to a URL has its pictures beside it. Leave it out.")
+        raise UsageError("--image-dir: what is written to a URL has its images beside it. Leave it out.")
     is_folder = _is_folder(output, load("mmconvert.formats", options.to))
     if is_folder:
         check_free(output, overwrite=False)
@@ -151,7 +152,9 @@ def _find_config(dataset: Path, name: str | None) -> Path:
     """Give the folder of the config that is meant; a dataset with only one is its own."""
     if not (dataset / MANIFEST).is_file():
         if name is not None:
-            raise UsageError(f"{dataset}: is no dataset of ours and has no configs. Leave out --config-name.")
+            raise UsageError(
+                f"{dataset}: is not a dataset created by mmconvert and has no configurations. Leave out --config-name."
+            )
         return dataset
     configs = read_manifest(dataset)[0]
     if name is None and len(configs) > 1:

@@ -14,6 +14,7 @@ from typing import Any, BinaryIO
 import msgspec
 from msgspec.structs import replace
 
+from mmconvert.chat.listed_sets import ListedSet, choose_sets, find_info
 from mmconvert.core.errors import Error, UsageError, build_missing_path_error, suggest_spelling
 from mmconvert.core.rows import READERS
 from mmconvert.dataset.dataset import open_dataset
@@ -46,6 +47,7 @@ class Input(msgspec.Struct, frozen=True):
         id_prefix: Words in front of ids that another file has too.
         folder: URL of the folder in a store that the file alone was fetched from; None for a file with its folder.
         more: Further files that are read on behind it, as one.
+        listed: What a list of data sets says of the file.
     """
 
     path: Path
@@ -54,6 +56,7 @@ class Input(msgspec.Struct, frozen=True):
     id_prefix: str = ""
     folder: str | None = None
     more: tuple[Path, ...] = ()
+    listed: ListedSet | None = None
 
     @classmethod
     def of(cls, path: Path) -> "Input":
@@ -84,6 +87,7 @@ def plan_inputs(
     subsets: Sequence[str] = (),
     download: Callable[[str], Path] | None = None,
     whole_splits: bool = False,
+    every_set: bool = False,
 ) -> list[Input]:
     """Turn INPUT arguments into files.
 
@@ -93,6 +97,7 @@ def plan_inputs(
         subsets: Take only these subsets (file stems) of folders.
         download: Gives the local file of an address; None to refuse addresses.
         whole_splits: Read the shards of each split of a dataset of ours as one file, by one worker.
+        every_set: Of a list of data sets take all that are here, where no subset is named.
 
     Returns:
         The files in order; of a folder, sorted by name.
@@ -118,6 +123,10 @@ def plan_inputs(
             found += [(file, Input(file, own_split or split or _read_split(file))) for file in _list_hub_files(path)]
         elif path.is_dir() and own_split is None and split is None and (splits := list_splits(path)):
             found += [(place, Input(place, part)) for part, place in splits.items()]
+        elif not isinstance(path, HubPath) and (listed := find_info(path)) is not None:
+            sets = choose_sets(listed, subsets, every=every_set)
+            found += [(one.path, Input(one.path, chosen, one.name, listed=one)) for one in sets]
+            subsets_used = True
         elif files := _list_files(path):
             found += [(file, Input(file, chosen, _read_subset(file))) for file in _choose_files(path, files, subsets)]
             subsets_used = True
@@ -129,7 +138,7 @@ def plan_inputs(
         found = [(path, replace(source, subset=subsets[0])) for path, source in found]
     for path, _ in found:
         if os.fsencode(path.name).decode(errors="replace") != path.name:
-            raise UsageError(f"{path}: the name is no UTF-8 text. Rename the file.")
+            raise UsageError(f"{path}: the name is not UTF-8 text. Rename the file.")
     prefixes = _build_prefixes([(path, source.split) for path, source in found])
     return [replace(source, id_prefix=prefixes[path, source.split]) for path, source in found]
 
@@ -233,7 +242,7 @@ def _list_files(path: Path) -> list[Path]:
         raise UsageError(f"{path}: the folder holds no files. Name another.")
     broken = [p for p in entries if p.is_symlink() and not p.exists() and p.suffix.lower() in READERS]
     if broken:
-        raise UsageError(f"{broken[0]}: the link leads nowhere. Mend it, or take it out of the folder.")
+        raise UsageError(f"{broken[0]}: the link is broken. Fix it, or remove it from the folder.")
     files = [p for p in entries if p.is_file()]
     data = [p for p in files if p.suffix.lower() in READERS]
     if len(files) < len(entries) and (not data or is_one_input(path)):

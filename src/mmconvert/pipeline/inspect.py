@@ -78,7 +78,8 @@ def inspect_files(name: str, options: FileOptions) -> list[Inspected]:
     piped = name == _PIPED or Path(name).is_fifo()
     how = options.reading()
     try:
-        return [_inspect(source, how, _PIPED if piped else str(source.path)) for source in plan_inputs([name])]
+        sources = plan_inputs([name], every_set=True)
+        return [_inspect(source, how, _PIPED if piped else str(source.path)) for source in sources]
     except UnknownFormatError as error:
         raise Error(error.details) from None
 

@@ -40,8 +40,8 @@ PAIRS = "preference pairs in another view than theirs"
 """Counts rows in `PartResult.warnings`; the summary says it in words of its own."""
 
 _KEPT_ADDRESS = (
-    "a picture is kept as an address alone, and load_dataset gives None for it; "
-    "to have the picture, convert with --allow-remote in place of --keep-urls"
+    "an image is only a URL, and load_dataset gives None for it; "
+    "to download it, convert with --allow-remote instead of --keep-urls"
 )
 _OFFSETS = (".jsonl", *DELIMITERS)
 """Files whose rows say at which byte they begin."""
@@ -280,7 +280,7 @@ def _copy(
         before = len(seen)
         seen.add(record.id)
         if len(seen) == before:
-            message = f"the id stands in an earlier row too {show(record.id)}. Give every row an id of its own."
+            message = f"the id is also in an earlier row {show(record.id)}. Give every row an id of its own."
             records.rejects.append(Rejected(records.where, "id.duplicate", message, "id", record.id))
             records.counted -= 1
             continue

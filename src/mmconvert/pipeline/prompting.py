@@ -31,7 +31,7 @@ def load_prompt(spec: str) -> Prompt:
     name, values = parse_spec(spec)
     prompt: Callable[..., Wording] = load("mmconvert.prompts", name)
     if not callable(prompt):
-        raise UsageError(f"{name}: is no prompt. Name a function from a record to a Wording.")
+        raise UsageError(f"{name}: is not a prompt. Name a function from a record to a Wording.")
     parameters = list(inspect.signature(prompt).parameters.values())[1:]
     defaults = {parameter.name: parameter.default for parameter in parameters}
     refuse_unknown_arguments(name, values, defaults)

@@ -11,6 +11,7 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec.structs import replace
 
+from mmconvert.chat.dataset_info import INFO
 from mmconvert.core.errors import Error, RowError, UsageError, build_memory_error, is_out_of_memory, show
 from mmconvert.core.option_fields import Place, copy_options
 from mmconvert.core.record import Image, Record
@@ -52,21 +53,25 @@ class FileOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How files are read that are looked at alone: options and keywords of `check` and `inspect`."""
 
     format: str | None = None
-    """Read it as this format."""
+    """Input format. [default: detected]"""
     image_root: tuple[ImageRoot, ...] = ()
-    """Folder of relative picture paths, or its URL in a store."""
+    """Directory that relative image paths start from, or its URL (s3://...)."""
     map: tuple[str, ...] = ()
-    """FIELD=COLUMN: where a table's own columns hold image, question, options, answer, ..."""
+    """Column (or dotted path) that holds FIELD: image, question, options, answer, id, ...; repeatable."""
     frames: Annotated[int, msgspec.Meta(ge=1, le=MOST_FRAMES)] | None = None
-    """Show N frames of each video, evenly spaced."""
+    """Turn each video into N evenly spaced frames."""
     fps: Annotated[float, msgspec.Meta(gt=0)] | None = None
-    """Show the frames of each video at 0, 1/N, 2/N, ... seconds."""
+    """Turn each video into frames at 0, 1/N, 2/N, ... seconds."""
     frame_format: Literal["jpeg", "png"] = "jpeg"
-    """How frames of videos are stored."""
+    """Image format of video frames."""
 
     def reading(self, **others: Any) -> "ReadOptions":
         """Say how each file is read, with further fields of `ReadOptions`."""
         return copy_options(ReadOptions, self, image_roots=self.image_root, mapping=self.map, **others)
+
+
+LONGEST_KEPT = 10_000
+"""Letters of the longest text that is kept of a row that was refused for scoring; a question has fewer."""
 
 
 class ReadOptions(msgspec.Struct, frozen=True):
@@ -77,22 +82,23 @@ class ReadOptions(msgspec.Struct, frozen=True):
         image_roots: Folders of relative picture paths, or their URLs; () for the input file's own folder.
         mapping: `FIELD=COLUMN` each, of a table without a framework's names.
         dataset: Benchmark name.
-        task: Task of every record.
+        task: Task of every sample. [default: detected]
         decode: Decode every picture once (`--verify decode`).
         max_image_bytes: Largest picture.
         max_rows: Most rows of one file, None for any number.
-        keep_urls: Keep http(s) pictures as references.
+        keep_urls: Keep image URLs as references instead of fetching them.
         allow_remote: Fetch http(s) pictures from public hosts.
         allow_hosts: Hosts, `NAME[:PORT]`, that may be at private addresses all the same.
         limit: Stop after the row that gives the record of this number, None for all.
         transforms: Steps that every record goes through, `NAME:k=v,...` each, in order.
-        seed: Seed of what transforms draw.
+        seed: Random seed of transforms.
         prompt: `NAME:k=v,...` of the wording that records get after the transforms, None for the format's.
         prompt_suffix: Text put behind the last user turn, None for none.
         read_as: Kit whose lossy way of reading is wanted, None to lose nothing.
         every_problem: Look for further problems of a row that is refused; `rejects` may then name it several times.
         first_rows: Read no more than so many rows, refused ones among them, None for all.
-        keep_refused: Leave what could be read of a refused row in its `Rejected`.
+        keep_refused: Leave what could be read of a refused row in its `Rejected`; for scoring, only numbers and texts
+            of up to `LONGEST_KEPT` letters, by which its question is found.
         for_scoring: Read predictions to score them, see `Context`.
         frames: Show so many frames of each video, evenly spaced; without it and `fps`, rows with videos are refused.
         fps: Show so many frames of each second of a video.
@@ -185,12 +191,17 @@ class Records:
         self._span = span
         self._mapping = parse_mapping(options.mapping)
         self._sampling = build_sampling(options.frames, options.fps, options.frame_format)
-        self.format, self.reason = (
-            (options.format, "asked for") if options.format else guess(source.path, self._mapping)
-        )
+        if source.listed is not None and not options.format:
+            self.format, self.reason = source.listed.format, f"as {INFO} says"
+        else:
+            self.format, self.reason = (
+                (options.format, "given by --format") if options.format else guess(source.path, self._mapping)
+            )
         self.plugin: Format = load("mmconvert.formats", self.format)
         if not isinstance(self.plugin, Format):
-            raise UsageError(f"{self.format}: is no format {show(self.plugin)}. See mmconvert.plugins.format.Format.")
+            raise UsageError(
+                f"{self.format}: is not a format {show(self.plugin)}. See mmconvert.plugins.format.Format."
+            )
         if self._mapping and self.plugin.describe is None:
             raise UsageError(
                 f"--map is for plain tables, and {self.format} has names of its own. Leave one of them out."
@@ -242,7 +253,9 @@ class Records:
 
     def _read_rows(self) -> Iterator[Row | Rejected]:
         files = (self._input.path, *self._input.more)
-        rows = chain.from_iterable(self.plugin.rows(path, self._span) for path in files)
+        rows: Iterator[Row | Rejected] = chain.from_iterable(self.plugin.rows(path, self._span) for path in files)
+        if self._input.listed is not None:
+            rows = self._input.listed.rename(rows)
         return self._reading(self._input.path, rows) if self._reading is not None else rows
 
     def _read(self, rows: Iterator[Row | Rejected]) -> Iterator[Record]:
@@ -290,7 +303,8 @@ class Records:
                 raise build_too_long_error(self._input, options.max_rows)
             if rejected is not None:
                 self._refuse_many_rejects()
-                self.rejects.append(_add_row(rejected, row) if options.keep_refused else _drop_row(rejected))
+                longest = LONGEST_KEPT if options.for_scoring else None
+                self.rejects.append(_add_row(rejected, row, longest) if options.keep_refused else _drop_row(rejected))
                 if options.every_problem:
                     self.rejects += self._find_further(row, rejected, read_strictly)
             elif options.every_problem and not self._good and isinstance(row, Row):
@@ -304,7 +318,7 @@ class Records:
     def _refuse_many_rejects(self) -> None:
         if len(self.rejects) >= MOST_REJECTS:
             first = str(self.rejects[0])
-            raise Error(f"{self._input.path}: more than {MOST_REJECTS:,} rows are refused. The first: {first}")
+            raise Error(f"{self._input.path}: more than {MOST_REJECTS:,} rows are invalid. The first: {first}")
 
     def _find_further(self, one: Row | Rejected, first: Rejected, read: Callable[[Row], "_Made"]) -> Iterator[Rejected]:
         row, unread = (one.row, (first, *first.others)) if isinstance(one, Rejected) else (one, ())
@@ -493,11 +507,22 @@ def _find_swallowed_rows(row: Row) -> Iterator[str]:
     if Path(row.where.file).suffix.lower() == ".tsv":
         for name, value in row.fields.items():
             if isinstance(value, str) and "\t" in value and "\n" in value:
-                yield f"line {row.where.line} {name}: tabs and line breaks stand in quotes; is a quote missing there?"
+                yield (
+                    f"line {row.where.line} {name}: tabs and line breaks are inside quotes; is a closing quote missing?"
+                )
 
 
-def _add_row(rejected: Rejected, row: Row | Rejected) -> Rejected:
-    return replace(_drop_row(rejected), row=format_row(row) if isinstance(row, Row) else rejected.row)
+def _add_row(rejected: Rejected, row: Row | Rejected, longest: int | None) -> Rejected:
+    """Keep what could be read of a refused row; `longest`: only numbers and texts of so many letters."""
+    kept = format_row(row) if isinstance(row, Row) else rejected.row
+    if kept is not None and longest is not None:
+        short = {name: value for name, value in kept.fields.items() if _is_short(value, longest)}
+        kept = replace(kept, fields=short)
+    return replace(_drop_row(rejected), row=kept)
+
+
+def _is_short(value: Any, longest: int) -> bool:
+    return len(value) <= longest if isinstance(value, str) else isinstance(value, int | float)
 
 
 def _drop_row(rejected: Rejected) -> Rejected:

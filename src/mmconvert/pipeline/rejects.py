@@ -26,15 +26,15 @@ def choose_rejects_path(wish: Path | None, inputs: Sequence[Input], output: Path
         return output.with_name(output.name + ".rejects.jsonl")
     file = wish.resolve()
     if file.is_dir():
-        raise UsageError(f"{wish}: is a folder. Name a file for the refused rows.")
+        raise UsageError(f"{wish}: is a folder. Name a file for the skipped rows.")
     require_file(wish)
     if file.is_relative_to(output):
         raise UsageError(f"{wish}: lies inside {output}, which is replaced as a whole. Name a file beside it.")
     read = [one.path.resolve() for source in inputs for one in source.list_files()]
     if file in read:
-        raise UsageError(f"{wish}: is the input itself. Name another file for the refused rows.")
+        raise UsageError(f"{wish}: is the input itself. Name another file for the skipped rows.")
     if any(path.is_dir() and file.is_relative_to(path) for path in read):
-        raise UsageError(f"{wish}: lies in the input. Name another file for the refused rows.")
+        raise UsageError(f"{wish}: is inside the input. Name another file for the skipped rows.")
     return wish
 
 

@@ -41,7 +41,7 @@ def parse_spec(text: str) -> tuple[str, dict[str, str]]:
     name, colon, tail = text.partition(":")
     name = name.strip()
     if not name:
-        raise UsageError(f"a name must stand first {show(text)}. Write NAME or NAME:key=value,key=value.")
+        raise UsageError(f"a name must come first {show(text)}. Write NAME or NAME:key=value,key=value.")
     values: dict[str, str] = {}
     # A value with a NUL of its own is left as it is: nothing stands for the quoted ones then.
     quoted = [] if _MARK in tail else [text for _, text in _QUOTED.findall(tail)]
@@ -61,7 +61,7 @@ def _quote_value(name: str, key: str, quoted: str) -> str:
     try:
         text: str = json.loads(quoted, strict=False)
     except ValueError:
-        raise UsageError(f"{name}: parameter {key!r} is no JSON text {show(quoted)}. Leave the quotes out.") from None
+        raise UsageError(f"{name}: parameter {key!r} is not JSON text {show(quoted)}. Leave the quotes out.") from None
     return text
 
 

@@ -32,7 +32,8 @@ class Context(PluginStruct, frozen=True):
         for_scoring: Predictions are read to be scored: what only a question must have (options in their number, an
             answer that is one of them) is not demanded, so that a framework's own recipe counts the rows it counts.
         warnings: How often each remark was made; shown once, with its count.
-        numbers: Ids that `numbered` gave, for whoever called the format to tell them from a source's own.
+        numbers: Ids that `numbered` gave, for whoever called the format to tell them from a source's own. A format that
+            numbers rows within a part of the source, such as a category, adds its ids.
         videos: Fields of the row whose videos its frames were taken from.
     """
 
@@ -69,7 +70,7 @@ class Target(PluginStruct, frozen=True):
     Attributes:
         path: The file to write (a temporary name; published by the caller).
         images: One of `IMAGES`; None for the format's own way.
-        image_dir: Folder for picture files.
+        image_dir: Directory for image files.
         columns: Named column set of the format, None for its own.
         csv_safe: Escape cells that a spreadsheet would run as a formula.
         name: The name the file will have once it is published; None for the name of `path`.
@@ -219,10 +220,10 @@ def require_honoured(target: Target, plugin: Format, name: str) -> None:
     ways = plugin.images.get(suffix, ()) if isinstance(plugin.images, Mapping) else plugin.images
     if target.images is not None and target.images not in ways:
         next_step = f"Give --images {' or '.join(ways)}." if ways else "Leave out --images."
-        raise UsageError(f"format {name!r}: no {target.images!r} pictures in a {suffix} file. {next_step}")
+        raise UsageError(f"format {name!r}: no {target.images!r} images in a {suffix} file. {next_step}")
     if target.image_dir is not None and (target.images or next(iter(ways), "inline")) == "inline":
         files = [way for way in ways if way != "inline"]
         next_step = f"Give --images {' or '.join(files)} with it." if files else "Leave out --image-dir."
-        raise UsageError(f"format {name!r}: no picture becomes a file of its own. {next_step}")
+        raise UsageError(f"format {name!r}: no image becomes a file of its own. {next_step}")
     if target.csv_safe and suffix not in DELIMITERS:
         raise UsageError(f"{target.path}: --csv-safe is for {' and '.join(DELIMITERS)} files. Leave it out.")

@@ -109,7 +109,7 @@ def load(group: str, name: str) -> Any:
         register_former_names(group.partition(".")[0])
         return _load_file(file, attribute)
     if name.endswith(".py"):
-        raise UsageError(f"{name}: say which object of the file is meant. Write {name}@NAME.")
+        raise UsageError(f"{name}: the object in the file is missing. Write {name}@NAME.")
     module = f"{PACKAGES.get(group, group)}.{name}"
     if name.isidentifier() and importlib.util.find_spec(module) is not None:
         return getattr(importlib.import_module(module), GROUPS[group])
@@ -124,7 +124,7 @@ def load(group: str, name: str) -> Any:
         return getattr(importlib.import_module(found.module), attribute)
     except Exception as error:
         place = f"{found.module}:{attribute} of {found.origin}"
-        raise UsageError(f"{name}: {place} cannot be loaded: {describe_error(error)}. Mend or remove it.") from error
+        raise UsageError(f"{name}: {place} cannot be loaded: {describe_error(error)}. Fix or remove it.") from error
 
 
 def load_all(group: str) -> Iterator[tuple[str, Any]]:
@@ -193,8 +193,8 @@ def _load_file(path: str, attribute: str) -> Any:
 def _suggest_fix(file: Path, error: Exception) -> str:
     wanted = (error.name or "").partition(".")[0] if isinstance(error, ModuleNotFoundError) else ""
     if not wanted:
-        return "Mend it."
+        return "Fix it."
     beside = file.resolve().parent
     if (beside / wanted).is_dir() or (beside / f"{wanted}.py").is_file():
         return f"Its folder is not searched for modules: export PYTHONPATH={beside}."
-    return f"Install {wanted}, or mend the import."
+    return f"Install {wanted}, or fix the import."

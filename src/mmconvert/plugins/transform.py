@@ -114,7 +114,7 @@ def _load_step(spec: str, seed: int, images: Pictures, warnings: Counter[str]) -
     name, values = parse_spec(spec)
     transform = load("mmconvert.transforms", name)
     if not isinstance(transform, Transform):
-        raise UsageError(f"{name}: is no Transform. Name an object of mmconvert.plugins.transform.Transform.")
+        raise UsageError(f"{name}: is not a Transform. Name an object of mmconvert.plugins.transform.Transform.")
     parameters = convert_arguments(name, values, transform.parameters)
     if transform.check is not None:
         transform.check(parameters)

@@ -74,7 +74,7 @@ def list_named_images(text: str) -> tuple[int, ...]:
     names = sorted(set(NAMED_IMAGE.findall(text)))
     for name in names:
         if name != str(int(name)):
-            message = "the text names a picture that the row does not have. Give it, or take its name out."
+            message = "the text names an image that the row does not have. Give it, or take its name out."
             raise RowError("image.missing", f"image_{name}", message)
     return tuple(int(name) for name in names)
 

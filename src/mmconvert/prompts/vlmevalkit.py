@@ -146,7 +146,7 @@ def split_at_images(text: str, pictures: Sequence[Any]) -> list[Message]:
             raise RowError("placeholder.syntax", "question", message)
         place = int(piece[0]) - 1
         if not -len(pictures) <= place < len(pictures):
-            message = f"the text names picture {place + 1}, of {len(pictures)}. Give it, or take its name out."
+            message = f"the text names image {place + 1}, of {len(pictures)}. Give it, or take its name out."
             raise RowError("image.missing", "question", message)
         pieces += [_build_image(pictures[place]), _build_text(piece[2:])]
     return pieces
@@ -181,7 +181,7 @@ def build_conversation(row: Row, pictures: Sequence[Any]) -> list[Message]:
     turns: list[Message] = []
     for question, answer in zip(questions, answers, strict=True):
         if HERE in answer:
-            message = f"an answer cannot show a picture {show(answer)}. Remove {HERE}."
+            message = f"an answer cannot show an image {show(answer)}. Remove {HERE}."
             raise RowError("placeholder.role", "answer", message)
         turns.append({"role": "user", "content": _split_here(question, left)})
         turns.append({"role": "assistant", "content": [_build_text(answer)]})
@@ -195,7 +195,7 @@ def _split_here(question: str, images: Any) -> list[Message]:
         try:
             pieces.append(_build_image(next(images)))
         except StopIteration:
-            message = "the dialog names more pictures than it has. Give each its picture."
+            message = "the conversation names more images than it has. Give each its image."
             raise RowError("image.missing", "question", message) from None
         if text:
             pieces.append(_build_text(text))

@@ -364,7 +364,7 @@ def _explain_hub_errors(name: str, revision: str | None = None) -> Iterator[None
         raise UsageError(f"{name}: the dataset on the Hub has no revision {revision!r}. Check the name.") from None
     except (errors.LocalEntryNotFoundError, errors.OfflineModeIsEnabled):
         raise Error(
-            f"{name}: no such file or folder, and the Hub cannot be asked: HF_HUB_OFFLINE is set, and the client's "
+            f"{name}: no such file or folder, and the Hub cannot be reached: HF_HUB_OFFLINE is set, and the client's "
             "cache has no such dataset. Check the path, unset it, or fetch the dataset while there is a network: "
             "hf download USER/REPO --repo-type dataset"
         ) from None
@@ -373,6 +373,6 @@ def _explain_hub_errors(name: str, revision: str | None = None) -> Iterator[None
         raise Error(f"{name}: the Hub answered {error.response.status_code}: {said}. Try again later.") from None
     except (httpx2.TransportError, ConnectionError, TimeoutError) as error:
         raise Error(
-            f"{name}: no such file or folder, and the Hub cannot be asked ({take_first_line(error)}). "
+            f"{name}: no such file or folder, and the Hub cannot be reached ({take_first_line(error)}). "
             "Check the path, or the network; HF_HUB_OFFLINE=1 takes what the client's cache has."
         ) from None

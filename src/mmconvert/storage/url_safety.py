@@ -190,14 +190,14 @@ def _encode_host(host: str, bracketed: bool, url: str) -> str:
             # A zone (fe80::1%eth0) names one of this machine's own networks.
             return str(ipaddress.IPv6Address(host if "%" not in host else ""))
         except ValueError:
-            raise build_refusal(url, "its host is no IPv6 address") from None
+            raise build_refusal(url, "its host is not an IPv6 address") from None
     try:
         host = host.encode("idna").decode() if not host.isascii() else host
     except UnicodeError:
-        raise build_refusal(url, "its host is no name") from None
+        raise build_refusal(url, "its host is not a name") from None
     name = host.removesuffix(".")
     if len(name) > 253 or not _HOST.fullmatch(name):
-        raise build_refusal(url, "its host is no name")
+        raise build_refusal(url, "its host is not a name")
     if _NUMBER.fullmatch(name.rpartition(".")[2]):
         # 127.1, 0x7f000001 and 2130706433 are all read as an address by some resolver.
         try:

@@ -57,7 +57,7 @@ def _check_declaration(it: Subject) -> Iterator[str]:
     suffixes: Any = plugin.suffixes
     if not isinstance(suffixes, tuple) or not suffixes or not all(map(_is_suffix, suffixes)):
         shown = show(plugin.suffixes)
-        yield f"suffixes is no tuple of endings {shown}. Write them in lower case with a dot: ('.tsv',)."
+        yield f"suffixes is not a tuple of endings {shown}. Write them in lower case with a dot: ('.tsv',)."
     for field in ("rows", "records", "mismatch", *(["write"] if plugin.write is not None else [])):
         if not callable(getattr(plugin, field)):
             yield f"{field} is no function {show(getattr(plugin, field))}."
@@ -83,7 +83,7 @@ def _check_examples_are_read(it: Subject) -> Iterator[str]:
         records = Records(Input(path), ReadOptions(format=it.name, decode=True))
         made = list(records)
         if records.rejects:
-            yield f"{path.name}: {len(records.rejects)} of its rows are refused, the first: {records.rejects[0]}"
+            yield f"{path.name}: {len(records.rejects)} of its rows are invalid, the first: {records.rejects[0]}"
         if not made:
             yield f"{path.name}: gives no record. An example holds at least one good row."
         ids = [record.id for record in made]
@@ -107,7 +107,7 @@ def _check_detection(it: Subject) -> Iterator[str]:
     for path in it.examples:
         reason = it.plugin.mismatch(sample(path))
         if reason is not None:
-            yield f"mismatch refuses the example {path.name}: {reason}. Return None for files of the format."
+            yield f"mismatch rejects the example {path.name}: {reason}. Return None for files of the format."
 
 
 def _check_others_refused(it: Subject) -> Iterator[str]:
@@ -117,7 +117,7 @@ def _check_others_refused(it: Subject) -> Iterator[str]:
             continue
         if it.plugin.fallback:
             if guess(path)[0] == it.name:
-                yield f"a file of {name!r} ({path.name}) is taken as this one. Refuse what another format reads."
+                yield f"a file of {name!r} ({path.name}) is detected as this one. Reject what another format reads."
             continue
         reason = it.plugin.mismatch(head)
         if not isinstance(reason, str) or not reason:
@@ -232,10 +232,10 @@ CHECKS: dict[str, Callable[[Subject], Iterator[str]]] = {
     "it says what it is": _check_declaration,
     "its examples are read, and read the same again": _check_examples_are_read,
     "the content alone tells the format": _check_detection,
-    "files of other formats are refused with a reason": _check_others_refused,
+    "files of other formats are rejected with a reason": _check_others_refused,
     "an empty file is one clear error": _empty_refused,
-    "a damaged file is refused in words": _check_damage_refused,
-    "a row of another shape is refused by name": _check_odd_rows_refused,
+    "a damaged file is an error with a message": _check_damage_refused,
+    "a row of another shape is skipped by name": _check_odd_rows_refused,
     "pieces of a file give the rows of the whole": _check_pieces_give_the_whole,
     **writers.CHECKS,
 }

@@ -71,7 +71,7 @@ def _check_words_some(it: Subject) -> Iterator[str]:
             refusals.append(str(error))
         else:
             return
-    yield f"no record is worded; the first refusal: {refusals[0]} Give a file with records that the prompt words."
+    yield f"no sample gets a prompt; the first error: {refusals[0]} Give a file with records that the prompt words."
 
 
 def _check_words_or_refuses(it: Subject) -> Iterator[str]:
@@ -109,17 +109,17 @@ def find_faults(record: Record, prompt: Prompt) -> Iterator[str]:
         yield "a second run words it otherwise. Draw by the record's id, and keep no state."
     parts: Any = wording.parts
     if not isinstance(parts, tuple) or not all(isinstance(p, Part) and p.type in ("text", "image") for p in parts):
-        yield f"parts is no tuple of text and image parts {show(parts)}. Make them of mmconvert.core.record.Part."
+        yield f"parts is not a tuple of text and image parts {show(parts)}. Make them of mmconvert.core.record.Part."
         return
     shown = sum(part.type == "image" for part in parts)
     if shown != len(wording.slots):
-        yield f"{shown} image parts and {len(wording.slots)} slots. Give each image part the k of its picture."
+        yield f"{shown} image parts and {len(wording.slots)} slots. Give each image part the k of its image."
         return
     try:
         check_record(replace_prompt(record, wording))
     except RowError as error:
         if error.code != "placeholder.no_image":
-            yield f"the wording cannot be stored: {error.field} {error}"
+            yield f"the prompt cannot be stored: {error.field} {error}"
 
 
 def _check_same_in_other_process(it: Subject) -> Iterator[str]:
@@ -128,9 +128,9 @@ def _check_same_in_other_process(it: Subject) -> Iterator[str]:
 
 
 CHECKS: dict[str, Callable[[Subject], Iterator[str]]] = {
-    "it is a function from a record to a wording": _check_declaration,
+    "it is a function from a record to a prompt": _check_declaration,
     "some record is worded": _check_words_some,
-    "a record is worded, or refused by name": _check_words_or_refuses,
-    "a wording is the same in every process": _check_same_in_other_process,
+    "a sample gets its prompt, or is rejected by name": _check_words_or_refuses,
+    "a prompt is the same in every process": _check_same_in_other_process,
 }
 """Promise -> check."""

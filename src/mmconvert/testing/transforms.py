@@ -57,7 +57,7 @@ def _check_takes_some(it: Subject) -> Iterator[str]:
                 return
         except RowError as error:
             refusals.append(str(error))
-    why = f"the first refusal: {refusals[0]}" if refusals else "none was refused, all are dropped."
+    why = f"the first error: {refusals[0]}" if refusals else "none was rejected, all are dropped."
     yield f"no record passes; {why} Give a file with records that the transform takes."
 
 
@@ -99,19 +99,19 @@ def find_faults(record: Record, chain: Sequence[Step]) -> Iterator[str]:
 def _find_faults_of_record(record: Record, one: Record) -> Iterator[str]:
     parts = count_images(list_turns(one))
     if parts != len(one.images):
-        yield f"the prompt has {parts} places for pictures, images has {len(one.images)}. Keep them equal."
+        yield f"the prompt has {parts} places for images, images has {len(one.images)}. Keep them equal."
     if one.sample != record.sample:
         yield f"sample changed to {one.sample!r}. It names the source's question, whatever becomes of it."
     if one.id != record.id and not one.id.endswith(f"#{one.variant}"):
         yield f"the id changed to {one.id!r}. Leave it, or use mmconvert.plugins.transform.make_copies."
     taken = [image.slot for image in one.attachments if image not in record.attachments]
     if len({*taken}) != len(taken) or {*taken} & {image.slot for image in one.images}:
-        yield "a picture that was put aside has the slot of another. Give it a free one."
+        yield "an image that was put aside has the slot of another. Give it a free one."
     kept = {image.bytes for image in (*one.images, *one.attachments)}
     if not {image.bytes for image in (*record.images, *record.attachments)} <= kept:
-        yield "a picture of the source is gone. Put what is not shown any more into attachments."
+        yield "an image of the source is gone. Put what is not shown any more into attachments."
     if next(from_arrow(to_arrow([one]))).images != one.images:
-        yield "stored and read again, the pictures are others. Make them with Setting.pictures."
+        yield "stored and read again, the images are others. Make them with Setting.images."
 
 
 def _check_depends_on_record_only(it: Subject) -> Iterator[str]:
@@ -122,7 +122,7 @@ def _check_depends_on_record_only(it: Subject) -> Iterator[str]:
     for record, first, second in zip(records, forth, back, strict=True):
         if first != second:
             yield (
-                f"record {record.id} of {record.source.format}: the result hangs on the records before it. "
+                f"record {record.id} of {record.source.format}: the result depends on the records before it. "
                 "Keep no state, and draw from Setting.random."
             )
             return
@@ -143,8 +143,8 @@ def _check_same_in_other_process(it: Subject) -> Iterator[str]:
 CHECKS: dict[str, Callable[[Subject], Iterator[str]]] = {
     "it says what it is and what it takes": _check_declaration,
     "some record passes": _check_takes_some,
-    "a record comes out whole, or is refused by name": _check_keeps_records_whole,
-    "a result hangs on the record alone": _check_depends_on_record_only,
+    "a sample comes out whole, or is rejected by name": _check_keeps_records_whole,
+    "a result depends only on the record": _check_depends_on_record_only,
     "a result is the same in every process": _check_same_in_other_process,
 }
 """Promise -> check."""

@@ -114,7 +114,7 @@ def _check_images_come_back(it: Subject) -> Iterator[str]:
             shown = [image.bytes for image in back.images] if back is not None else []
             # A row that does not come back at all is told by the columns.
             if back is not None and shown != [SHOWN.bytes] and not lost & {"images", "messages"}:
-                yield f"{path.suffix}: a picture that the prompt shows is gone. Yield Loss(record.id, 'images', why)."
+                yield f"{path.suffix}: an image that the prompt shows is gone. Yield Loss(record.id, 'images', why)."
 
 
 def _check_addresses_are_named(it: Subject) -> Iterator[str]:
@@ -126,10 +126,10 @@ def _check_addresses_are_named(it: Subject) -> Iterator[str]:
             losses = write([kept, asked], Target(path), it.name)
             named = any(loss.id == "q0" and loss.field == "images" for loss in losses)
             if not named and ADDRESS.encode() not in path.read_bytes():
-                yield f"{path.suffix}: a picture that was kept as an address is gone. Leave the row out and name it."
+                yield f"{path.suffix}: an image that is only a URL is gone. Leave the row out and name it."
             back = read(path, it.name, image_roots=(path.parent,), keep_urls=True)
             if it.plugin.images and SHOWN.bytes not in {image.bytes for record in back for image in record.images}:
-                yield f"{path.suffix}: beside a row whose picture is an address, another row is not written."
+                yield f"{path.suffix}: beside a row whose image is a URL, another row is not written."
 
 
 def _check_files_are_named(it: Subject) -> Iterator[str]:
@@ -147,8 +147,8 @@ def _check_files_are_named(it: Subject) -> Iterator[str]:
 CHECKS: dict[str, Callable[[Subject], Iterator[str]]] = {
     "what is written reads back equal, or its loss is named": _check_comes_back,
     "a column that does not come back is named": _check_columns_come_back,
-    "a picture that the prompt shows comes back, or its loss is named": _check_images_come_back,
-    "a picture without bytes is named, and the other rows are written": _check_addresses_are_named,
+    "an image that the prompt shows comes back, or its loss is named": _check_images_come_back,
+    "an image without bytes is named, and the other rows are written": _check_addresses_are_named,
     "a file is named with an ending of the format": _check_files_are_named,
 }
 """Promise -> check; all pass for a format that is only read."""

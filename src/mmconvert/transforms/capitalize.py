@@ -45,4 +45,6 @@ def capitalize(record: Record, parameters: Mapping[str, Any], setting: Setting) 
     yield restate_question(replace(changed, messages=conversations.replace_history(record.messages, said)))
 
 
-TRANSFORM = Transform("Write questions and options with a capital (ReForm-Eval's capitalize for dialogs)", capitalize)
+TRANSFORM = Transform(
+    "Write questions and options with a capital (ReForm-Eval's capitalize for conversations)", capitalize
+)

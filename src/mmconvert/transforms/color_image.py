@@ -36,7 +36,7 @@ def color_image(record: Record, parameters: Mapping[str, Any], setting: Setting)
 
 
 TRANSFORM = Transform(
-    summary="Show a text with a picture of one random colour (MMTrustEval's unrelated-image-color)",
+    summary="Show a text with an image of one random colour (MMTrustEval's unrelated-image-color)",
     apply=color_image,
     parameters={"size": str, **PARAMETERS},
     check=lambda parameters: parse_size(parameters["size"]),

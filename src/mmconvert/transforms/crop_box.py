@@ -30,7 +30,7 @@ def crop_box(record: Record, parameters: Mapping[str, Any], setting: Setting) ->
     image, field = find_shown_image(record, parameters["slot"]), parameters["field"]
     boxes = read_boxes(record.extra, field, parameters["layout"], (image.width, image.height))
     if len(boxes) > 1:
-        raise RowError("box.count", field, f"a picture is cut to one box, not to {len(boxes)}.")
+        raise RowError("box.count", field, f"an image is cut to one box, not to {len(boxes)}.")
     corners = (boxes[0].left, boxes[0].top, boxes[0].right, boxes[0].bottom)
     width, height = corners[2] - corners[0], corners[3] - corners[1]
     if not width or not height:
@@ -41,7 +41,7 @@ def crop_box(record: Record, parameters: Mapping[str, Any], setting: Setting) ->
 
 
 TRANSFORM = Transform(
-    summary="Cut a picture down to the box of a field (TextOCR in ReForm-Eval)",
+    summary="Cut an image down to the box of a field (TextOCR in ReForm-Eval)",
     apply=crop_box,
     parameters={"field": "bbox", "layout": "xywh", "slot": 1},
     check=lambda parameters: check_layout(parameters["layout"]),

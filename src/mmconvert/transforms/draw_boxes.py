@@ -111,7 +111,7 @@ def _check(parameters: Mapping[str, Any]) -> None:
 
 
 TRANSFORM = Transform(
-    summary="Draw the boxes of a field on a picture (ReForm-Eval's grounded tasks)",
+    summary="Draw the boxes of a field on an image (ReForm-Eval's grounded tasks)",
     apply=draw_boxes,
     parameters={"field": "bbox", "layout": "xywh", "width": 3, "colors": COLORS, "slot": 1},
     check=_check,

@@ -55,9 +55,9 @@ def list_names(folder: Path) -> tuple[str, ...]:
     try:
         names = sorted(path.name for path in folder.iterdir() if path.suffix.lower() in ENDINGS)
     except OSError as error:
-        raise Error(f"{folder}: cannot be listed: {error.strerror}. Give a folder of pictures: source=DIR.") from None
+        raise Error(f"{folder}: cannot be listed: {error.strerror}. Give a folder of images: source=DIR.") from None
     if not names:
-        raise Error(f"{folder}: holds no picture ({', '.join(sorted(ENDINGS))}). Give another folder: source=DIR.")
+        raise Error(f"{folder}: holds no image ({', '.join(sorted(ENDINGS))}). Give another folder: source=DIR.")
     return tuple(names)
 
 
@@ -71,7 +71,7 @@ def _check(parameters: Mapping[str, Any]) -> None:
 
 
 TRANSFORM = Transform(
-    summary="Show a text with a picture drawn from a folder (MMTrustEval's unrelated-image-nature)",
+    summary="Show a text with an image drawn from a folder (MMTrustEval's unrelated-image-nature)",
     apply=folder_image,
     parameters={"source": str, "size": "", **PARAMETERS},
     check=_check,

@@ -37,7 +37,7 @@ def noise_image(record: Record, parameters: Mapping[str, Any], setting: Setting)
 
 
 TRANSFORM = Transform(
-    summary="Show a text with a picture of random pixels (MMTrustEval's unrelated-image-noise)",
+    summary="Show a text with an image of random pixels (MMTrustEval's unrelated-image-noise)",
     apply=noise_image,
     parameters={"size": str, **PARAMETERS},
     check=lambda parameters: parse_size(parameters["size"]),

@@ -48,7 +48,7 @@ def _check(parameters: Mapping[str, Any]) -> None:
 
 
 TRANSFORM = Transform(
-    summary="Show the options in the earlier rounds of a dialog (ReForm-Eval's options_in_history)",
+    summary="Show the options in the earlier rounds of a conversation (ReForm-Eval's options_in_history)",
     apply=options_in_history,
     parameters={"mark": "upper", "prefix": ""},
     check=_check,

@@ -3,7 +3,7 @@
 MMTrustEval's related-image-generated and adversarial-* run models; here they stand in a file of the user's:
 
     class Attack:
-        def run(self, sample):                # -> a path, the file's bytes, a Pillow picture, or a sample
+        def run(self, sample):                # -> a path, the file's bytes, a Pillow image, or a sample
             return perturb(PIL.Image.open(sample.image_path))
         def hash(self, text):                 # optional: name of the picture's file, without its ending
             return hashlib.sha3_256(text.encode()).hexdigest()
@@ -96,7 +96,7 @@ def _make_image(method: Method, record: Record, text: str, image: Image | None, 
         path = None
         if image is not None:
             if image.bytes is None:
-                raise RowError("image.remote", "", "a picture that is only an address cannot be changed. Download it.")
+                raise RowError("image.remote", "", "an image that is only a URL cannot be changed. Download it.")
             path = Path(folder) / f"image.{SUFFIXES[image.format]}"
             path.write_bytes(image.bytes)
         sample = TextImageRequest(text, None if path is None else str(path), target, dict(record.extra), seed)
@@ -107,7 +107,7 @@ def _read_image_file(made: Any, text: str) -> bytes:
     """Turn what the function gave into the bytes of a file."""
     if hasattr(made, "image_path"):
         if getattr(made, "text", text) != text:
-            raise RowError("method.text", "", "the function changes the text; a picture's function must keep it.")
+            raise RowError("method.text", "", "the function changes the text; an image function must keep it.")
         made = made.image_path
     if isinstance(made, PIL.Image.Image):
         return encode_png(made)
@@ -115,11 +115,11 @@ def _read_image_file(made: Any, text: str) -> bytes:
         try:
             return Path(made).read_bytes()
         except (OSError, ValueError) as error:
-            message = f"the function's picture cannot be read: {error} {show(made)}."
+            message = f"the function's image cannot be read: {error} {show(made)}."
             raise RowError("method.result", "", message) from None
     if isinstance(made, bytes):
         return made
-    raise RowError("method.result", "", f"expected a path, bytes or a Pillow picture from the function {show(made)}.")
+    raise RowError("method.result", "", f"expected a path, bytes or a Pillow image from the function {show(made)}.")
 
 
 def _call(function: Callable[[Any], Any], argument: Any) -> Any:
@@ -149,7 +149,7 @@ def _load_method(name: str) -> Method:
 
 
 TRANSFORM = Transform(
-    summary="Show a text with a picture that a function of yours makes (MMTrustEval's generated and adversarial ones)",
+    summary="Show a text with an image that your own function makes (MMTrustEval's generated and adversarial ones)",
     apply=own_image,
     parameters={"function": str, **PARAMETERS},
     check=lambda parameters: _load_method(parameters["function"]),

@@ -42,5 +42,5 @@ def pad_square(record: Record, parameters: Mapping[str, Any], setting: Setting) 
 
 
 TRANSFORM = Transform(
-    summary="Pad a picture to a white square (Shikra in ReForm-Eval)", apply=pad_square, parameters={"slot": 1}
+    summary="Pad an image to a white square (Shikra in ReForm-Eval)", apply=pad_square, parameters={"slot": 1}
 )

@@ -37,7 +37,7 @@ def _check(parameters: Mapping[str, Any]) -> None:
 
 
 TRANSFORM = Transform(
-    summary="Keep the first rows, every n-th, or a share of them; dialogs and copies stay whole",
+    summary="Keep the first rows, every n-th, or a share of them; conversations and copies stay whole",
     apply=subsample,
     parameters={"first": 0, "every": 1, "share": 1.0},
     check=_check,

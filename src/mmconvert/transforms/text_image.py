@@ -158,7 +158,7 @@ def _check(parameters: Mapping[str, Any]) -> None:
 
 
 TRANSFORM = Transform(
-    summary="Show a text with a picture of itself (MMTrustEval's related-image-txtembed)",
+    summary="Show a text with an image of itself (MMTrustEval's related-image-txtembed)",
     apply=text_image,
     parameters={"font_size": 90, "max_width": 1024, "font": "", "size": "", **PARAMETERS},
     check=_check,

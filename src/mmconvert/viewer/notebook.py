@@ -54,7 +54,7 @@ def format_dataset(dataset: Dataset) -> str:
 def format_preview(preview: Previewed) -> str:
     """Say what a page shows, and link it."""
     place = escape(preview.output, quote=True)
-    counts = f"{preview.records:,} records, {preview.pictures:,} pictures, {preview.refused:,} refused rows"
+    counts = f"{preview.records:,} records, {preview.pictures:,} images, {preview.refused:,} skipped rows"
     return f'<p><a href="{place}" target="_blank">{place}</a><br>{counts}</p>'
 
 

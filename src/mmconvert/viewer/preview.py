@@ -46,29 +46,29 @@ class PreviewOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What a page shows of files: the options of `mmconvert preview` and the keywords of `preview`."""
 
     rows: Annotated[int, msgspec.Meta(ge=1)] = 200
-    """Most rows to show, the first ones of each split or subset."""
+    """Maximum number of samples to show, from the start of each split or subset."""
     format: str | None = None
-    """Read it as this format."""
+    """Input format. [default: detected]"""
     image_root: tuple[ImageRoot, ...] = ()
-    """Folder of relative picture paths, or its URL in a store."""
+    """Directory that relative image paths start from, or its URL (s3://...)."""
     map: tuple[str, ...] = ()
-    """FIELD=COLUMN, as in convert."""
+    """Column that holds FIELD, as in convert; repeatable."""
     frames: Annotated[int, msgspec.Meta(ge=1, le=MOST_FRAMES)] | None = None
-    """Show N frames of each video, evenly spaced."""
+    """Turn each video into N evenly spaced frames."""
     fps: Annotated[float, msgspec.Meta(gt=0)] | None = None
-    """Show the frames of each video at 0, 1/N, 2/N, ... seconds."""
+    """Turn each video into frames at 0, 1/N, 2/N, ... seconds."""
     frame_format: Literal["jpeg", "png"] = "jpeg"
-    """How frames of videos are stored."""
+    """Image format of video frames."""
     transform: tuple[str, ...] = ()
-    """Step for every record, as in convert."""
+    """Transform every sample, as in convert."""
     prompt: str | None = None
-    """Wording of a kit, as in convert."""
+    """Prompt template of a framework, as in convert."""
     prompt_suffix: str | None = None
-    """Text behind the last user turn."""
+    """Text to append to the last user turn."""
     seed: int = 0
-    """Seed of what transforms draw."""
+    """Random seed of transforms."""
     keep_urls: bool = False
-    """Name pictures at addresses instead of refusing their rows."""
+    """Show image URLs as text instead of skipping their rows."""
 
     def reading(self) -> ReadOptions:
         """Say how each file is read."""
@@ -134,8 +134,8 @@ def preview_files(inputs: Sequence[str], output: Path, options: PreviewOptions, 
     require_folder(output)
     if output.suffix.lower() not in _SUFFIXES:
         # What stands there is replaced, and should be no table.
-        raise UsageError(f"{output}: a page is an HTML file. Name it so: {output.with_suffix(_SUFFIXES[0])}.")
-    sources = plan_inputs(inputs)
+        raise UsageError(f"{output}: a page is an HTML file. Use the extension: {output.with_suffix(_SUFFIXES[0])}.")
+    sources = plan_inputs(inputs, every_set=True)
     begin_run()
     done = Previewed(output=str(output))
     facts: dict[str, str] = {}

@@ -49,7 +49,7 @@ class Thumbnails:
         """
         name = image.name or image.url or ""
         if image.bytes is None:
-            return Picture(None, "address, not fetched", name, "the dataset holds its address only", slot)
+            return Picture(None, "address, not fetched", name, "the dataset has only its URL", slot)
         made = self._made.get(_digest(image))
         if made is None:
             made = self._made[_digest(image)] = self._keep_thumbnail(_make_thumbnail(image, self._compute_share()))
@@ -110,10 +110,12 @@ def build_data_url(data: bytes, side: int) -> str:
     # Pillow takes time to load, and what a page shows may have no picture.
     from PIL.ImageOps import exif_transpose
 
-    with open_image(data) as image:
+    with open_image(data, copies=1, reduce=True) as image:
         image.draft("RGB", (side, side))
-        shown = exif_transpose(_convert_mode(image))
+        shown = _convert_mode(image)
+        image.close()
         shown.thumbnail((side, side))
+        shown = exif_transpose(shown)
     out = BytesIO()
     # Metadata such as a place would travel along if it were not cleared; a profile may be larger than the picture.
     shown.save(out, "WEBP", quality=_QUALITY, method=2, exif=b"", xmp=b"", icc_profile=b"")

@@ -51,19 +51,20 @@ class BundleOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How the files of a bundle are scored."""
 
     recipe: tuple[str, ...] = ()
-    """Recipe, NAME@VERSION for a version."""
+    """Recipe: how predictions are parsed and scored; NAME@VERSION for a version. [default: chosen by task and source]
+    """
     recipe_options: str | None = None
-    """Options of the recipe itself, as YAML or JSON."""
+    """YAML or JSON file with options of the recipe."""
     format: str | None = None
-    """Format of the files. [default: recognised by content]"""
+    """Format of the files. [default: detected]"""
     answers: str | None = None
-    """Dataset with the references; they come along, without pictures."""
+    """Dataset with the reference answers; copied into the bundle without images."""
     dataset: str | None = None
-    """Name of the benchmark, for files that do not say it."""
+    """Benchmark name, if the file does not state it."""
     by: tuple[str, ...] = ()
-    """Break down by a column, or by extra.KEY."""
+    """Also report scores per value of a column, or of extra.KEY; repeatable."""
     average: Literal["micro", "macro"] = "micro"
-    """As in `mmscore score`."""
+    """Average over samples, or over the groups of the first --by."""
 
 
 class Request(msgspec.Struct, frozen=True):
@@ -73,7 +74,7 @@ class Request(msgspec.Struct, frozen=True):
         predictions: Files or folders; in a bundle relative to it.
         recipes: Names of recipes, with their version; empty for the one that fits.
         answers: Dataset with the references; in a bundle `ANSWERS`, or None.
-        dataset: Name of the benchmark, for files that do not say it.
+        dataset: Benchmark name, if the file does not state it.
         by: Columns to break the numbers down by.
         average: As `mmscore.scoring.evaluate.ScoreOptions`.
         format: Likewise.
@@ -214,9 +215,9 @@ def refuse_outsiders(request: Request, folder: Path | None = None) -> None:
     for name in request.recipes:
         recipe = find_recipe(name, options).recipe
         if recipe.needs_judge:
-            raise UsageError(f"recipe {name!r} has no scores without a judge, which a bundle cannot hold.")
+            raise UsageError(f"recipe {name!r} has no scores without a judge, which a bundle cannot contain.")
         if recipe.asks_outside:
-            raise UsageError(f"recipe {name!r} asks models or services here, which a bundle cannot hold.")
+            raise UsageError(f"recipe {name!r} uses models or API servers here, which a bundle cannot contain.")
 
 
 def run(request: Request, folder: Path | None = None) -> dict[str, Any]:
@@ -267,7 +268,7 @@ def _fill(new: Path, request: Request, recipes: tuple[str, ...], before: Mapping
             break
         shutil.rmtree(new / PREDICTIONS)
     else:
-        raise Error("the numbers depend on where the files stand, and a bundle stands elsewhere. Bundle their folder.")
+        raise Error("the scores depend on the folder of the files, and a bundle has another one. Bundle their folder.")
     for entry, there in zip(report["entries"], before["entries"], strict=True):
         # What a dataset is called and what it asked stay behind; the numbers are to be compared with those outside.
         entry["signature"] = there["signature"]
@@ -381,7 +382,7 @@ def verify(folder: Path) -> Verification:
     try:
         faults = list(_find_differences(list_numbers(facts), list_numbers(report), "report"))
     except (KeyError, TypeError, AttributeError):
-        raise Error(f"{folder / REPORT}: is no report. Make the bundle again.") from None
+        raise Error(f"{folder / REPORT}: is not a report. Make the bundle again.") from None
     return Verification(tuple(faults), remarks, report)
 
 
@@ -389,7 +390,7 @@ def _read_json(path: Path) -> Any:
     try:
         return json.loads(path.read_bytes())
     except FileNotFoundError:
-        raise Error(f"{path}: is missing; the folder is no bundle, or not a whole one.") from None
+        raise Error(f"{path}: is missing; the folder is not a bundle, or incomplete.") from None
     except (OSError, ValueError, RecursionError) as error:
         raise Error(f"{path}: is damaged ({error}). Make the bundle again.") from None
 
@@ -431,7 +432,7 @@ def _read_request(values: Mapping[str, Any]) -> Request:
     format, recipe_options = values.get("format"), values.get("recipe_options")
     for value in (answers, dataset, average, format, recipe_options):
         if not isinstance(value, str | None):
-            raise TypeError(f"its request holds what is no text {show(value)}")
+            raise TypeError(f"its request has a value that is not text {show(value)}")
     for path in (*predictions, *(path for path in (answers, recipe_options) if path is not None)):
         _check_inside(path)
     return Request(predictions, recipes, answers, dataset, by, average, format, recipe_options)
@@ -439,7 +440,7 @@ def _read_request(values: Mapping[str, Any]) -> Request:
 
 def _read_texts(values: Any, name: str) -> tuple[str, ...]:
     if not isinstance(values, list) or not all(isinstance(value, str) for value in values):
-        raise TypeError(f"{name} is no list of texts {show(values)}")
+        raise TypeError(f"{name} is not a list of texts {show(values)}")
     return tuple(values)
 
 

@@ -183,29 +183,29 @@ class CompareOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How two files are scored and compared, and where the result goes."""
 
     recipe: str | None = None
-    """Recipe for both, NAME@VERSION for a version."""
+    """Recipe for both files; NAME@VERSION for a version."""
     recipe_options: str | None = None
-    """Options of the recipe itself, as YAML or JSON."""
+    """YAML or JSON file with options of the recipe."""
     format: str | None = None
-    """Format of the files. [default: recognised by content]"""
+    """Format of the files. [default: detected]"""
     answers: str | None = None
-    """Dataset with the references, joined by id."""
+    """Dataset or file with the reference answers, joined by id."""
     allow_mismatch: bool = False
-    """Score although --answers asks other questions than the files."""
+    """Score even if --answers holds other questions than the predictions."""
     dataset: str | None = None
-    """Name of the benchmark, for files that do not say it."""
+    """Benchmark name, if the file does not state it."""
     by: tuple[str, ...] = ()
-    """Compare each value of a column, or of extra.KEY, too."""
+    """Also compare per value of a column, or of extra.KEY."""
     all: bool = False
-    """Test every metric, not the primary one alone: the first that the recipe reports."""
+    """Test every metric, not only the primary one (the first that the recipe reports)."""
     judge: JudgeRequest | None = None
     """A model that judges after the rules; None when the rules stand alone."""
     resamples: Annotated[int, msgspec.Meta(ge=100)] = RESAMPLES
-    """Of the bootstrap."""
+    """Number of bootstrap resamples."""
     seed: Annotated[int, msgspec.Meta(ge=0)] = SEED
-    """Start of the bootstrap's draws."""
+    """Random seed of the bootstrap."""
     output: str | None = None
-    """Write the comparison as JSON."""
+    """Write the comparison as JSON to this file."""
 
 
 @watch_sources()
@@ -258,7 +258,7 @@ def compare_results(
     if (entry_a.recipe, entry_a.version) != (entry_b.recipe, entry_b.version):
         raise UsageError(
             f"{entry_a.predictions} is scored by {entry_a.recipe}, {entry_b.predictions} by {entry_b.recipe}, "
-            "which cannot be compared. Choose one for both with --recipe; to hold two recipes against each other, "
+            "which cannot be compared. Choose one for both with --recipe; to compare two recipes, "
             "use `mmscore explain`."
         )
     # Rows are settled as if neither file had one that the other lacks: some scores are of several rows.

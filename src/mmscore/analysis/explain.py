@@ -128,23 +128,23 @@ class ExplainOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How a file is scored and explained, and where the result goes."""
 
     recipe: tuple[str, ...] = ()
-    """One recipe, or two to hold together."""
+    """Recipe; give it twice to compare two recipes."""
     recipe_options: str | None = None
-    """Options of the recipe itself, as YAML or JSON."""
+    """YAML or JSON file with options of the recipe."""
     format: str | None = None
-    """Format of the file. [default: recognised by content]"""
+    """Format of the file. [default: detected]"""
     answers: str | None = None
-    """Dataset with the references, joined by id."""
+    """Dataset or file with the reference answers, joined by id."""
     allow_mismatch: bool = False
-    """Score although --answers asks other questions than the file."""
+    """Score even if --answers holds other questions than the predictions."""
     dataset: str | None = None
-    """Name of the benchmark, for files that do not say it."""
+    """Benchmark name, if the file does not state it."""
     score: str | None = None
-    """The score to explain. [default: the first that the recipes share]"""
+    """Score to explain. [default: the first that the recipes share]"""
     limit: Annotated[int, msgspec.Meta(ge=0)] = LIMIT
-    """Most rows to show."""
+    """Maximum number of samples to show."""
     output: str | None = None
-    """Write the explanation as JSON."""
+    """Write the explanation as JSON to this file."""
 
 
 @watch_sources()
@@ -161,7 +161,7 @@ def explain_file(predictions: str, options: ExplainOptions) -> Explanation:
     """
     require_apart([options.output], [predictions])
     if len(options.recipe) > MOST_RECIPES:
-        raise UsageError(f"explain holds at most two recipes against each other, not {len(options.recipe)}. Drop some.")
+        raise UsageError(f"explain compares at most two recipes, not {len(options.recipe)}. Drop some.")
     rows = open_joined(predictions, options.answers, options.format, allow_mismatch=options.allow_mismatch)
     shown = sorted({_TEXT, *(REFERENCES & rows.names)})
     choices = choose_recipes(rows, options.recipe, options.dataset, options.recipe_options)

@@ -121,7 +121,7 @@ def score_file(
         method_columns: Columns that may say how answers were made, `extra.key` for a key of `extra`.
         format: Format of the file; None to recognise it by its content.
         recipe_options: File of options for the recipe.
-        model: Name of the model, for files that do not say it.
+        model: Model name, if the file does not state it.
         method: One of `METHODS`, for files that do not say it; None for generation.
 
     Raises:
@@ -176,7 +176,7 @@ def score_entry(
         _find_only_method(entry.method.split(", ") if entry.method else [], f"{path}: {entry.predictions}") or method
     )
     if facts is None:
-        raise UsageError(f"{path}: does not say how the answers were made. Say it: --method {GENERATION}.")
+        raise UsageError(f"{path}: does not state how the predictions were made. Give --method {GENERATION}.")
     return _build_cell(
         entry.metrics,
         found,
@@ -221,7 +221,7 @@ def _find_method(settled: ScoredFile, columns: Sequence[str], path: str) -> str 
 def _find_only_method(said: Iterable[str], where: str) -> str | None:
     methods = {LIKELIHOOD if value == LIKELIHOOD else GENERATION for value in said}
     if len(methods) > 1:
-        raise Error(f"{where}: holds answers by generation and by likelihood. Give each a file of its own.")
+        raise Error(f"{where}: has predictions by generation and by likelihood. Give each its own file.")
     return methods.pop() if methods else None
 
 
@@ -273,7 +273,7 @@ def compute_ranking(
         if key in seen:
             raise UsageError(
                 f"{seen[key]} and {cell.predictions} are both {cell.model} on {cell.dataset} by {cell.method}. "
-                "Drop one, say which dataset each is: NAME=PATH, or choose one of several recipes: --recipe NAME."
+                "Drop one, name the dataset of each as NAME=PATH, or choose one recipe: --recipe NAME."
             )
         seen[key] = cell.predictions
     tables = []

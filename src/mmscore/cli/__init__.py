@@ -12,19 +12,19 @@ from mmscore.compat import kit_imports
 COMMANDS: dict[str, tuple[str, ...]] = {
     "score": (
         "mmscore.cli.score:score",
-        "Give the number a kit would give (the default command).",
+        "Score predictions as a framework would (the default command).",
         "mmscore predictions.parquet",
         "mmscore predictions.parquet --recipe vlmevalkit_mcq --by category -o report.json",
     ),
     "predict": (
         "mmscore.cli.predict:predict",
-        "Fill the prediction column with a model.",
+        "Run a model on a dataset and write the predictions.",
         "mmscore predict mmbench -o predictions.parquet --model path/to/model",
         "mmscore predict mmbench -o predictions.parquet --model NAME --base-url http://127.0.0.1:8000/v1",
     ),
     "run": (
         "mmscore.cli.run:run",
-        "Datasets x models x recipes from one file.",
+        "Run datasets x models x recipes from one task file.",
         "mmscore run task.yaml --work-dir results",
         "mmscore run task.yaml --dry-run",
     ),
@@ -35,44 +35,44 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     ),
     "compare": (
         "mmscore.cli.compare:compare",
-        "Hold two predictions files against each other, row by row.",
+        "Compare two predictions files sample by sample.",
         "mmscore compare model_a.parquet model_b.parquet --recipe own_choice",
     ),
     "explain": (
         "mmscore.cli.explain:explain",
-        "Show the rule that fired in each row, and why two recipes differ.",
+        "Show how each response was parsed, and why two recipes differ.",
         "mmscore explain predictions.parquet --recipe own_choice --recipe vlmevalkit_mcq",
     ),
     "judge": (
         "mmscore.cli.judge:judge",
-        "Ask a judge model about every row, and keep its replies.",
+        "Run a judge model on predictions and cache its verdicts.",
         "mmscore judge predictions.parquet --judge own --judge-model NAME --judge-base-url http://127.0.0.1:8000/v1",
     ),
     "rank": (
         "mmscore.cli.rank:rank_models",
-        "Rank models over many datasets: average score, average rank.",
+        "Rank models over many datasets by average score and average rank.",
         "mmscore rank MME=a_mme.parquet POPE=a_pope.parquet MME=b_mme.parquet POPE=b_pope.parquet",
     ),
     "submit": (
         "mmscore.cli.submit:submit",
-        "Write predictions as the file that a benchmark's server takes.",
+        "Write predictions as a submission file for a benchmark server.",
         "mmscore submit predictions.parquet --to mmbench -o submission.xlsx",
     ),
     "bundle": (
         "mmscore.cli.bundle:bundle",
-        "Put a score and all it depends on into one folder.",
+        "Copy a score and everything it depends on into one folder.",
         "mmscore bundle predictions.parquet -o bundle --recipe own_choice",
     ),
-    "verify": ("mmscore.cli.verify:verify", "Recompute a bundle and compare every number.", "mmscore verify bundle"),
+    "verify": ("mmscore.cli.verify:verify", "Recompute a bundle and compare every score.", "mmscore verify bundle"),
     "list": (
         "mmscore.cli.list:list_plugins",
-        "Show the recipes, metrics and other plug-ins.",
+        "List recipes, metrics and other plug-ins.",
         "mmscore list recipes",
         "mmscore list recipes mmmu",
     ),
     "completion": (
         "mmconvert.cli.completion:completion",
-        "Print what a shell needs to complete these words.",
+        "Print the shell completion script.",
         "mmscore completion bash >> ~/.bashrc",
         "mmscore completion zsh >> ~/.zshrc",
         "mmscore completion fish > ~/.config/fish/completions/mmscore.fish",
@@ -93,7 +93,7 @@ kit_imports.install()
 )
 @click.version_option(__version__, prog_name="mmscore")
 def program() -> None:
-    """Predictions in, the number each original kit would give out."""
+    """Score multimodal predictions as each evaluation framework would."""
 
 
 def main() -> NoReturn:

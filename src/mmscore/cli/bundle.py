@@ -5,6 +5,7 @@ from pathlib import Path
 import click
 
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.console.options import add_struct_options
 from mmconvert.core.text.printable import escape_control
 from mmscore.analysis.bundle import BundleOptions, bundle_files
@@ -15,21 +16,22 @@ _SHOWN = 20
 """Files that are left out, of those that are named."""
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=GroupedCommand, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("predictions", nargs=-1, required=True)
-@click.option("-o", "--output", required=True, type=click.Path(path_type=Path), metavar="DIR", help="A new folder.")
+@click.option(
+    "-o", "--output", required=True, type=click.Path(path_type=Path), metavar="DIR", help="New output directory."
+)
 @add_struct_options(BundleOptions, describe_fields(BundleOptions, average={"show_default": None}))
-@click.option("--allow-rejects", is_flag=True, help="Exit 0 although rows have no score.")
-@click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
-@click.option("--quiet", is_flag=True, help="No summary.")
+@click.option("--allow-rejects", is_flag=True, help="Exit with 0 although samples have no score.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.option("--quiet", is_flag=True, help="Print no summary.")
 @OPTIONS_FILE
 def bundle(
     predictions: tuple[str, ...], output: Path, allow_rejects: bool, as_json: bool, quiet: bool, options: BundleOptions
 ) -> int:
-    """Put PREDICTIONS and all that their score depends on into one folder that anyone can recompute.
+    """Copy PREDICTIONS and everything their score depends on into one folder that anyone can recompute.
 
-    `mmscore verify DIR` compares every byte and every number; bundle.json holds the command that gives
-    the report by hand.
+    `mmscore verify DIR` compares every byte and every score. bundle.json holds the command that gives the report.
     """
     found = bundle_files(predictions, output, options)
     if as_json:

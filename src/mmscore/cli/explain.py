@@ -3,6 +3,7 @@
 import click
 
 from mmconvert.console.app import OPTIONS_FILE
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.console.options import add_struct_options
 from mmscore.analysis.explain import ExplainOptions, explain_file
 from mmscore.cli.shared import describe_fields, show_notes
@@ -10,16 +11,16 @@ from mmscore.core.report import json_text
 from mmscore.reporting.explain_table import show
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=GroupedCommand, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("predictions")
 @add_struct_options(ExplainOptions, describe_fields(ExplainOptions))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @OPTIONS_FILE
 def explain(predictions: str, as_json: bool, options: ExplainOptions) -> int:
-    """Show what was read out of each reply of PREDICTIONS, by which rule, and where.
+    """Show the parsed answer of each response in PREDICTIONS, the rule that parsed it, and where.
 
-    With --recipe given twice: the rows that get another score, and how much of the difference of the two
-    numbers comes from each pair of rules; these contributions add up to the difference.
+    With --recipe given twice: the samples that the recipes score differently, and how much of the difference each
+    pair of rules contributes; the contributions add up to the difference.
     """
     found = explain_file(predictions, options)
     if as_json:

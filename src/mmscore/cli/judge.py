@@ -6,11 +6,19 @@ import click
 from msgspec.structs import asdict, replace
 
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.console.options import add_struct_options
 from mmconvert.console.summary import close, format_command
 from mmconvert.core.errors import UsageError
 from mmconvert.core.text.printable import escape_control
-from mmscore.cli.shared import describe_fields, judge_options, scoring_progress, show_estimates, show_notes
+from mmscore.cli.shared import (
+    describe_fields,
+    judge_options,
+    recipe_option,
+    scoring_progress,
+    show_estimates,
+    show_notes,
+)
 from mmscore.scoring.evaluate import ScoreOptions, score_each
 from mmscore.scoring.judging.jury import Spent
 from mmscore.scoring.judging.request import JudgeOptions, store_place
@@ -19,16 +27,16 @@ _OF_THIS_RUN = ("predictions", "rejudge", "dry_run", "as_json", "quiet")
 """Parameters that say nothing of what a score depends on."""
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=GroupedCommand, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("predictions", nargs=-1, required=True)
-@click.option("--recipe", "recipes", multiple=True, metavar="NAME", help="Recipe, NAME@VERSION for a version.")
+@recipe_option
 @add_struct_options(
     ScoreOptions, describe_fields(ScoreOptions), without=["model", "by", "average", "judge", "progress"]
 )
 @judge_options
-@click.option("--dry-run", is_flag=True, help="Estimate calls and tokens; ask nothing.")
+@click.option("--dry-run", is_flag=True, help="Estimate requests and tokens; send nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--quiet", is_flag=True, help="Print no progress.")
 @OPTIONS_FILE
 def judge(
     predictions: tuple[str, ...],
@@ -39,9 +47,9 @@ def judge(
     quiet: bool,
     options: ScoreOptions,
 ) -> int:
-    """Ask a judge about PREDICTIONS and keep its replies; `mmscore score` with the same judge asks nothing then.
+    """Run a judge model on PREDICTIONS and cache its verdicts; `mmscore score` with the same judge reads the cache.
 
-    A run that was stopped goes on where it was. Exit code 3: some rows have no verdict.
+    An interrupted run continues when it is run again. Exit code 3: some samples have no verdict.
     """
     runs: list[Spent] = []
     request = judge.build_request(runs.append)

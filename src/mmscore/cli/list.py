@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping, Sequence
 
 import click
 
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.console.plugin_table import format_json, format_text
 from mmconvert.core.errors import UsageError
 from mmconvert.core.text.printable import escape_control
@@ -16,16 +17,22 @@ Listing = Callable[[Sequence[str]], Mapping[str, Sequence[str]]]
 """What a kit's door may have as `listing`: files with further classes -> kind -> ids."""
 
 
-@click.command("list")
+@click.command("list", cls=GroupedCommand)
 @click.argument("kind", required=False)
 @click.argument("words", nargs=-1, metavar="[WORD]...")
-@click.option("--import", "imports", multiple=True, metavar="FILE.py", help="Your classes, where KIND is a kit.")
+@click.option(
+    "--import",
+    "imports",
+    multiple=True,
+    metavar="FILE.py",
+    help="Python file with your classes, if KIND is a framework.",
+)
 @click.option("--json", "as_object", is_flag=True, help="Print one JSON object.")
 def list_plugins(kind: str | None, words: tuple[str, ...], imports: tuple[str, ...], as_object: bool) -> int:
-    """Show recipes, metrics and other plug-ins by kind: name, what it is, and who brought it where it is not ours.
+    """List recipes, metrics and other plug-ins by kind: name, summary, and origin if it is not mmscore.
 
-    KIND is recipes, judges, metrics, parsers, backends, protocols or adapters, or a kit with a registry of its own,
-    such as mmtrusteval, whose ids are shown. With words, those alone that have all of them in name or summary.
+    KIND is recipes, judges, metrics, parsers, backends, protocols or adapters, or a framework with a registry of its
+    own, such as mmtrusteval. Each WORD must occur in the name or summary.
     """
     door = f"mmscore.compat.{kind}"
     known = kind is not None and kind.isidentifier() and importlib.util.find_spec(door) is not None
@@ -36,7 +43,9 @@ def list_plugins(kind: str | None, words: tuple[str, ...], imports: tuple[str, .
         click.echo(json.dumps(found) if as_object else escape_control("\n".join(lines)))
         return 0
     if imports:
-        raise UsageError("--import: is for a kit with a registry. Name it: mmscore list mmtrusteval --import FILE.py")
+        raise UsageError(
+            "--import: is for a framework with a registry. Name it: mmscore list mmtrusteval --import FILE.py"
+        )
     plugins = find_plugins("mmscore", kind, words)
     click.echo(format_json(plugins) if as_object else format_text("mmscore", plugins))
     return 0

@@ -7,6 +7,7 @@ import sys
 import click
 
 from mmconvert.console.app import EXIT_PARTIAL, EXIT_REFUSED
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.console.options import add_struct_options
 from mmconvert.console.summary import close, format_command
 from mmconvert.core.text.printable import escape_control
@@ -16,21 +17,21 @@ from mmscore.workflow.task_file import Plan, build_plan
 from mmscore.workflow.task_readers import Outcome, find_reader
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("task", type=click.Path(exists=True, dir_okay=False))
 @add_struct_options(RunOptions, {"work_dir": {"metavar": "DIR"}})
-@click.option("--dry-run", is_flag=True, help="Check the file and show the plan; convert, ask and score nothing.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--dry-run", is_flag=True, help="Check the file and print the plan; run nothing.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--quiet", is_flag=True, help="Print no progress.")
 def run(task: str, dry_run: bool, as_json: bool, quiet: bool, options: RunOptions) -> int:
-    """Ask every model of TASK about every dataset and score the replies, as its recipes say.
+    """Run every model of TASK on every dataset and score the predictions.
 
-    TASK is a YAML or JSON file: datasets, models, recipes, and the options of convert, predict and score under
-    their own names (docs/run.md), or a task file of a kit (docs/kits.md). DIR gets MODEL/DATASET/ with
-    predictions.parquet, report.json, report.csv and log.txt. The same command goes on where a run stopped; what
-    fails does not keep the rest from its turn.
+    TASK is a YAML or JSON file with datasets, models, recipes, and the options of convert, predict and score under
+    their own names (docs/run.md), or a task file of a framework (docs/kits.md). Results go to DIR/MODEL/DATASET/:
+    predictions.parquet, report.json, report.csv and log.txt. An interrupted run continues when the command is run
+    again. A run that fails does not stop the others.
 
-    Exit code 3: some rows or some runs have no result, the others have; 1: none has one.
+    Exit code 3: some samples or runs have no result; 1: none has one.
     """
     given = read_mapping_file(task)
     plan = build_plan(given, options.work_dir, task)
@@ -62,7 +63,7 @@ def run(task: str, dry_run: bool, as_json: bool, quiet: bool, options: RunOption
         ranked = len(plan.models) > 1 and all(len(outcome.scores or ()) == 1 for outcome in done)
         following = format_command("mmscore", "rank", "--by", "dataset", *reports) if ranked else None
         if any(outcome.status != "ok" for outcome in done):
-            following = f"{again}  (asks what has no reply yet; {plan.work_dir}/*/*/{LOG} says why)"
+            following = f"{again}  (runs what has no response yet; {plan.work_dir}/*/*/{LOG} has the reasons)"
         close({"results": f"{plan.work_dir}/MODEL/DATASET", "next": following}, err=True)
     if all(outcome.status == "ok" for outcome in done) and not lacking:
         return 0

@@ -8,6 +8,7 @@ import click
 from msgspec.structs import replace
 
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.console.options import add_struct_options
 from mmconvert.console.summary import close, format_command
 from mmconvert.core.errors import UsageError
@@ -17,6 +18,7 @@ from mmscore.cli.shared import (
     judge_options,
     push_options,
     pushed_text,
+    recipe_option,
     request_of,
     scoring_progress,
     show_estimates,
@@ -26,7 +28,7 @@ from mmscore.core.predictions.load import list_model_folders
 from mmscore.core.predictions.locate import STDIN
 from mmscore.core.report import Report, json_text
 from mmscore.reporting.publish import HubOptions, push_results
-from mmscore.reporting.report_table import show
+from mmscore.reporting.report_table import format_lines, show
 from mmscore.scoring.judging.request import JudgeOptions
 from mmscore.scoring.scored_file import Result
 from mmscore.workflow.score import ReportOptions, score_to_files
@@ -41,14 +43,14 @@ def _judge_and_dry_run(command: Any) -> Any:
     dry_run = click.option(
         "--dry-run",
         is_flag=True,
-        help="Estimate the judge's calls and tokens, and score nothing; with --push list what would be sent.",
+        help="Estimate the judge's requests and tokens and score nothing; with --push list what would be uploaded.",
     )
     return judge_options(dry_run(command))
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("predictions", nargs=-1, required=True)
-@click.option("--recipe", "recipes", multiple=True, metavar="NAME", help="Recipe, NAME@VERSION for a version.")
+@recipe_option
 @add_struct_options(
     ReportOptions,
     describe_fields(
@@ -58,8 +60,9 @@ def _judge_and_dry_run(command: Any) -> Any:
     before={"output": _judge_and_dry_run},
 )
 @push_options()
-@click.option("--json", "as_json", is_flag=True, help="Print the report as one JSON object.")
-@click.option("--quiet", is_flag=True, help="No progress and no remarks.")
+@click.option("--json", "as_json", is_flag=True, help="Print the report as JSON.")
+@click.option("--verbose", is_flag=True, help="Also print every metric, group and the full signature.")
+@click.option("--quiet", is_flag=True, help="Print one line per result, no progress and no notes.")
 @OPTIONS_FILE
 @watch_sources()
 def score(
@@ -68,16 +71,16 @@ def score(
     judge: JudgeOptions,
     dry_run: bool,
     as_json: bool,
+    verbose: bool,
     quiet: bool,
     options: ReportOptions,
     hub: HubOptions,
 ) -> int:
-    """Give the number a kit would give for PREDICTIONS, with its uncertainty.
+    """Score PREDICTIONS as their framework does, with confidence intervals.
 
-    PREDICTIONS is a parquet file of ours, a folder of them, a kit's own result file, - for standard input
-    (JSON Lines, parquet), or USER/REPO[@REVISION] for parquet files on the Hub; several are models side by
-    side. Without --recipe the recipe follows from dataset, task and source. --push publishes the predictions
-    with their references, the report and a card with the numbers, in one commit.
+    PREDICTIONS is a predictions file of `mmscore predict`, a folder of them, a result file of a framework, - for
+    standard input (JSON Lines, parquet), or USER/REPO[@REVISION] on the Hub. Several files are models side by side.
+    --push uploads predictions, references, report and a card with the scores in one commit.
     """
     options = replace(options, judge=request_of(judge, quiet=quiet))
     hub = replace(hub, dry_run=dry_run)
@@ -93,8 +96,10 @@ def score(
         report = score_to_files(paths, recipes, watched, then=keep)
     if as_json:
         click.echo(json_text(report.to_json()))
+    elif quiet:
+        click.echo("\n".join(format_lines(report)))
     else:
-        show(report)
+        show(report, verbose=verbose, by=options.by)
     if not quiet:
         show_notes(message for entry in report.entries for message in entry.messages)
         # Places and the next step, where files were written or somebody watches.

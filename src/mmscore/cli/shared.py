@@ -20,12 +20,9 @@ from mmscore.scoring.evaluate import JudgeEstimate, ScoreOptions, estimate_each
 from mmscore.scoring.judging.request import JudgeOptions, JudgeRequest
 
 _NAMES = ("recipe", "format", "dataset", "model", "metric", "score", "columns", "api_key_env")
-_NUMBERS = ("html_rows", "concurrency", "max_calls", "max_total_tokens", "n", "max_image_side", "processes")
-_OF_JUDGES = ("concurrency", "repeats", "min_valid", "max_calls", "max_total_tokens")
 _FILES = ("recipe_options", "csv", "html", "rows", "log", "markdown", "output", "judge_cache")
 _METAVARS = {
     **dict.fromkeys((*_NAMES, "judge", "judge_model", "judge_strategy", "judge_aggregation"), "NAME"),
-    **dict.fromkeys((*_NUMBERS, *(f"judge_{name}" for name in _OF_JUDGES)), "N"),
     **dict.fromkeys(_FILES, "FILE"),
     **dict.fromkeys(("answers", "html_pictures"), "DATASET"),
     **dict.fromkeys(("base_url", "judge_base_url"), "URL"),
@@ -63,6 +60,17 @@ def describe_fields(struct: type[msgspec.Struct], **more: Mapping[str, Any]) -> 
 
 judge_options = add_struct_options(JudgeOptions, describe_fields(JudgeOptions), into="judge")
 """Decorator that gives a command the options of a judge, as `JudgeOptions` in `judge`."""
+
+
+recipe_option = click.option(
+    "--recipe",
+    "recipes",
+    multiple=True,
+    metavar="NAME",
+    help="Recipe: how predictions are parsed and scored; NAME@VERSION for a version; repeatable. "
+    "[default: chosen by task and source]",
+)
+"""Decorator that gives a command `--recipe`, once or several times."""
 
 
 def request_of(judge: JudgeOptions, *, quiet: bool) -> JudgeRequest | None:
@@ -164,15 +172,15 @@ def show_estimates(predictions: Sequence[str], recipes: Sequence[str], options: 
 def _sentence(one: JudgeEstimate) -> str:
     guess = one.estimate
     limit = guess.most_completion_tokens
-    responses = "" if limit is None else f" and at most {limit:,} tokens of replies"
+    responses = "" if limit is None else f" and at most {limit:,} tokens of responses"
     tries = f", at most {guess.most_calls:,} when every try is needed" if guess.most_calls > guess.calls else ""
     setting = one.setting
     model = f" ({setting.model})" if setting.model else ""
-    kept = "no model is named, so stored replies were not looked for"
-    kept = kept if guess.stored is None else f"{guess.stored:,} replies are stored"
+    kept = "no model is named, so the cache was not searched"
+    kept = kept if guess.stored is None else f"{guess.stored:,} responses are cached"
     again = f", repeat {setting.repeat + 1}" if setting.repeat else ""
     return (
         f"{one.predictions} under {one.recipe}: judge {setting.title}{model}{again}, strategy "
         f"{setting.strategy}: {guess.rows:,} rows, {guess.calls:,} calls{tries}; {kept}; "
-        f"about {guess.prompt_tokens:,} tokens of prompts{responses}. Nobody was asked."
+        f"about {guess.prompt_tokens:,} tokens of prompts{responses}. No request was sent."
     )

@@ -6,6 +6,7 @@ from pathlib import Path
 import click
 
 from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.console.options import add_struct_options
 from mmconvert.core.text.printable import escape_control
 from mmscore.cli.shared import describe_fields
@@ -15,7 +16,7 @@ from mmscore.reporting.submit import submit as run
 _SHOWN = 10
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=GroupedCommand, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("predictions", type=click.Path(path_type=Path))
 @add_struct_options(
     SubmitOptions,
@@ -26,14 +27,14 @@ _SHOWN = 10
         )
     },
 )
-@click.option("--allow-rejects", is_flag=True, help="Exit 0 although rows lack what a server looks for.")
+@click.option("--allow-rejects", is_flag=True, help="Exit with 0 although rows lack what the server needs.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
-@click.option("--quiet", is_flag=True, help="No summary.")
+@click.option("--quiet", is_flag=True, help="Print no summary.")
 @OPTIONS_FILE
 def submit(
     predictions: Path, output: Path, allow_rejects: bool, as_json: bool, quiet: bool, options: SubmitOptions
 ) -> int:
-    """Write PREDICTIONS as a submission, for example MMBench's workbook.
+    """Write PREDICTIONS as a submission file, for example MMBench's workbook.
 
     Exit code 3: the file is written, but rows lack a prediction or a question, or could not be read.
     """

@@ -6,17 +6,18 @@ from pathlib import Path
 import click
 
 from mmconvert.console.app import EXIT_REFUSED
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.core.text.printable import escape_control
 from mmscore.analysis.bundle import verify as check
 
 
-@click.command(context_settings={"help_option_names": ["-h", "--help"]})
+@click.command(cls=GroupedCommand, context_settings={"help_option_names": ["-h", "--help"]})
 @click.argument("bundle", type=click.Path(path_type=Path))
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def verify(bundle: Path, as_json: bool) -> int:
-    """Compare every byte of BUNDLE with its manifest, score it anew and compare every number.
+    """Check every byte of BUNDLE against its manifest, recompute its scores and compare them.
 
-    Exit code 1: something is not as it was; it is named.
+    Exit code 1: something differs; it is listed.
     """
     found = check(bundle)
     if as_json:

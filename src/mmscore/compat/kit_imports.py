@@ -76,7 +76,7 @@ class KitImports(MetaPathFinder, Loader):
             if name in names:
                 return getattr(door, name, None) or Absent(f"{module.__name__}.{name}")
             raise NotHereError(
-                f"{module.__name__}: has no {name!r} here.{suggest_spelling(name, names)} Install the kit for it."
+                f"{module.__name__}: has no {name!r} here.{suggest_spelling(name, names)} Install the framework for it."
             )
 
         known = {name: getattr(door, name) for name in names if hasattr(door, name)}

@@ -26,7 +26,7 @@ from mmconvert.core.errors import (
     take_first_line,
 )
 from mmconvert.images.loader import Pictures
-from mmconvert.images.verify import FORMATS
+from mmconvert.images.verify import FORMATS, open_image
 from mmconvert.kits.vlmevalkit.lmu_table import REFERENCE_LENGTH
 from mmconvert.pipeline.convert import read, write
 from mmconvert.plugins.format import Loss, Target
@@ -71,7 +71,7 @@ class MMBenchDataset:
             self.df = pd.read_csv(data_file, sep="\t")
         except ValueError as error:
             raise UsageError(
-                f"{data_file}: is no table of text ({take_first_line(error)}). "
+                f"{data_file}: is not a table of text ({take_first_line(error)}). "
                 "Name a .tsv file, columns separated by tabs."
             ) from None
         self.sys_prompt = sys_prompt
@@ -128,7 +128,7 @@ class MMBenchDataset:
         seen: set[str] = set()
         while len(cell) <= REFERENCE_LENGTH and cell in self._rows():
             if cell in seen:
-                raise RowError("image.reference", "image", f"rows name each other's picture {show(cell)}.")
+                raise RowError("image.reference", "image", f"rows name each other's image {show(cell)}.")
             seen.add(cell)
             cell = str(self.load_from_df(self._rows()[cell], "image"))
         return cell
@@ -143,11 +143,13 @@ def decode_base64_to_image(base64_string: str) -> "PIL.Image.Image":
     """Open a picture; its pixels are decoded when they are first used, its mode is kept.
 
     Raises:
-        RowError: The text is no base64, or no picture of a known format.
+        RowError: The text is no base64, no picture of a known format, or one whose decoder takes too much.
     """
     import PIL.Image
 
     data = Pictures(()).of_base64(base64_string, 1).bytes or b""
+    with open_image(data):
+        pass  # what it refuses, no caller shall decode
     return PIL.Image.open(io.BytesIO(data), formats=FORMATS)
 
 
@@ -201,6 +203,8 @@ def save_results(
         )
     for row in rows:
         if not isinstance(responses.get(row.id), str):
-            raise UsageError(f"predictions: question {row.id} has no reply {show(responses.get(row.id))}. Give a text.")
+            raise UsageError(
+                f"predictions: question {row.id} has no response {show(responses.get(row.id))}. Give a text."
+            )
     answered = [replace(row, prediction=responses[row.id]) for row in rows]
     return write(answered, Target(Path(output), columns=columns), SUBMISSION)

@@ -244,7 +244,7 @@ def _replace(text: Any, old: Any, new: Any) -> str:
 
 def _list_items(value: Any) -> list[list[Any]]:
     if not isinstance(value, dict):
-        raise _UnreadableError("items() of what is no dict")
+        raise _UnreadableError("items() of what is not a dict")
     return [[key, item] for key, item in value.items()]
 
 

@@ -173,7 +173,7 @@ MEANS = average_scores()
 
 def parse_whole_response(item: Item, version: str) -> Parsed:
     """Take a reply as it is: the reading of recipes that compare texts."""
-    return Parsed(item.prediction, "whole reply", (0, len(item.prediction)))
+    return Parsed(item.prediction, "whole response", (0, len(item.prediction)))
 
 
 def keep_rows(scored: Scored, version: str) -> Scored:

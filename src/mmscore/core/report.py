@@ -1,5 +1,6 @@
 """What a run found: one entry a file and recipe, as JSON and as a flat table."""
 
+import hashlib
 import json
 import math
 import os
@@ -93,6 +94,11 @@ class Entry(msgspec.Struct, frozen=True):
     without_failures: Metrics = msgspec.field(default_factory=dict)
     notes: tuple[str, ...] = ()
 
+    @property
+    def fingerprint(self) -> str:
+        """The first 12 hexadecimal digits of the signature's SHA-256: equal ones may be compared."""
+        return hashlib.sha256(self.signature.encode()).hexdigest()[:12]
+
     def to_json(self) -> dict[str, Any]:
         """Give the entry as JSON values; a number that does not exist is null."""
         return {
@@ -112,6 +118,7 @@ class Entry(msgspec.Struct, frozen=True):
             "method": self.method,
             "dataset": self.dataset,
             "signature": self.signature,
+            "fingerprint": self.fingerprint,
             "table": [{key: drop_infinite(value) for key, value in line.items()} for line in self.table],
             "predictions": self.predictions,
             "messages": list(self.messages),

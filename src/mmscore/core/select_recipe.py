@@ -38,6 +38,10 @@ class RecipeChoice(msgspec.Struct, frozen=True):
     instead: str | None = None
 
 
+GIVEN = "given by --recipe"
+"""Why a recipe is taken that the user named."""
+
+
 def find_recipe(name: str | Recipe, options: str | Path | None = None) -> RecipeChoice:
     """Find a recipe by `NAME`, `NAME@VERSION`, or `file.py@NAME[@VERSION]`.
 
@@ -51,17 +55,17 @@ def find_recipe(name: str | Recipe, options: str | Path | None = None) -> Recipe
     """
     if isinstance(name, Recipe):
         version = next(iter(name.versions))
-        return _configure(RecipeChoice(name.versions[version], version, name, "asked for"), options)
+        return _configure(RecipeChoice(name.versions[version], version, name, GIVEN), options)
     head, wanted = split_version(name)
     recipe = load(RECIPES, head)
     recipe = recipe.as_recipe() if hasattr(recipe, "as_recipe") else recipe
     if not isinstance(recipe, Recipe):
-        raise UsageError(f"{head}: is no recipe {show(recipe)}. See mmscore.core.recipe.Recipe.")
+        raise UsageError(f"{head}: is not a recipe {show(recipe)}. See mmscore.core.recipe.Recipe.")
     version = next(iter(recipe.versions)) if wanted is None else wanted
     if version not in recipe.versions:
         hint = suggest_spelling(version, recipe.versions)
         raise UsageError(f"recipe {head!r} has no version {version!r}.{hint} Known: {', '.join(recipe.versions)}.")
-    return _configure(RecipeChoice(head, version, recipe, "asked for"), options)
+    return _configure(RecipeChoice(head, version, recipe, GIVEN), options)
 
 
 def split_version(text: str) -> tuple[str, str | None]:

@@ -73,7 +73,7 @@ class Generation(PluginStruct, frozen=True):
         if self.do_sample and self.temperature == 0:
             raise UsageError("--do-sample and --temperature 0 exclude each other: temperature 0 is greedy.")
         if "" in self.stop:
-            raise UsageError("--stop: an empty text would end every reply at once.")
+            raise UsageError("--stop: an empty text would end every response at once.")
         for name in ("top_p", "top_k", "seed"):
             if getattr(self, name) is not None and not self.sampling:
                 flag = "--" + name.replace("_", "-")
@@ -129,7 +129,7 @@ class Service(PluginStruct, frozen=True):
         """
         if caps := [name for name in ("max_calls", "max_total_tokens", "max_cost") if getattr(self, name) is not None]:
             flags = ", ".join("--" + name.replace("_", "-") for name in caps)
-            raise UsageError(f"{flags}: a cap holds for one process. Leave out --processes, --share and --engine.")
+            raise UsageError(f"{flags}: the limit applies to one process. Leave out --processes, --share and --engine.")
 
 
 class ModelOptions(PluginStruct, frozen=True):
@@ -180,9 +180,9 @@ class ModelOptions(PluginStruct, frozen=True):
         if self.likelihood_reduction and not likely:
             raise UsageError("--likelihood-reduction has a meaning only with --method likelihood.")
         if likely and self.compile:
-            raise UsageError("--compile is for the steps of a reply, --method likelihood has none. Leave one out.")
+            raise UsageError("--compile is for the steps of a response, --method likelihood has none. Leave one out.")
         if likely and (self.generation != Generation() or self.n > 1 or self.output_scores):
-            raise UsageError("--method likelihood generates nothing. Leave out the options of replies, such as --n.")
+            raise UsageError("--method likelihood generates nothing. Leave out the options of responses, such as --n.")
         if self.output_scores and (self.generation.num_beams or 1) > 1:
             raise UsageError("--output-scores follows one path of tokens. Leave --num-beams out.")
 
@@ -335,7 +335,7 @@ def require_draws(options: ModelOptions) -> None:
         UsageError: More than one reply is asked for, and none is drawn.
     """
     if options.n > 1 and not options.generation.sampling:
-        raise UsageError("--n: greedy replies are all the same. Add --do-sample or --temperature.")
+        raise UsageError("--n: greedy responses are all the same. Add --do-sample or --temperature.")
 
 
 def refuse(backend: str, given: Mapping[str, object]) -> None:

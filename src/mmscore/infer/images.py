@@ -1,12 +1,15 @@
 """Pictures as a request takes them: decoded for a model here, or shrunk bytes for a service."""
 
 import io
+from collections.abc import Iterator
+from contextlib import contextmanager
 
 from PIL import Image as Picture
-from PIL import UnidentifiedImageError
 
-from mmconvert.core.errors import RowError, take_first_line
+from mmconvert.core.errors import RowError
 from mmconvert.core.record import Image
+from mmconvert.images.loader import looks_like_image
+from mmconvert.images.verify import open_image
 
 _JPEG_QUALITY = 95
 
@@ -23,10 +26,12 @@ def decode_image(image: Image, number: int, max_side: int | None = None) -> Pict
         RowError: There are no bytes, or they cannot be decoded.
     """
     if image.bytes is None:
-        raise RowError("image.missing", "images", f"picture {number} is only an address. Convert with --allow-remote.")
-    picture = _open_image(image.bytes, number, "RGB")
-    if max_side is not None:
-        picture.thumbnail((max_side, max_side))
+        raise RowError("image.missing", "images", f"image {number} is only an address. Convert with --allow-remote.")
+    with _open_image(image.bytes, number) as opened_image:
+        picture = opened_image.convert("RGB")
+        opened_image.close()
+        if max_side is not None:
+            picture.thumbnail((max_side, max_side))
     return picture
 
 
@@ -44,15 +49,13 @@ def shrink_image(data: bytes, number: int, max_side: int) -> bytes:
     Raises:
         RowError: The picture cannot be decoded.
     """
-    try:
-        with Picture.open(io.BytesIO(data)) as image:
-            if max(image.size) <= max_side:
-                return data
-            exif, is_jpeg = image.getexif(), image.format == "JPEG"
-    except (OSError, ValueError, SyntaxError, Picture.DecompressionBombError):
-        exif, is_jpeg = Picture.Exif(), False  # what is wrong is said where the picture is decoded
-    smaller = _open_image(data, number, "RGB" if is_jpeg else "RGBA")
-    smaller.thumbnail((max_side, max_side))
+    with _open_image(data, number) as opened_image:
+        if max(opened_image.size) <= max_side:
+            return data
+        exif, is_jpeg = opened_image.getexif(), opened_image.format == "JPEG"
+        smaller = opened_image.convert("RGB" if is_jpeg else "RGBA")
+        opened_image.close()  # to make it smaller takes a second copy
+        smaller.thumbnail((max_side, max_side))
     buffer = io.BytesIO()
     if is_jpeg:
         smaller.save(buffer, "JPEG", quality=_JPEG_QUALITY, exif=exif)
@@ -61,11 +64,16 @@ def shrink_image(data: bytes, number: int, max_side: int) -> bytes:
     return buffer.getvalue()
 
 
-def _open_image(data: bytes, number: int, mode: str) -> Picture.Image:
+@contextmanager
+def _open_image(data: bytes, number: int) -> Iterator[Picture.Image]:
+    """Open a picture, of which a copy is made, within what all decoders of this process may take."""
+    if not looks_like_image(data):
+        message = f"image {number} has no known format. Run mmconvert check on the source."
+        raise RowError("image.decode", "images", message)
     try:
-        return Picture.open(io.BytesIO(data)).convert(mode)
-    except UnidentifiedImageError:
-        message = f"picture {number} has no known format. Run mmconvert check on the source."
-    except (OSError, ValueError, SyntaxError, Picture.DecompressionBombError) as error:
-        message = f"picture {number} cannot be decoded ({take_first_line(error)})."
-    raise RowError("image.decode", "images", message)
+        with open_image(data, copies=1) as opened_image:
+            yield opened_image
+    except RowError as error:
+        own = error.message.removeprefix("the image")
+        said = f"image {number}{own}" if own != error.message else f"image {number}: {own}"
+        raise RowError(error.code, "images", said) from None

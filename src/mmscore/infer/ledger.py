@@ -214,12 +214,12 @@ def refuse_record(record: Record, *, continues: bool) -> Answer | None:
     parts = sum(part.type == "image" for turn in record.messages for part in turn.content)
     if parts != len(record.images):
         return failed(
-            f"images: the prompt shows {parts} pictures, the row holds {len(record.images)}. "
+            f"images: the prompt shows {parts} images, the row holds {len(record.images)}. "
             "Give the dataset itself, not a predictions file."
         )
     if not record.messages or (record.messages[-1].role == "assistant" and not continues):
         return failed(
-            "messages: the last turn is the model's own, nothing is asked. "
-            "Convert with --view eval, or let it go on with --continue-final-message."
+            "messages: the last turn is the assistant's, there is nothing to answer. "
+            "Convert with --view eval, or give --continue-final-message."
         )
     return None

@@ -17,7 +17,9 @@ from PIL import Image as Picture
 
 from mmconvert.core.errors import UsageError, show
 from mmconvert.core.record import Image
+from mmconvert.images.canvas import check_pixels
 from mmconvert.images.loader import SUFFIXES, Pictures, is_data_url, read_declared_format
+from mmconvert.images.verify import open_image
 from mmconvert.storage.http import fetch
 from mmconvert.storage.temporary import build_temporary_prefix
 
@@ -72,7 +74,7 @@ class MessageModel:
             UsageError: Nobody said how.
         """
         if self.dump_image_func is None:
-            raise UsageError("dump_image: no dataset is being asked about. Call set_dump_image with its dump_image.")
+            raise UsageError("dump_image: no dataset is running. Call set_dump_image with its dump_image.")
         return self.dump_image_func(line)
 
     def generate_inner(self, message: Message, dataset: str | None = None) -> Any:
@@ -273,14 +275,20 @@ def store(image: Image, folder: Path) -> Path:
 def join_side_by_side(paths: Sequence[str]) -> str:
     """Put pictures side by side, each 512 pixels high, and give the path of the JPEG beside the first of them.
 
+    Raises:
+        RowError: A picture cannot be decoded, or all of them together are too large.
+
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/smp/vlm.py:concat_images_vlmeval.
     """
     images: list[Picture.Image] = []
+    total = 0
     for path in paths:
-        with Picture.open(path) as image:
-            width, height = image.size
-            images.append(image.resize((int(_HEIGHT / height * width), _HEIGHT)))
-    row = Picture.new("RGB", (sum(image.width for image in images), _HEIGHT))
+        with open_image(Path(path).read_bytes()) as image:
+            width = int(_HEIGHT / image.height * image.width)
+            total += width
+            check_pixels(total, _HEIGHT)
+            images.append(image.resize((width, _HEIGHT)))
+    row = Picture.new("RGB", (total, _HEIGHT))
     left = 0
     for resized in images:
         row.paste(resized, (left, 0))

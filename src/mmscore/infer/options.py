@@ -17,83 +17,85 @@ class PredictOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Who is asked, how, and what becomes of what stands already."""
 
     model: str
-    """Folder, Hub id, or the service's or backend's own name for a model."""
+    """Model: a local folder, a Hub id, or the name that the API server uses."""
     backend: str | None = None
-    """Who answers. [default: openai with --base-url, else transformers]"""
+    """Inference backend. [default: openai with --base-url, else transformers]"""
     base_url: str | None = None
-    """OpenAI-compatible service. [default: OPENAI_BASE_URL]"""
+    """Base URL of an OpenAI-compatible API server. [default: $OPENAI_BASE_URL]"""
     api_key_env: str | None = None
-    """Variable of the service's key. [default: OPENAI_API_KEY]"""
+    """Environment variable that holds the API key. [default: OPENAI_API_KEY]"""
     concurrency: Annotated[int, msgspec.Meta(ge=1, le=1000)] | None = None
-    """Rows under way at once. [default: 16]"""
+    """Maximum concurrent requests. [default: 16]"""
     timeout: _AboveZero | None = None
-    """Silence after which a service is asked again. [default: 120]"""
+    """Request timeout; a request that times out is retried. [default: 120]"""
     max_calls: _Positive | None = None
-    """Most calls of a service, retries included."""
+    """Maximum number of requests, retries included."""
     max_total_tokens: _Positive | None = None
-    """Most tokens, replies included."""
+    """Maximum number of tokens, prompts and responses together."""
     price: str | None = None
-    """Price of a million tokens, for the cost of the file."""
+    """Price per million prompt and completion tokens, to report the cost."""
     max_cost: _AboveZero | None = None
-    """Most that a run may cost, by --price."""
+    """Maximum cost of the run, computed from --price."""
     extra_body: str | None = None
-    """Further fields of each request, {"top_k": 20}."""
+    """Extra fields of each request body, for example {"top_k": 20}."""
     batch_size: _Positive | Literal["auto"] = "auto"
-    """Rows at once; halved when memory runs out."""
+    """Batch size; halved when GPU memory runs out."""
     dtype: str | None = None
     """float32, bfloat16, float16 or auto. [default: bfloat16 on a GPU, else float32]"""
     attn: str | None = None
     """Attention implementation: sdpa, eager, flash_attention_2, ..."""
     compile: bool = False
-    """Compile the step that generates a token; pays on long GPU runs."""
+    """Use torch.compile for the decoding step; worthwhile for long GPU runs."""
     method: Literal["generate", "likelihood"] = "generate"
-    """Reply, or take the likeliest option."""
+    """Generate a response, or choose the option with the highest likelihood."""
     likelihood_reduction: Literal["sum", "mean", "token"] | None = None
-    """Log-probability of an option that counts; token sums and keeps each token's. [default: sum]"""
+    """How token log-probabilities of an option are combined; token also stores each one. [default: sum]"""
     max_new_tokens: _Positive | None = None
-    """Most tokens of a reply. [default: the backend's]"""
+    """Maximum number of new tokens. [default: set by the backend]"""
     temperature: Annotated[float, msgspec.Meta(ge=0)] | None = None
-    """Above 0 draws tokens; 0 is greedy."""
+    """Sampling temperature; 0 is greedy decoding."""
     do_sample: bool = False
-    """Draw tokens with the model's own settings."""
+    """Sample with the model's own generation settings."""
     top_p: Annotated[float, msgspec.Meta(gt=0, le=1)] | None = None
-    """Draw from this share of probability."""
+    """Nucleus sampling: cumulative probability to keep."""
     top_k: _Positive | None = None
-    """Draw from this many tokens."""
+    """Number of most likely tokens to sample from."""
     num_beams: _Positive | None = None
-    """Beams of a beam search."""
+    """Number of beams of beam search."""
     n: Annotated[int, msgspec.Meta(ge=1, le=10_000)] = 1
-    """Replies a row, each a row."""
+    """Number of responses per sample; each becomes a row."""
     output_scores: bool = False
-    """Write the log-probability of each token of the reply."""
+    """Store the log-probability of each response token."""
     stop: tuple[str, ...] = ()
-    """Text that ends a reply and is cut from it; repeatable."""
+    """Stop sequence; removed from the response; repeatable."""
     seed: int | None = None
-    """Seed of the draws. [default: 0, or the service's]"""
+    """Random seed of sampling. [default: 0, or chosen by the server]"""
     continue_final_message: bool = False
-    """Go on with a last turn of the assistant."""
+    """Continue a final assistant turn instead of adding a new one."""
     system: str | None = None
-    """System turn for every row, in the place of its own."""
+    """System prompt for every sample; replaces its own."""
     template: Literal["chat", "raw"] = "chat"
-    """raw sends the row's one text as it is."""
+    """chat applies the chat template; raw sends the text as it is."""
     max_image_side: _Positive | None = None
-    """Shrink larger pictures, in pixels."""
+    """Downscale images whose longer side exceeds N pixels."""
     no_interleave: bool = False
-    """First picture, then the texts joined by line breaks."""
+    """Send the first image, then all texts joined by line breaks."""
     protocol: str | None = None
-    """How replies become the history of a dialog's later rounds. [default: the dataset's answers stand there]"""
+    """How responses become the history of later rounds of a conversation. [default: the reference answers are the
+    history]"""
     resume: bool = False
-    """Go on where the last run stopped, also when the output stands already."""
+    """Continue a previous run, even if the output file exists."""
     restart: bool = False
-    """Forget the stored answers and ask every row again."""
+    """Discard cached responses and run every sample again."""
     share: bool = False
-    """Let other processes that are started so answer rows of the same output."""
+    """Share the work: other processes started with the same command fill the same output."""
     processes: Annotated[int, msgspec.Meta(ge=1, le=1024)] | None = None
-    """Processes that share the rows and the GPUs, each with the whole model. [default: 1; on a cluster one a GPU]"""
+    """Number of processes, each with its own copy of the model and a share of the GPUs. [default: 1; on a cluster one
+    per GPU]"""
     engine: Literal["local", "ray"] = "local"
-    """Where they run: here, or on a Ray cluster."""
+    """Where processes run: local, or ray for a Ray cluster."""
     limit: _Positive | None = None
-    """Only the first N rows."""
+    """Run only the first N samples."""
 
     @property
     def plugin(self) -> str:

@@ -86,7 +86,7 @@ def open_protocol(spec: str) -> Playing:
     name, values = parse_spec(spec)
     protocol = load(GROUP, name)
     if not isinstance(protocol, Protocol):
-        raise UsageError(f"{name}: is no Protocol. Name an object of mmscore.infer.protocol.Protocol.")
+        raise UsageError(f"{name}: is not a Protocol. Name an object of mmscore.infer.protocol.Protocol.")
     parameters = convert_arguments(name, values, protocol.parameters)
     if protocol.check is not None:
         protocol.check(parameters)
@@ -104,5 +104,7 @@ def require_response_text(response: Reply | None, number: int) -> str:
         RowError: There is none.
     """
     if response is None or response.text is None:
-        raise RowError("history.missing", "round", f"round {number} of the dialog has no reply, so this one waits.")
+        raise RowError(
+            "history.missing", "round", f"round {number} of the conversation has no response, so this one waits."
+        )
     return response.text

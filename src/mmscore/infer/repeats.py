@@ -25,7 +25,8 @@ def repeat_records(records: Sequence[Record], n: int) -> list[Record]:
     """
     if n > 1 and (copy := next((record for record in records if record.variant is not None), None)):
         raise Error(
-            f"row {copy.id!r}: is copy {copy.variant} of its question already. Leave --n out: each copy gets a reply."
+            f"row {copy.id!r}: is copy {copy.variant} of its question already. Leave --n out: each copy "
+            "gets a response."
         )
     return [replace(record, variant=response) if response else record for record in records for response in range(n)]
 

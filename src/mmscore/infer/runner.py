@@ -194,7 +194,9 @@ def _answer_streaming(reads: Iterator[Read], backend: Streaming, ledger: Ledger,
     with contextlib.closing(drawn()) as asked, contextlib.closing(backend.stream(asked)) as responses:
         for group in responses:
             if not all(position in under_way for position, _ in group):
-                raise Error(f"backend {backend.name}: answered a row that it was not asked, or one twice.")
+                raise Error(
+                    f"backend {backend.name}: returned a response for a sample that was not sent, or two for one."
+                )
             _keep([under_way.pop(position) for position, _ in group], [answer for _, answer in group], ledger)
             yield
 
@@ -483,7 +485,9 @@ def _read_batches(job: Job, columns: Sequence[str] = _COLUMNS) -> Iterator[pa.Re
         batch = upgrade_batch(batch, columns)
         missing = set(columns) - set(batch.schema.names) - set(IMAGE_COLUMNS)
         if missing:
-            raise Error(f"{job.dataset.path}: is no dataset of ours, it lacks {', '.join(sorted(missing))}.")
+            raise Error(
+                f"{job.dataset.path}: is not a dataset created by mmconvert, it lacks {', '.join(sorted(missing))}."
+            )
         if "images" not in batch.schema.names and "image_info" in batch.schema.names:
             batch = batch.drop_columns(["image_info"])
         yield batch.slice(0, left)
@@ -586,9 +590,9 @@ def resume_note(store: AnswerStore, dataset: Dataset) -> str:
     counts = store.count()
     if not counts:
         return ""
-    said = f"{store.path.name}: {counts.get(OK, 0)} answers stand"
+    said = f"{store.path.name}: {counts.get(OK, 0)} responses are cached"
     if counts.get(FAILED):
-        said += f", {counts[FAILED]} failed rows are asked again"
+        said += f", {counts[FAILED]} failed samples are retried"
     if store.previous_fingerprint not in ("", dataset.fingerprint):
         said += "; the dataset has changed since, only rows that stayed the same are reused"
     return said + "."

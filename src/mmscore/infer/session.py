@@ -29,7 +29,7 @@ from mmscore.llm.budget import read_price
 from mmscore.llm.cache_lock import Held, hold
 from mmscore.llm.response_cache import AnswerStore, store_path
 
-_STANDS = "exists already. --resume asks only the rows that have no answer yet, --restart asks all again."
+_STANDS = "already exists. --resume runs only samples without a response, --restart runs all again."
 _TABLES = (".csv", ".json", ".jsonl", ".pq", ".tsv", ".xlsx")
 """Endings that the name of a predictions file may have elsewhere."""
 
@@ -87,7 +87,7 @@ def predict_here(
         output: The predictions file that shall appear.
         options: Who is asked, and how.
         backend: Who answers, an object of the user's; None for whom the options name.
-        quiet: No progress.
+        quiet: Print no progress.
         task: Digest of the settings, kept in the file.
 
     Raises:
@@ -130,7 +130,7 @@ def predict_with(
         output: The predictions file that shall appear.
         backend: Gives who answers; called when no other process can come in.
         options: How; the backend was opened with them.
-        quiet: No progress.
+        quiet: Print no progress.
         task: Digest of the settings, kept in the file.
 
     Raises:
@@ -198,7 +198,7 @@ def _check_output(output: Path, rows: Dataset, options: PredictOptions) -> None:
         # What else follows a dot is a part of the name, as in that of a model.
         stem = output.stem if output.suffix.lower() in _TABLES else output.name
         named = output.with_name(f"{stem}.parquet")
-        raise UsageError(f"{output}: predictions are a parquet file. Name it so, such as {named}.")
+        raise UsageError(f"{output}: predictions are written as parquet. Use the extension .parquet, such as {named}.")
     # As texts: what stands on the Hub would be fetched to be compared.
     require_apart([output], [str(file) for files in rows.files.values() for file in files])
     if output.exists() and not (options.resume or options.restart or options.share or is_interrupted(output)):

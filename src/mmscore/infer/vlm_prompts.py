@@ -81,7 +81,7 @@ class Prompts:
         if self._puts_pictures and len(record.images) != 1:
             # It would put one before every text of a batch, and give a row the picture of another.
             more = " --no-interleave shows the first." if record.images else ""
-            return failed(f"images: this model takes one picture a row, the row has {len(record.images)}.{more}")
+            return failed(f"images: this model takes one image per row, the row has {len(record.images)}.{more}")
         try:
             shown = iter([decode_image(image, n, self._max_side) for n, image in enumerate(record.images, start=1)])
         except RowError as error:
@@ -89,7 +89,7 @@ class Prompts:
         text = "\n".join(part.text for turn in record.messages for part in turn.content)
         found = self._placeholder.search(text)
         if found and not self._can_guard:
-            return failed(f"messages: the text holds {found[0]!r}, which this model cannot tell from a picture.")
+            return failed(f"messages: the text holds {found[0]!r}, which this model cannot tell from an image.")
         conversation = [
             {
                 "role": turn.role,

@@ -107,14 +107,14 @@ def build_chat_url(base_url: str | None) -> str:
     """
     text = base_url or os.environ.get(BASE_URL)
     if not text:
-        raise UsageError(f"no address to ask. Give the base URL of the service, or set {BASE_URL}.")
+        raise UsageError(f"no base URL given. Give --base-url URL, or set {BASE_URL}.")
     import httpx2
 
     try:
         url = httpx2.URL(text.strip())
     except httpx2.InvalidURL as error:
         raise UsageError(
-            f"base URL: is no address ({take_first_line(error)}). Write it as http://HOST:PORT/v1."
+            f"base URL: is not an address ({take_first_line(error)}). Write it as http://HOST:PORT/v1."
         ) from None
     if url.userinfo:
         raise UsageError(f"base URL: holds a password. Put the key into the environment as {API_KEY}.")
@@ -295,7 +295,7 @@ class Chat:
 
     async def _answer_in_tries(self, content: bytes, most: int) -> list[Answer]:
         """Ask in several tries, within the time for one question."""
-        fault, seconds = Fault("was never asked"), self.endpoint.total_seconds
+        fault, seconds = Fault("was never sent"), self.endpoint.total_seconds
         try:
             async with asyncio.timeout(seconds) as clock:
                 for number in range(self.endpoint.tries):
@@ -316,7 +316,7 @@ class Chat:
                     if not fault.again:
                         break
         except TimeoutError:
-            fault = Fault(f"no reply within {seconds:g} s", again=True)
+            fault = Fault(f"no response within {seconds:g} s", again=True)
         return [self._give_up(fault)]
 
     async def _wait_for_room(self, most: int, clock: asyncio.Timeout) -> None:
@@ -341,7 +341,7 @@ class Chat:
             said = hide_key(str(error), self.endpoint.key).partition("\n")[0][:_SHOWN]
             return Fault(f"{type(error).__name__}: {said}" if said else type(error).__name__, again=True)
         if data is None:
-            return Fault(f"the reply is larger than {_LARGEST_RESPONSE // 2**20} MiB")
+            return Fault(f"the response is larger than {_LARGEST_RESPONSE // 2**20} MiB")
         if response.status_code == httpx2.codes.OK:
             return read_responses(data, self.endpoint.key)
         return self._read_refusal(response, data)
@@ -365,7 +365,7 @@ class Chat:
         said = f"{status} {describe_refusal(data, self.endpoint.key)}".strip()
         if status in _REFUSED_KEY:
             name = self.endpoint.key_name
-            raise Error(f"{self._shown}: the service refuses the key ({said}). Export the right one as {name}.")
+            raise Error(f"{self._shown}: the API server rejects the key ({said}). Export the right one as {name}.")
         if status in _UNKNOWN:
             model = json.loads(response.request.content)["model"]
             raise Error(f"{self._shown}: no such address or model {show(model)} ({said}). Correct them.")
@@ -378,7 +378,7 @@ class Chat:
             return Fault(said)
         pause = read_pause(response.headers)
         if pause is not None and pause > _LONGEST_PAUSE:
-            raise Error(f"{self._shown}: asks for a pause of {pause:.0f} s ({said}). Run the same command again then.")
+            raise Error(f"{self._shown}: requests a pause of {pause:.0f} s ({said}). Run the same command again then.")
         if pause is not None:
             self._open_from = max(self._open_from, asyncio.get_running_loop().time() + pause)
         return Fault(said, again=True)
@@ -393,9 +393,9 @@ class Chat:
         if self._same[cause] >= _SAME_CAUSE:
             raise Error(
                 f"{self._shown}: {self._same[cause]} questions failed in a row ({fault.reason}). "
-                "Set it right and run the same command again; replies so far are kept."
+                "Fix the problem and run the same command again; responses so far are kept."
             )
-        return Answer(status=FAILED, error=f"no reply: {fault.reason}", passing=fault.again or None)
+        return Answer(status=FAILED, error=f"no response: {fault.reason}", passing=fault.again or None)
 
 
 async def gather_in_order(work: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:

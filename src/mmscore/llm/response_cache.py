@@ -364,7 +364,7 @@ def _decode(status: object, text: object) -> Answer | None:
 def _connect(held: Held) -> sqlite3.Connection:
     path = held.path
     if path.exists() and not path.is_file():
-        raise Error(f"{path}: is no file; the answers are to stand there. Move it away or {held.other}.")
+        raise Error(f"{path}: is not a file, but the response cache goes there. Move it away or {held.other}.")
     with contextlib.ExitStack() as stack:
         db = sqlite3.connect(path, timeout=_PATIENCE, isolation_level=None)
         stack.callback(db.close)
@@ -421,5 +421,5 @@ def _explain_errors(held: Held) -> Iterator[None]:
         raise Error(f"{path}: cannot be written or read ({error}). Answers stored before are kept.") from error
     except (sqlite3.DatabaseError, ValueError, TypeError) as error:
         raise Error(
-            f"{path}: is no store of answers, or is damaged ({error}). Move it away or {held.other}."
+            f"{path}: is not a store of answers, or is damaged ({error}). Move it away or {held.other}."
         ) from error

@@ -88,16 +88,16 @@ def read_responses(data: bytes, key: str | None = None) -> list[Answer] | Fault:
     try:
         body = _parse_body(data, key)
     except (ValueError, RecursionError):
-        return Fault("the reply is no JSON", again=True)
+        return Fault("the response is not JSON", again=True)
     if not isinstance(body, dict) or (body.get("error") and not body.get("choices")):
-        return Fault(f"the service reports an error: {describe_refusal(data, key)}", again=True)
+        return Fault(f"the API server reports an error: {describe_refusal(data, key)}", again=True)
     try:
         found = [_read_choice(choice, key) for choice in body["choices"]]
     except (LookupError, TypeError, AttributeError):
-        return Fault("the reply holds no choice", again=True)
+        return Fault("the response holds no choice", again=True)
     answers = [one for one in found if isinstance(one, Answer)]
     if not answers:
-        return next((one for one in found if isinstance(one, Fault)), Fault("the reply holds no choice", again=True))
+        return next((one for one in found if isinstance(one, Fault)), Fault("the response holds no choice", again=True))
     usage = body.get("usage")
     counted = replace(
         answers[0],
@@ -123,7 +123,7 @@ def _read_choice(choice: Any, key: str | None) -> Answer | Fault:
         text = hide_key("".join(kept), key) if kept else None
     finish = _replace_surrogates(finish)[:_SHOWN] if isinstance(finish, str) else None
     if text is None:
-        return Fault(f"the reply holds no text {show(content)}, finish_reason {finish}")
+        return Fault(f"the response holds no text {show(content)}, finish_reason {finish}")
     thinking = message.get("reasoning_content") or message.get("reasoning")
     return Answer(
         text=_replace_surrogates(text),

@@ -23,7 +23,7 @@ def lmms_mme_yes_no(text: str) -> Parsed:
     """
     plain = text.lower().strip().replace(".", "")
     if plain in LETTERS.values():
-        return Parsed(plain, "whole reply")
+        return Parsed(plain, "whole response")
     if plain in LETTERS:
         return Parsed(LETTERS[plain], "single letter")
     found = parse_yes_no_start(plain)

@@ -136,7 +136,7 @@ RULES: tuple[tuple[str, Callable[[str], Span | None]], ...] = (
     ("answer tag", _find_tagged),
     ("answer marker", _find_marked),
     ("bold", _find_bold),
-    ("whole reply", _take_whole),
+    ("whole response", _take_whole),
     ("first line", _take_first_line),
     ("last line", _take_last_line),
 )

@@ -20,7 +20,7 @@ from mmscore.metrics.evalscope_bleu_rouge import evalscope_bleu_rouge
 
 def _parse(item: Item, version: str) -> Parsed:
     text, reasoning = split_reasoning(item.prediction)
-    return Parsed(text, "whole reply" if reasoning is None else "after the reasoning block")
+    return Parsed(text, "whole response" if reasoning is None else "after the reasoning block")
 
 
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:

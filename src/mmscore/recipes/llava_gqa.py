@@ -22,7 +22,7 @@ RECIPE = Recipe(
     parity="LLaVA convert_gqa_for_eval.py",
     versions=VERSIONS,
     columns=("answer",),
-    parse=lambda item, version: Parsed(item.prediction.rstrip(".").lower(), "whole reply"),
+    parse=lambda item, version: Parsed(item.prediction.rstrip(".").lower(), "whole response"),
     metrics=_score_row,
     default_for=offer_for("GQA", "gqa"),
 )

@@ -24,7 +24,7 @@ RECIPE = Recipe(
     parity="LLaVA eval_textvqa.py",
     versions=VERSIONS,
     columns=("answers",),
-    parse=lambda item, version: Parsed(normalize_evalai_answer(item.prediction), "rewritten reply"),
+    parse=lambda item, version: Parsed(normalize_evalai_answer(item.prediction), "rewritten response"),
     metrics=_score_row,
     default_for=offer_for("TextVQA", "textvqa"),
 )

@@ -45,7 +45,7 @@ def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     """
     counts = Counter(zip(scored.column("category"), scored.column("group"), strict=True))
     if odd := [image for image, count in counts.items() if count != PAIR]:
-        raise Error(f"group: {len(odd)} pictures have not two answered questions, the first {show(odd[0][1])}.")
+        raise Error(f"group: {len(odd)} images have not two answered questions, the first {show(odd[0][1])}.")
     return [build_points_line(dict(scored.split("category")), _find_total)]
 
 

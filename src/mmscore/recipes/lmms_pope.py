@@ -19,7 +19,7 @@ NAMES = {"f1": "f1_score"}
 
 def _parse(item: Item, version: str) -> Parsed:
     word = item.prediction.lower().strip()
-    return Parsed(word, "whole reply") if word in WORDS else UNPARSED
+    return Parsed(word, "whole response") if word in WORDS else UNPARSED
 
 
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
@@ -39,7 +39,7 @@ def _build_table(scored: Scored, version: str) -> Sequence[Row]:
 
 
 RECIPE = Recipe(
-    summary="POPE as lmms-eval scores it: the whole reply must be yes or no",
+    summary="POPE as lmms-eval scores it: the whole response must be yes or no",
     parity=KIT,
     versions=VERSIONS,
     columns=COLUMNS,

@@ -7,5 +7,5 @@ judge in which the next rule finds nothing is no score; the kit counts it as no,
 from mmscore.kits.mmtrusteval.rows import build_task_recipe
 
 RECIPE = build_task_recipe(
-    "MMTrustEval's tasks in which a chat model judges each reply", fits=lambda task: task.judged, judge="mmtrust"
+    "MMTrustEval's tasks in which a chat model judges each response", fits=lambda task: task.judged, judge="mmtrust"
 )

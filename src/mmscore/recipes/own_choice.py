@@ -58,7 +58,7 @@ def _reduce(scored: Scored, version: str) -> Metrics:
 
 
 def _default_for(facts: Facts) -> str | None:
-    return "multiple-choice rows of no kit" if facts.tasks == {"multiple_choice"} else None
+    return "multiple-choice samples of no framework" if facts.tasks == {"multiple_choice"} else None
 
 
 RECIPE = Recipe(

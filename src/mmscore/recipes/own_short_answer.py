@@ -36,7 +36,7 @@ def _reduce(scored: Scored, version: str) -> Metrics:
 
 
 def _default_for(facts: Facts) -> str | None:
-    return "short answers of no kit" if facts.tasks and facts.tasks <= TASKS else None
+    return "short answers of no framework" if facts.tasks and facts.tasks <= TASKS else None
 
 
 RECIPE = Recipe(

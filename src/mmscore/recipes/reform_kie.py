@@ -17,7 +17,7 @@ from mmscore.metrics.reform_word_match import match_kie
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     label = item.answer if item.label is None else read_label(item)
     if not isinstance(label, str):
-        raise RowError("answer.type", "label", f"the kit takes one text as reference {show(label)}. Give one.")
+        raise RowError("answer.type", "label", f"the framework takes one text as reference {show(label)}. Give one.")
     return {"accuracy": float(match_kie(item.prediction, label))}
 
 
@@ -30,7 +30,7 @@ def _default_for(facts: Facts) -> str | None:
 
 
 RECIPE = Recipe(
-    summary="Key information as ReForm-Eval scores it: whole words in the reply",
+    summary="Key information as ReForm-Eval scores it: whole words in the response",
     parity=KIT,
     versions=VERSIONS,
     columns=("answer", "label"),

@@ -31,7 +31,7 @@ def _adjust_rows(scored: Scored, version: str) -> Scored:
         Error: A row does not say which round it is.
     """
     if None in scored.with_status(SCORED).column("round"):
-        raise Error("round: a row has none, and accuracy is held against it. Fill the column.")
+        raise Error("round: a row has none, and accuracy is reported per round. Fill the column.")
     return measure_instability(scored)
 
 
@@ -47,13 +47,13 @@ def _reduce(scored: Scored, version: str) -> Metrics:
 
 def _default_for(facts: Facts) -> str | None:
     if is_from_kit(facts, "multiple_choice") and facts.grouped and facts.rounds:
-        return "rounds of ReForm-Eval's dialogs"
+        return "rounds of ReForm-Eval's conversations"
     return None
 
 
 RECIPE = replace(
     build_choice_recipe(
-        "Dialogs as ReForm-Eval scores them: single choice and its trend over the rounds", _default_for
+        "Conversations as ReForm-Eval scores them: single choice and its trend over the rounds", _default_for
     ),
     settle=_adjust_rows,
     reduce=_reduce,

@@ -27,7 +27,7 @@ def _build_table(scored: Scored, version: str) -> Sequence[Row]:
 
 
 RECIPE = Recipe(
-    summary="OCR questions as ReForm-Eval scores them: whole words in the reply",
+    summary="OCR questions as ReForm-Eval scores them: whole words in the response",
     parity=KIT,
     versions=VERSIONS,
     columns=("answers", "label"),

@@ -10,11 +10,14 @@ from collections.abc import Mapping, Sequence
 
 from mmscore.core.estimates import compute_macro
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Item, Metrics, Row
+from mmscore.core.recipe import Facts, Item, Metrics, Row
 from mmscore.core.table import Scored
 from mmscore.kits.vlmevalkit.rows import offer_for, read_answer_cell
 from mmscore.kits.vlmevalkit.yes_no import build_yes_no_recipe
 from mmscore.metrics.vlmevalkit_yes_no import vlmevalkit_yes_no
+
+BENCHMARK, KEY = "AMBER", "amber"
+"""Name of the benchmark, and format of its annotations."""
 
 # Source: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/yorn.py, AMBER_rating
 DIMENSIONS = {
@@ -47,9 +50,15 @@ def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     return [line | {"Avg ACC": sum(line.values()) / len(line) if line else 0.0}]
 
 
+def _default_for(facts: Facts) -> str | None:
+    if facts.datasets == {BENCHMARK} and facts.formats == {KEY}:
+        return "responses with AMBER's own annotations"
+    return offer_for(BENCHMARK)(facts)
+
+
 RECIPE = build_yes_no_recipe(
     "AMBER as VLMEvalKit scores it: mean of the dimensions (exact matching)",
-    offer_for("AMBER"),
+    _default_for,
     metrics=_score_row,
     settle=_adjust_rows,
     reduce=_reduce,

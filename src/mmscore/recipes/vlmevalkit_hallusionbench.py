@@ -11,7 +11,7 @@ from collections.abc import Mapping, Sequence
 
 from mmconvert.core.errors import Error, RowError, show
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Item, Metrics, Row
+from mmscore.core.recipe import Facts, Item, Metrics, Row
 from mmscore.core.table import MISSING, REJECTED, Scored
 from mmscore.kits.vlmevalkit.rows import offer_for, read_answer_cell
 from mmscore.kits.vlmevalkit.yes_no import COLUMNS, build_yes_no_recipe
@@ -21,6 +21,9 @@ from mmscore.scoring.grouping import compute_joint_accuracy, find_undecided
 PLACES = {"figure": 4, "joint_question": 5}
 """Column -> its place in the index, counted from 0."""
 
+BENCHMARK, RESULTS = "HallusionBench", "hallusionbench"
+"""Name of the benchmark, and format of its own results."""
+
 SET = 3
 HEAD = 2
 """Places at the head of the index that name the category and the l2-category."""
@@ -28,7 +31,9 @@ HEAD = 2
 
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     if (item.id or "").count("_") < max(PLACES.values()):
-        raise RowError("id.parts", "id", f"expected set, figure and question {show(item.id)}. Keep the kit's index.")
+        raise RowError(
+            "id.parts", "id", f"expected set, figure and question {show(item.id)}. Keep the framework's index."
+        )
     return {"aAcc": float(vlmevalkit_yes_no(read_answer_cell(item), parsed.value))}
 
 
@@ -73,16 +78,22 @@ def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     """
     parts = [sorted(scored.split(level), key=lambda part: part[0]) for level in ("category", "l2_category")]
     if not parts[1]:
-        raise Error("l2_category: no row has one, and the kit needs it to tell figures apart. Fill the column.")
+        raise Error("l2_category: no row has one, and the framework needs it to tell figures apart. Fill the column.")
     lines: list[Row] = []
     for name, part in (("Overall", scored), *parts[0], *parts[1]):
         lines.append({"split": name, **{key: e.value for key, e in _reduce(part, version).items()}})
     return lines
 
 
+def _default_for(facts: Facts) -> str | None:
+    if facts.datasets == {BENCHMARK} and facts.formats == {RESULTS}:
+        return "HallusionBench's own results; its authors use a judge model, VLMEvalKit compares yes and no"
+    return offer_for(BENCHMARK, "Hallusion")(facts)
+
+
 RECIPE = build_yes_no_recipe(
     "HallusionBench as VLMEvalKit scores it: aAcc, fAcc, qAcc (exact matching)",
-    offer_for("HallusionBench", "Hallusion"),
+    _default_for,
     columns=("id", *COLUMNS),
     metrics=_score_row,
     settle=_adjust_rows,

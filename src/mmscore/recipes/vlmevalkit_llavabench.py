@@ -12,15 +12,18 @@ from collections.abc import Sequence
 
 from mmscore.core.estimates import Estimate
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Item, Metrics, Recipe, Row
+from mmscore.core.recipe import Facts, Item, Metrics, Recipe, Row
 from mmscore.core.table import Scored
 from mmscore.kits.vlmevalkit.llavabench import Pair, build_llavabench_table, read_reference_facts
 from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, RESULTS, VERSIONS, offer_for
 
+BENCHMARK, KEY, LLAVA = "LLaVA-Bench", "llava_bench", "llava_answers"
+"""Name of the benchmark, format of its questions, and of LLaVA's answers to them."""
+
 
 def _parse(item: Item, version: str) -> Parsed:
     read_reference_facts(item)
-    return Parsed(item.prediction, "whole reply", (0, len(item.prediction)))
+    return Parsed(item.prediction, "whole response", (0, len(item.prediction)))
 
 
 def _reduce(scored: Scored, version: str) -> Metrics:
@@ -46,6 +49,12 @@ def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     return build_llavabench_table(zip(categories, map(Pair, *columns), strict=True))
 
 
+def _default_for(facts: Facts) -> str | None:
+    if facts.datasets == {BENCHMARK} and facts.formats and facts.formats <= {LLAVA, KEY}:
+        return "answers to LLaVA-Bench's own questions, which a judge compares with GPT-4's"
+    return offer_for(BENCHMARK, "LLaVABench")(facts)
+
+
 RECIPE = Recipe(
     summary="LLaVA-Bench as VLMEvalKit scores it: a judge's scores beside those of GPT-4's answers",
     parity=JUDGED_KIT,
@@ -58,7 +67,7 @@ RECIPE = Recipe(
     keep=("category",),
     groups=("category",),
     results=RESULTS,
-    default_for=offer_for("LLaVA-Bench", "LLaVABench"),
+    default_for=_default_for,
     judges=("vlmevalkit_llavabench",),
     needs_judge=True,
 )

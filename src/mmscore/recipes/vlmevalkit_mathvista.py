@@ -45,7 +45,7 @@ def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     """
     tasks, skills = scored.column(TASK), scored.column(SKILLS)
     if None in tasks or None in skills:
-        raise Error("extra: a row has no task or no skills. Keep these columns of the kit's table.")
+        raise Error("extra: a row has no task or no skills. Keep these columns of the framework's table.")
     direct = [v is not None and how != JUDGED for v, how in zip(*map(scored.column, ("value", "how")), strict=True)]
     right = scored.scores["accuracy"].astype(bool).tolist()
     return build_mathvista_table(map(GradedQuestion, tasks, skills, direct, right))

@@ -31,7 +31,7 @@ def _adjust_rows(scored: Scored, version: str) -> Scored:
     """
     categories, images = scored.column("category"), scored.column("group")
     if not any(images):
-        raise Error("group: no row names its picture, and MME counts pairs of questions about one. Fill the column.")
+        raise Error("group: no row names its image, and MME counts pairs of questions about one. Fill the column.")
     keys = [image and (category, image) for category, image in zip(categories, images, strict=True)]
     return score_pairs(scored, keys)
 
@@ -48,7 +48,7 @@ def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     for part in parts.values():
         alone = [image for image, rows in part.split("group") if len(rows) < PAIR]
         if alone:
-            raise Error(f"group: a picture has a single answered question {show(alone[0])}. MME asks two.")
+            raise Error(f"group: an image has a single answered question {show(alone[0])}. MME asks two.")
     return [build_points_line(parts, TOTALS.get)]
 
 

@@ -43,7 +43,9 @@ def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     scored = keep_scored_rows(scored, "accuracy")
     l2_names, names = list_categories(scored, "l2_category"), sorted(list_categories(scored, "category"))
     if missing := ABBREVIATIONS.keys() - l2_names:
-        raise Error(f"l2_category: {len(missing)} of 32 have no row, {min(missing)!r} first; the kit needs them all.")
+        raise Error(
+            f"l2_category: {len(missing)} of 32 have no row, {min(missing)!r} first; the framework needs them all."
+        )
     members = {l2: list(dict.fromkeys(rows.column("category"))) for l2, rows in scored.split("l2_category")}
     columns = {abbreviation: l2 for l2, abbreviation in ABBREVIATIONS.items()}
     others = {l2: l2 for l2 in sorted(l2_names - ABBREVIATIONS.keys())}

@@ -56,7 +56,7 @@ def _parse(item: Item, version: str) -> Parsed:
     response = read_assistant_text(item.prediction)
     if refuses(response):
         return UNPARSED
-    return Parsed(response, "whole reply", (len(item.prediction) - len(response), len(item.prediction)))
+    return Parsed(response, "whole response", (len(item.prediction) - len(response), len(item.prediction)))
 
 
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
@@ -76,7 +76,7 @@ def _build_table(scored: Scored, version: str) -> Sequence[Row]:
 
 
 RECIPE = Recipe(
-    summary="VCR as VLMEvalKit scores it: covered texts found in the reply",
+    summary="VCR as VLMEvalKit scores it: covered texts found in the response",
     parity="VLMEvalKit",
     versions=VERSIONS,
     columns=("answers", "label", "dataset"),

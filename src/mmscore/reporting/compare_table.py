@@ -27,7 +27,7 @@ def show(comparison: Comparison, console: "Console | None" = None) -> None:
     """
     console = console or open_console()
     for letter, entry in (("A", comparison.a), ("B", comparison.b)):
-        name = f"{entry.model} on {entry.dataset or 'an unnamed dataset'} ({entry.predictions})"
+        name = f"{entry.model} on {entry.dataset or 'its dataset'} ({entry.predictions})"
         console.print(f"[bold]{letter}[/bold]  {escape_text(name)}", soft_wrap=True)
     console.print(
         f"   {escape_text(comparison.a.recipe)}@{escape_text(comparison.a.version)} "
@@ -78,7 +78,7 @@ def _list_doubts(comparison: Comparison) -> Iterator[str]:
     """Say what makes it doubtful that both files answer the same questions."""
     if comparison.apart:
         named = f"A names the dataset {comparison.a.dataset}, B {comparison.b.dataset}"
-        yield f"{named}. If they are one, say so: --dataset NAME."
+        yield f"{named}. If they are the same, give --dataset NAME."
     if comparison.unlike:
         found = f"{len(comparison.unlike):,} of these rows have other references or options in B than in A"
         yield f"{found} (compare answers to the same questions): {format_ids(comparison.unlike)}"

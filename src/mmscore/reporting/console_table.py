@@ -2,10 +2,11 @@
 
 import math
 import sys
-from collections.abc import Sequence
+from collections.abc import Collection, Sequence
 from typing import TYPE_CHECKING, Any
 
 from mmconvert.core.text.printable import escape_control
+from mmscore.core.estimates import Estimate
 
 if TYPE_CHECKING:
     # Loaded only where a table is printed: rich takes longer to load than a small file to score.
@@ -13,6 +14,8 @@ if TYPE_CHECKING:
     from rich.table import Column, Table
 
 _DIGITS = {"fraction": 4, "percent": 2, "points": 2, "rows": 0}
+_MANY = 1000
+"""Samples from which on a second decimal says something."""
 _ANY_WIDTH = 10_000
 """Columns in which any table fits."""
 
@@ -24,13 +27,14 @@ def open_console() -> "Console":
     return Console(highlight=False, width=None if sys.stdout.isatty() else _ANY_WIDTH)
 
 
-def build_plain_table(*numbers: str, first: str, title: str | None = None) -> "Table":
+def build_plain_table(*numbers: str, first: str, title: str | None = None, texts: Collection[str] = ()) -> "Table":
     """Make an empty table: a column of names, then columns of numbers.
 
     Args:
         numbers: Headings of the columns to the right.
         first: Heading of the column of names.
         title: Line above the table.
+        texts: Those of the headings whose column has texts.
     """
     from rich.box import SIMPLE
     from rich.table import Table
@@ -38,7 +42,7 @@ def build_plain_table(*numbers: str, first: str, title: str | None = None) -> "T
     table = Table(box=SIMPLE, title=title, title_justify="left")
     table.add_column(escape_text(first), overflow="fold", min_width=12)
     for heading in numbers:
-        table.add_column(escape_text(heading), justify="right", overflow="fold")
+        table.add_column(escape_text(heading), justify="left" if heading in texts else "right", overflow="fold")
     return table
 
 
@@ -102,6 +106,23 @@ def format_number(value: float | None, unit: str) -> str:
         ('0.5123', '-')
     """
     return "-" if value is None or math.isnan(value) else f"{value:.{_DIGITS.get(unit, 4)}f}"
+
+
+def format_score(estimate: Estimate) -> str:
+    """Write a metric with its 95 % interval in the unit of the field: a share as percent.
+
+    One decimal, two from 1,000 samples on.
+
+    Example:
+        >>> format_score(Estimate(value=0.875, n=8, stderr=0.1, ci95=(0.5291, 0.9776), unit="fraction"))
+        '87.5 % [52.9, 97.8]'
+    """
+    if math.isnan(estimate.value):
+        return "-"
+    scale, sign = {"fraction": (100, " %"), "percent": (1, " %")}.get(estimate.unit, (1, f" {estimate.unit}"))
+    digits = 1 if estimate.n < _MANY else 2
+    value, *bounds = (f"{scale * number:.{digits}f}" for number in (estimate.value, *(estimate.ci95 or ())))
+    return f"{value}{sign}" + (f" [{', '.join(bounds)}]" if bounds else "")
 
 
 def format_cell(value: Any) -> str:

@@ -93,7 +93,7 @@ def _read_card(api: "HfApi", model: str) -> tuple[str | None, str]:
     except EntryNotFoundError:
         return head, ""
     except UnicodeDecodeError:
-        raise Error(f"{model}: {CARD} holds bytes that are not UTF-8. Mend it, and push again.") from None
+        raise Error(f"{model}: {CARD} holds bytes that are not UTF-8. Fix it, and push again.") from None
 
 
 def _open_pull_request(api: "HfApi", model: str, results: Sequence[Mapping[str, Any]]) -> "CommitInfo":
@@ -112,7 +112,7 @@ def _open_pull_request(api: "HfApi", model: str, results: Sequence[Mapping[str, 
     except ValueError as error:
         if isinstance(error, HfHubHTTPError):
             raise
-        raise Error(f"{model}: the Hub refuses the {CARD} with the numbers: {error}") from None
+        raise Error(f"{model}: the Hub rejects the {CARD} with the numbers: {error}") from None
 
 
 def _build_key(result: Mapping[str, Any], metric: Mapping[str, Any]) -> tuple[object, ...]:

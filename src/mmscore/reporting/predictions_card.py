@@ -22,9 +22,9 @@ _CONFIG = "predictions"
 _OWNERS = "predictions"
 """Key, in a card's YAML, of the model and the benchmark of each configuration."""
 _SUMMARY = (
-    "Replies of models to questions, row by row, with the references that they were scored against, and the scores "
-    "that mmscore gave them. `reports/` has every number in full: its interval, its breakdown, its signature, and "
-    "what became of each row. Compare numbers of the same recipe only."
+    "Responses of models to questions, row by row, with the references that they were scored against, and the scores "
+    "that mmscore gave them. `reports/` has every score in full: its interval, breakdown and signature, and the "
+    "status of each row. Compare scores of the same recipe only."
 )
 
 

@@ -221,17 +221,17 @@ class HubOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Where predictions and their numbers go on the Hub, and how."""
 
     push: str | None = None
-    """Publish predictions and numbers on the Hub afterwards."""
+    """Push predictions and scores to the Hub afterwards."""
     private: bool = False
     """Make the repository private."""
     revision: str | None = None
-    """Branch to commit to, made where it is missing."""
+    """Branch to commit to; created if it does not exist."""
     create_pr: bool = False
-    """Propose the upload as a pull request."""
+    """Open a pull request instead of committing to the branch."""
     model_card: str | None = None
-    """With --push: propose the numbers for a model's card, as a pull request."""
+    """With --push: open a pull request that adds the scores to this model's card."""
     dry_run: bool = False
-    """Check everything and list what would be sent; sends nothing."""
+    """Check everything and list what would be uploaded; upload nothing."""
 
     def upload(self) -> UploadOptions:
         """Say how files are sent."""

@@ -46,17 +46,17 @@ def read_report(path: str | Path) -> tuple[Entry, ...]:
         found = tuple(map(_read_entry, entries))
     except (OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError, OverflowError) as error:
         raise Error(
-            f"{path}: is no report that mmscore wrote ({take_first_line(error)}). Score anew with -o."
+            f"{path}: is not a report that mmscore wrote ({take_first_line(error)}). Score again with -o."
         ) from None
     if version != SCHEMA_VERSION:
         raise Error(f"{path}: has schema version {version}; this program knows {SCHEMA_VERSION}. Upgrade mmconvert.")
     if not found:
-        raise Error(f"{path}: is a report without an entry. Score anew with -o.")
+        raise Error(f"{path}: is a report without an entry. Score again with -o.")
     return found
 
 
 def _reject_constant(name: str) -> float:
-    raise ValueError(f"{name} is no number of JSON")
+    raise ValueError(f"{name} is not a number of JSON")
 
 
 def _read_entry(facts: dict[str, Any]) -> Entry:

@@ -61,11 +61,11 @@ class SubmitOptions(msgspec.Struct, frozen=True, kw_only=True):
     """What a submission is made of, and how."""
 
     format: str | None = None
-    """Format of PREDICTIONS. [default: recognised by content]"""
+    """Format of PREDICTIONS. [default: detected]"""
     to: str
-    """Format of the file, such as mmbench."""
+    """Format of the submission, for example mmbench."""
     columns: str | None = None
-    """Column set of the format: for mmbench submission or server."""
+    """Column set of the format; for mmbench: submission or server."""
 
 
 @watch_sources()

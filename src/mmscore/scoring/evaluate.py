@@ -43,23 +43,23 @@ class ScoreOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How to score, beside the recipe."""
 
     recipe_options: str | None = None
-    """Options of the recipe itself, as YAML or JSON."""
+    """YAML or JSON file with options of the recipe."""
     format: str | None = None
-    """Format of the files. [default: recognised by content]"""
+    """Format of the files. [default: detected]"""
     map: tuple[str, ...] = ()
-    """FIELD=COLUMN: where the files' own columns hold prediction, answer, options, id, ..."""
+    """Column (or dotted path) that holds FIELD: prediction, answer, options, id, ...; repeatable."""
     answers: str | None = None
-    """Dataset with the references, joined by id."""
+    """Dataset or file with the reference answers, joined by id."""
     allow_mismatch: bool = False
-    """Score although --answers asks other questions than the files."""
+    """Score even if --answers holds other questions than the predictions."""
     dataset: str | None = None
-    """Name of the benchmark, for files that do not say it."""
+    """Benchmark name, if the file does not state it."""
     model: str | None = None
-    """Name of the model, for files that do not say it."""
+    """Model name, if the file does not state it."""
     by: tuple[str, ...] = ()
-    """Break down by a column, or by extra.KEY."""
+    """Also report scores per value of a column, or of extra.KEY; repeatable."""
     average: Literal["micro", "macro"] = "micro"
-    """Mean of rows, or of the groups of the first --by."""
+    """Average over samples, or over the groups of the first --by."""
     judge: JudgeRequest | None = None
     """A model that judges after the rules; None when the rules stand alone."""
     progress: Callable[[int, int], None] = lambda done, total: None
@@ -266,7 +266,7 @@ def _check_log(choices: Sequence[RecipeChoice]) -> None:
         raise UsageError("--log: a log is of one file by one recipe. Score each on its own.")
     for choice in choices:
         if choice.recipe.log is None:
-            raise UsageError(f"--log: recipe {choice.name!r} knows no log of its kit. Leave --log out.")
+            raise UsageError(f"--log: recipe {choice.name!r} knows no log of its framework. Leave --log out.")
 
 
 def format_kit_log(result: Result) -> str:
@@ -280,7 +280,7 @@ def format_kit_log(result: Result) -> str:
     """
     choice = result.choice
     if choice.recipe.log is None:
-        raise UsageError(f"recipe {choice.name!r} knows no log of its kit.")
+        raise UsageError(f"recipe {choice.name!r} knows no log of its framework.")
     return choice.recipe.log(result.scored.with_status(SCORED), choice.version)
 
 
@@ -395,7 +395,7 @@ def _compute_numbers(rows: Rows, settled: Scored, choice: RecipeChoice, options:
         return replace(found, table=recipe.table(valid, version))
     except Error as error:
         # The kit itself breaks off here; the numbers beside its table stand all the same.
-        return replace(found, remarks=(*found.remarks, f"the kit's own table cannot be made: {error}"))
+        return replace(found, remarks=(*found.remarks, f"the framework's table cannot be made: {error}"))
 
 
 def _describe_clusters(valid: Scored, groups: Groups) -> tuple[str, ...]:
@@ -421,8 +421,8 @@ def _describe_parity(choice: RecipeChoice, options: ScoreOptions, panel: Panel |
     prompt = "" if panel is None or not panel.asks else _name_prompt_owner(panel.settings[0], choice)
     named = f"{recipe.parity}, {recipe.versions[choice.version]}"
     named += "; with options of the user's" if choice.options else ""
-    named += f"; judged, wording {prompt}" if prompt else ""
-    return named + ("; averaged over groups, which the kit does not do" if options.average == MACRO else "")
+    named += f"; judged, prompt template {prompt}" if prompt else ""
+    return named + ("; averaged over groups, which the framework does not do" if options.average == MACRO else "")
 
 
 def _name_prompt_owner(setting: JudgeSetting, choice: RecipeChoice) -> str:
@@ -437,7 +437,7 @@ def _describe_unasked(options: ScoreOptions, panel: Panel | None) -> list[str]:
         return []
     setting = panel.settings[0]
     others = " or ".join(setting.judge.strategies)
-    return [f"judge {setting.name}: strategy auto stands for rule, nobody was asked. Give --judge-strategy {others}."]
+    return [f"judge {setting.name}: strategy auto means rule, no request was sent. Give --judge-strategy {others}."]
 
 
 def _list_messages(refusals: Sequence[Refusal]) -> list[str]:

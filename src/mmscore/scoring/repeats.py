@@ -127,7 +127,7 @@ def pass_at_k(responses: int, right: int, k: int) -> float:
         (0.5, 0.8333333333333334, 0.0)
     """
     if not (1 <= k <= responses and 0 <= right <= responses):
-        raise ValueError(f"expected 1 <= k <= replies and 0 <= right <= replies, got {k=}, {responses=}, {right=}")
+        raise ValueError(f"expected 1 <= k <= responses and 0 <= right <= responses, got {k=}, {responses=}, {right=}")
     return 1 - math.comb(responses - right, k) / math.comb(responses, k)
 
 

@@ -38,7 +38,7 @@ from mmscore.scoring.judging.panel import Panel, Sitting
 from mmscore.scoring.signature import Fingerprint
 
 _STATUS_OF = {"failed": FAILED, "skipped": MISSING}
-_ASK_AGAIN = "Ask again: --rejudge failed."
+_ASK_AGAIN = "Judge them again: --rejudge failed."
 EXTRA = "extra."
 """What the name of a key of `extra` begins with, as the user writes it."""
 
@@ -91,7 +91,7 @@ def score_rows(
     wanted = [] if panel and not REFERENCES & panel.columns else [n for n in known if n not in recipe.optional]
     references = [name for name in known if name in rows.names]
     if wanted and not references:
-        raise _build_no_reference_error(rows.path, wanted)
+        raise _build_no_reference_error(rows, wanted)
     labelled = False
     own = recipe.results if recipe.results and recipe.results.covers(rows.list_distinct(FORMAT)) else None
     if recipe.has_options is not None:
@@ -108,7 +108,7 @@ def score_rows(
         collector.add(batch, recipe, version)
         progress(collector.rows, len(rows))
     if not labelled and (wanted or (collector.bare and not collector.has_scores)):
-        raise _build_no_reference_error(rows.path, wanted or known)
+        raise _build_no_reference_error(rows, wanted or known)
     for ids, status in (([refusal.id for refusal in rows.rejected], REJECTED), (rows.missing, MISSING)):
         facts = read_unmatched(rows, ids, [*_TOGETHER, *map(find_source_column, kept)])
         collector.add_unscored(facts if dataset is None else _add_dataset(facts, dataset), status)
@@ -120,10 +120,17 @@ def list_columns_read(recipe: Recipe, panel: Panel | None) -> frozenset[str]:
     return frozenset(recipe.fields) | (panel.columns if panel else frozenset())
 
 
-def _build_no_reference_error(path: str, columns: Sequence[str]) -> UnlabelledError:
+def _build_no_reference_error(rows: Rows, columns: Sequence[str]) -> UnlabelledError:
+    lacking = f"no row has a reference (columns {', '.join(columns)})"
+    if not rows.sides:
+        return UnlabelledError(f"{rows.path}: {lacking}. Give the dataset that has them: --answers DATASET.")
+    key = rows.sides[1]
+    column = "prediction"
+    holds = column in key.names and any(part.column(0).null_count < len(part) for part in key.read([column]))
+    held = f", it holds responses ({' and '.join(key.list_distinct(FORMAT))})" if holds else ""
     return UnlabelledError(
-        f"{path}: no row has a reference (columns {', '.join(columns)}). "
-        "Give the dataset that has them: --answers DATASET."
+        f"{rows.path}: {lacking}, and {key.path} has none either{held}. "
+        "Give the benchmark's own file of questions and references: --answers FILE."
     )
 
 

@@ -46,7 +46,7 @@ def choose_recipes(
     Args:
         rows: The file.
         recipes: Names; none takes the one that fits.
-        dataset: Name of the benchmark, for files that do not say it.
+        dataset: Benchmark name, if the file does not state it.
         options: File of options for the recipes.
 
     Raises:
@@ -58,7 +58,7 @@ def choose_recipes(
     choices = [fit_recipe(choice, facts) for choice in named] or [choose_recipe(facts, options)]
     for choice in choices:
         if choice.recipe.needs_judge:
-            raise UsageError(f"recipe {choice.name!r} has no scores without a judge, and here none is asked.")
+            raise UsageError(f"recipe {choice.name!r} needs a judge, and none is given.")
     return choices
 
 
@@ -85,7 +85,7 @@ def score_by_recipe(
     Args:
         rows: The file.
         choice: The recipe.
-        dataset: Name of the benchmark, for files that do not say it.
+        dataset: Benchmark name, if the file does not state it.
         keep: Columns of the file to keep beside those of the recipe, `extra.key` for a key of `extra`.
 
     Raises:

@@ -28,25 +28,25 @@ class RankOptions(msgspec.Struct, frozen=True, kw_only=True):
     """How files are scored and measured, what they are ranked in, and where the result goes."""
 
     by: Literal["dimension", "dataset", "aspect", "subaspect"] = "dimension"
-    """Rank in ReForm-Eval's eight dimensions, in each dataset, or in MMTrustEval's aspects or sub-aspects."""
+    """Rank by ReForm-Eval's eight dimensions, by dataset, or by MMTrustEval's aspects or sub-aspects."""
     recipe: str | None = None
-    """Recipe for all files, or which of a report. [default: what fits each]"""
+    """Recipe for all files, or the one to take from reports. [default: chosen per file]"""
     recipe_options: str | None = None
-    """Options of the recipe itself, as YAML or JSON."""
+    """YAML or JSON file with options of the recipe."""
     format: str | None = None
-    """Format of the files. [default: recognised by content]"""
+    """Format of the files. [default: detected]"""
     model: str | None = None
-    """Name of the model, for predictions that do not say it."""
+    """Model name, if the predictions do not state it."""
     method: Literal["generation", "likelihood"] | None = None
-    """How answers were made, for files that do not say it."""
+    """How predictions were made, if the file does not state it."""
     metric: str | None = None
-    """Number to rank by. [default: the recipe's first; cider for captions]"""
+    """Metric to rank by. [default: the recipe's primary metric; cider for captions]"""
     output: str | None = None
-    """Write the ranking as JSON."""
+    """Write the ranking as JSON to this file."""
     csv: str | None = None
-    """Write it as CSV."""
+    """Write the ranking as CSV to this file."""
     markdown: str | None = None
-    """Write it as Markdown tables."""
+    """Write the ranking as Markdown tables to this file."""
 
     def entries(self, path: str, label: str | None) -> Sequence[Entry] | None:
         """Read the entries of a report, those of the recipe if one is named; None for a file that is none.
@@ -138,7 +138,7 @@ def _build_cells(path: str, label: str | None, options: RankOptions) -> list[Ran
                 raise UsageError(f"{path}: {error}") from None
         name = label or dataset
         if name is None:
-            raise UsageError(f"{path}: the file does not say which dataset it is for. Say it: NAME=PATH.")
+            raise UsageError(f"{path}: the file does not state its dataset. Give it as NAME=PATH.")
         return RankColumn(name, name)
 
     about = {"metric": options.metric, "method": options.method}

@@ -84,7 +84,7 @@ class PreparedDataset:
         summary = convert_files([self.task.input], str(self._folder), options, quiet=self._quiet)
         self.rejected = summary.rows_rejected > 0 and not options.allow_rejects
         if not self._quiet:
-            refused = f", {summary.rows_rejected:,} refused, reasons in {summary.rejects}" if summary.rejects else ""
+            refused = f", {summary.rows_rejected:,} skipped, reasons in {summary.rejects}" if summary.rejects else ""
             said = [f"{summary.rows_written:,} rows converted{refused}", *summary.warnings]
             print_message("\n".join(f"{self.task.name}: {line}" for line in said))
         return open_dataset(self._folder)
@@ -137,11 +137,11 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Where the results of a task go, and how."""
 
     work_dir: Annotated[Path, Place(folder=True)] | None = None
-    """Where results go."""
+    """Output directory of the results."""
     restart: bool = False
-    """Forget the stored answers and ask every row again."""
+    """Discard cached responses and run every sample again."""
     html: bool = False
-    """Write DIR/DATASET.html too: all models and recipes side by side."""
+    """Also write DIR/DATASET.html with all models and recipes side by side."""
 
 
 def require_numbers(plan: Plan, where: str) -> None:
@@ -166,7 +166,7 @@ def run_plan(
     Args:
         plan: What to ask whom.
         restart: Forget the stored answers.
-        quiet: No progress.
+        quiet: Print no progress.
         kept: Takes the results behind the reports; None to keep none.
 
     Yields:
@@ -216,7 +216,7 @@ def _carry_out(
         # Replies that are missing count as failed.
         output = folder / PREDICTIONS
         if not output.is_file():
-            raise Error(f"{output}: there are no replies yet. Run the task with steps: {ALL} or {PREDICT} first.")
+            raise Error(f"{output}: there are no responses yet. Run the task with steps: {ALL} or {PREDICT} first.")
         statuses = pq.read_table(output, columns=["prediction_status"])["prediction_status"]
         outcome.rows = len(statuses)
         outcome.failed = len(statuses) - pc.sum(pc.equal(statuses, OK), min_count=0).as_py()

@@ -24,23 +24,23 @@ class ReportOptions(ScoreOptions, frozen=True, kw_only=True):
     """How to score, and which files the report goes to."""
 
     output: str | None = None
-    """Write the report as JSON."""
+    """Write the report as JSON to this file."""
     csv: str | None = None
-    """Write every number as a line of CSV."""
+    """Write every score as a row of this CSV file."""
     html: str | None = None
-    """Write numbers, charts and rows as one page to look at."""
+    """Write the report as one HTML page with charts and samples."""
     html_rows: Annotated[int, msgspec.Meta(ge=1)] = MOST_ITEMS
-    """Most rows that the page lists, evenly spread."""
+    """Maximum number of samples listed on the page, evenly spread."""
     html_pictures: str | None = None
-    """Dataset with the pictures of the page. [default: that of --answers]"""
+    """Dataset with the images for the page. [default: that of --answers]"""
     rows: str | None = None
-    """Write every row with what was read in it, as parquet."""
+    """Write one row per sample with its parsed answer and score to this parquet file."""
     log: str | None = None
-    """Write the log that the recipe's kit would write."""
+    """Write the log file that the recipe's framework would write."""
     max_failed: Annotated[float, msgspec.Meta(ge=0, le=1)] = 1.0
-    """Refuse a file with a larger share of rows without a score."""
+    """Maximum share of samples without a score; more is an error."""
     allow_rejects: bool = False
-    """Exit 0 although rows have no score."""
+    """Exit with 0 although samples have no score."""
 
     def files(self) -> dict[str, str]:
         """Give the files to write, by the name of their field."""

@@ -18,6 +18,8 @@ from mmconvert.core.record import Part, Preference, Record, Source, Turn, list_t
 from mmconvert.dataset.views import split_pair
 from mmconvert.io.detect import guess
 from mmconvert.pipeline.convert import read, write
+from mmconvert.pipeline.inputs import plan_inputs
+from mmconvert.pipeline.read import ReadOptions, Records
 from mmconvert.plugins.format import Target
 from support.records import checked, picture_bytes
 
@@ -274,6 +276,8 @@ FORMATS = {
     "sharegpt": ("t.json", "t.jsonl"),
     "ms_swift": ("t.jsonl",),
     "openai_preference": ("t.jsonl",),
+    "alpaca_preference": ("t.json", "t.jsonl"),
+    "rlaif_v": ("t.jsonl", "t.json", "t.parquet"),
 }
 PLACES = [(name, file) for name, files in FORMATS.items() for file in files]
 
@@ -288,9 +292,11 @@ def back(record: Record, format: str, file: str, folder: Path) -> tuple[Record |
 
 @pytest.mark.parametrize(("format", "file"), PLACES)
 def test_a_pair_comes_back(format: str, file: str, tmp_path: Path) -> None:
-    again, losses = back(PLAIN, format, file, tmp_path)
+    # RLAIF-V's form has no place for a system turn.
+    record = replace(PLAIN, messages=PLAIN.messages[1:]) if format == "rlaif_v" else PLAIN
+    again, losses = back(record, format, file, tmp_path)
     assert again is not None
-    assert (told(again), losses) == (told(PLAIN), [])
+    assert (told(again), losses) == (told(record), [])
     assert guess(tmp_path / file)[0] == format
 
 
@@ -357,6 +363,28 @@ def test_the_list_of_llama_factory_says_that_a_file_is_a_ranking(tmp_path: Path)
     assert row["conversations"][-1]["from"] == "human"
 
 
+def test_alpacas_pairs_keep_the_turns_before_and_are_listed_as_a_ranking(tmp_path: Path) -> None:
+    start = [turn("system", "Be brief."), turn("user", "Hm?"), turn("assistant", "Yes?"), ASKED]
+    record = pair(start, [turn("assistant", "A")], [turn("assistant", "B")])
+    again, losses = back(record, "alpaca_preference", "t.json", tmp_path)
+    assert again is not None
+    assert (told(again), losses) == (told(record), [])
+    entry = json.loads((tmp_path / "dataset_info.json").read_text())["t"]
+    assert (entry["ranking"], entry["columns"]["chosen"], entry["columns"]["history"]) == (True, "chosen", "history")
+    (source,) = plan_inputs([str(tmp_path)])
+    (listed,) = Records(source, ReadOptions())
+    assert told(listed) == told(record)
+
+
+def test_a_pair_behind_other_turns_has_no_place_as_one_question(tmp_path: Path) -> None:
+    start = [turn("user", "Hm?"), turn("assistant", "Yes?"), ASKED]
+    again, losses = back(pair(start, [turn("assistant", "A")], [turn("assistant", "B")]), "rlaif_v", "t.json", tmp_path)
+    assert (again, losses) == (None, [("messages", True)])
+    again, losses = back(PLAIN, "rlaif_v", "t.json", tmp_path)
+    assert again is not None
+    assert (len(again.messages), losses) == (1, [("messages", False)])
+
+
 def test_a_format_without_pairs_gets_the_chosen_response(tmp_path: Path) -> None:
     losses = write([replace(PLAIN, images=(RED,))], Target(tmp_path / "t.json"), "llava")
     assert ("preference", False) in [(loss.field, loss.left_out) for loss in losses]
@@ -374,7 +402,7 @@ def test_a_file_of_pairs_is_converted_and_told(tmp_path: Path) -> None:
     assert done.warnings == ["3 rows hold preference pairs: --view preference lays them out for DPOTrainer"]
     done = mmconvert.convert(tmp_path / "t.jsonl", tmp_path / "sft", view="sft")
     (remark,) = done.warnings
-    assert remark.startswith("3 rows hold preference pairs, of which --view sft keeps the chosen response alone:")
+    assert remark.startswith("3 rows hold preference pairs, of which --view sft keeps only the chosen response:")
     assert mmconvert.convert(tmp_path / "t.jsonl", tmp_path / "pairs", view="preference").warnings == []
     original = list(mmconvert.open_dataset(tmp_path / "eval").records())
     assert list(mmconvert.open_dataset(tmp_path / "pairs").records()) == original

@@ -28,11 +28,11 @@ ASKED = Record(
 @pytest.mark.parametrize(
     ("record", "words"),
     [
-        (replace(ASKED, images=()), "show 1 pictures, but the row has 0"),
-        (replace(ASKED, images=ASKED.images * 2), "show 1 pictures, but the row has 2"),
+        (replace(ASKED, images=()), "show 1 images, but the row has 0"),
+        (replace(ASKED, images=ASKED.images * 2), "show 1 images, but the row has 2"),
         (replace(ASKED, messages=(*ASKED.messages, Turn("tool", (TEXT,)))), "tool turns"),
         (replace(ASKED, answer=None, answers=()), "nor an answer"),
-        (replace(ASKED, messages=()), "0 pictures|no prompt"),
+        (replace(ASKED, messages=()), "0 images|no prompt"),
     ],
 )
 def test_a_row_that_fits_no_trainer_is_left_out_and_named(
@@ -52,7 +52,7 @@ def test_pictures_kept_as_addresses_go_where_addresses_are_read(name: str, tmp_p
     record = replace(ASKED, images=(Image(None, 1, url="https://example.org/a.png"),))
     target = Target(tmp_path / FILES[name])
     losses = write([record, replace(ASKED, id="y")], target, name)
-    assert any("kept as an address" in loss.message for loss in losses) == (name not in ADDRESSES)
+    assert any("only a URL" in loss.message for loss in losses) == (name not in ADDRESSES)
     assert len(list(read(target.path, name, keep_urls=True))) == (2 if name in ADDRESSES else 1)
 
 

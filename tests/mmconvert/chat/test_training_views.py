@@ -122,11 +122,11 @@ def test_a_row_without_a_reply_and_one_with_other_pictures_are_named(data, llava
     processor = AutoProcessor.from_pretrained(llava)
     row = next(iter(load_dataset(str(data["sft"]), split="train")))
     collate = ChatCollator(processor)
-    with pytest.raises(Error, match="row '0': has no reply to learn"):
+    with pytest.raises(Error, match="row '0': has no response to train on"):
         collate([{**row, "messages": row["messages"][:-1]}])
-    with pytest.raises(Error, match="more pictures than its turns show"):
+    with pytest.raises(Error, match="more images than its turns show"):
         collate([{**row, "images": row["images"] * 2}])
-    with pytest.raises(Error, match="show more pictures than the row has"):
+    with pytest.raises(Error, match="show more images than the row has"):
         collate([{**row, "images": []}])
     with pytest.raises(Error, match="kept as an address"):
         collate([{**row, "images": [None] * len(row["images"])}])

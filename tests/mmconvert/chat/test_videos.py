@@ -337,7 +337,7 @@ def test_a_remark_counts_videos_with_fewer_frames(media: Path) -> None:
     rows = "video,question,answer\nshort.mp4,Why?,x\nshort.mp4,How?,x\na.mp4,Who?,x\n"
     records = open_rows(media, "t.csv", rows, frames=8)
     assert [len(record.images) for record in records] == [2, 2, 8]
-    assert records.warnings == {"a video has fewer frames than were asked for; all of those are shown": 2}
+    assert records.warnings == {"a video has fewer frames than requested; all of them are used": 2}
     assert [len(record.images) for record in open_rows(media, "t.csv", rows, frames=None, fps=1.0)] == [1, 1, 2]
 
 
@@ -345,7 +345,7 @@ def test_videos_that_no_marker_shows_stand_in_front_in_ms_swift(media: Path) -> 
     row = {"messages": said("Why?", "x"), "videos": ["a.mp4"], "images": ["red.png"]}
     records = open_rows(media, "t.jsonl", row, "ms_swift")
     assert [shown(record) for record in records] == [[f"{A}[red.png]Why?", "x"]]
-    assert "videos without a <video> of their own stand in front of the first message" in records.warnings
+    assert "videos without a <video> of their own come before the first message" in records.warnings
 
 
 def test_an_fps_of_a_part_is_named_and_not_followed(media: Path) -> None:
@@ -377,7 +377,7 @@ def test_predictions_need_no_video(media: Path) -> None:
     records = open_rows(media, "t.csv", rows, "table")
     (one, two) = records
     assert (one.images, one.extra, len(two.images)) == ((), {"video": "none.mp4"}, 2)
-    assert records.warnings == {"a video is not at hand; its row has a prediction and is kept without it": 1}
+    assert records.warnings == {"a video is missing; its row has a prediction and is kept without it": 1}
 
 
 def _context(media: Path) -> Context:

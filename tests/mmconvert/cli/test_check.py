@@ -26,7 +26,7 @@ def check(*arguments: object):
 
 def test_a_clean_file_ends_with_0() -> None:
     ended = mmconvert("check", DEMO / "lmudata/Colours.tsv", "--format", "lmudata")
-    assert (ended.code, ended.out, ended.err) == (0, "", "4 rows would convert, none would be refused.\n")
+    assert (ended.code, ended.out, ended.err) == (0, "", "4 rows would convert, none would be skipped.\n")
 
 
 def test_every_problem_is_named_with_file_row_and_field(tmp_path: Path) -> None:
@@ -35,10 +35,10 @@ def test_every_problem_is_named_with_file_row_and_field(tmp_path: Path) -> None:
     assert ended.out.splitlines() == [
         f"a.tsv:3 prediction: {NO_PREDICTION}",
         "a.tsv:4 id: the row has no id. Give every row an id of its own, a text or a whole number without a point.",
-        "a.tsv:5 id: the id stands in line 2 too (got '1'). Give every row an id of its own.",
+        "a.tsv:5 id: the id is in line 2 too (got '1'). Give every row an id of its own.",
         "a.tsv:6: expected 2 cells, found 3. Check for a stray tab or newline, or quote the cell.",
     ]
-    assert ended.err == "1 row would convert; 4 would be refused.\n"
+    assert ended.err == "1 row would convert; 4 would be skipped.\n"
 
 
 @pytest.mark.parametrize(("rows", "message"), [([], "no row would convert"), (["1\t"], "no row would convert")])
@@ -54,7 +54,7 @@ def test_a_broken_file_does_not_hide_the_problems_of_the_next(tmp_path: Path) ->
     first, second = ended.out.splitlines()
     assert first.startswith("a.tsv:2: a quote opens here")
     assert second.startswith("b.tsv:3 prediction:")
-    assert ended.err == "a whole file would be refused, and with it the conversion.\n"
+    assert ended.err == "a whole file is invalid, and the conversion would fail.\n"
 
 
 def test_pictures_are_decoded(tmp_path: Path) -> None:
@@ -64,7 +64,7 @@ def test_pictures_are_decoded(tmp_path: Path) -> None:
     (tmp_path / "a.tsv").write_text("index\tquestion\tA\tB\tanswer\timage\n" + row)
     ended = mmconvert("check", tmp_path / "a.tsv", "--format", "lmudata")
     assert ended.code == 1
-    assert ended.out.startswith("a.tsv:2 image: the picture cannot be decoded")
+    assert ended.out.startswith("a.tsv:2 image: the image cannot be decoded")
 
 
 def test_programs_get_one_object(tmp_path: Path) -> None:
@@ -136,12 +136,12 @@ FOUND = {
     "table.tsv": [
         ("3 index", "the row has no index"), ("3 question", "the row has no question"), ("3 answer", "expected one of"),
         ("3 image", "this is not base64"), ("4 answer", "expected one of A, B"), ("4 image", "the PNG ends before"),
-        ("5 image", "no row has this index"), ("6 id", "the id stands in line 2 too"), ("7", "expected 6 cells, found"),
+        ("5 image", "no row has this index"), ("6 id", "the id is in line 2 too"), ("7", "expected 6 cells, found"),
     ],
     "train.json": [
         ("3 conversations[0].from", "expected one of system, user, human"), ("3 image", "no such file"),
         ("4 id", "expected a text or an integer"), ("4 conversations", "expected a list of messages"),
-        ("5 image", "the turns show 0 pictures"), ("6", "expected a JSON object"),
+        ("5 image", "the turns show 0 images"), ("6", "expected a JSON object"),
     ],
 }  # fmt: skip
 
@@ -163,7 +163,7 @@ def test_every_problem_of_every_row_is_named_with_its_line_its_field_and_what_to
         int(re.split(r"[: ]", line)[1]) for line in lines
     )
     bad = len({place.split()[0] for place, _ in FOUND[name]})
-    assert f"1 row would convert; {bad} would be refused" in ended.err
+    assert f"1 row would convert; {bad} would be skipped" in ended.err
 
 
 def test_without_a_good_row_all_problems_are_named_too(tmp_path: Path) -> None:
@@ -196,7 +196,7 @@ def test_a_cell_that_may_have_swallowed_rows_is_remarked_on(tmp_path: Path) -> N
     assert ended.code == 0
     (line,) = ended.out.splitlines()
     assert line.startswith("warning: a.tsv: line 2 prediction: tabs and line breaks stand in quotes;")
-    assert ended.err == "1 row would convert, none would be refused.\n"
+    assert ended.err == "1 row would convert, none would be skipped.\n"
 
 
 def test_an_id_that_stands_twice_is_named_for_a_row_that_is_refused_too(tmp_path: Path) -> None:
@@ -208,9 +208,9 @@ def test_an_id_that_stands_twice_is_named_for_a_row_that_is_refused_too(tmp_path
     (tmp_path / "a.jsonl").write_text(text)
     ended = mmconvert("check", tmp_path / "a.jsonl", "--format", "openai_messages")
     assert [line.rpartition(" (got")[0] for line in ended.out.splitlines() if " id:" in line] == [
-        "a.jsonl:1 id: the id stands in line 3 too",
-        "a.jsonl:5 id: the id stands in line 4 too",
+        "a.jsonl:1 id: the id is in line 3 too",
+        "a.jsonl:5 id: the id is in line 4 too",
         "a.jsonl:6 id: expected a text or an integer",
         "a.jsonl:7 id: expected a text or an integer",
     ]
-    assert ended.err == "2 rows would convert; 5 would be refused, for 7 problems.\n"
+    assert ended.err == "2 rows would convert; 5 would be skipped, for 7 problems.\n"

@@ -50,7 +50,7 @@ def test_a_clean_run_ends_with_0_and_says_what_comes_next(tmp_path: Path) -> Non
     ended = mmconvert("convert", DEMO / "lmudata/Colours.tsv", "-o", tmp_path / "out", "--format", "lmudata")
     assert (ended.code, ended.err) == (0, "")
     first, *rest = ended.out.splitlines()
-    assert f"{tmp_path}/out: 4 rows (test: 4), 4 pictures" in first
+    assert f"{tmp_path}/out: 4 rows (test: 4), 4 images" in first
     assert rest == [
         f"  dataset:  load_dataset('{tmp_path}/out')",
         f"  next:     mmscore predict {tmp_path}/out -o predictions.parquet --model MODEL",
@@ -182,7 +182,7 @@ def test_splits_and_configs_are_added(table: str) -> None:
     assert verify("out") == []
     ended = convert(table, "-o", "out", "--append", "--split", "dev")
     assert ended.code == 2
-    assert "split 'dev' of config 'default' exists already" in one_message(ended)
+    assert "split 'dev' of config 'default' already exists" in one_message(ended)
 
 
 def test_standard_input_is_an_input(tmp_path: Path) -> None:

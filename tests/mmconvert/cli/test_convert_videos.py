@@ -33,7 +33,7 @@ def test_a_dataset_holds_frames_with_their_times(talks: Path, tmp_path: Path) ->
     done = mmconvert("convert", talks, "-o", tmp_path / "out", "--frames", 4)
     assert done.code == 3
     assert "no such file under the image root" in done.out
-    assert "a video has fewer frames than were asked for; all of those are shown" in done.out
+    assert "a video has fewer frames than requested; all of them are used" in done.out
     rows = datasets.load_dataset(str(tmp_path / "out"), split="test")
     assert [len(row["images"]) for row in rows] == [4, 3]
     assert {image.size for row in rows for image in row["images"]} == {(32, 32)}
@@ -95,7 +95,7 @@ def test_check_names_what_convert_would_refuse(talks: Path) -> None:
     assert done.code == 3
     assert "talks.json" in done.out
     assert "videos[0]: no such file" in done.out
-    assert "2 rows would convert; 1 would be refused" in done.out + done.err
+    assert "2 rows would convert; 1 would be skipped" in done.out + done.err
 
 
 def test_inspect_and_the_page_show_frames(talks: Path, tmp_path: Path) -> None:

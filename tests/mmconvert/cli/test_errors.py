@@ -73,15 +73,15 @@ def standing(folder: Path) -> dict[Path, int]:
             2,
             "plugin.py: has no 'FORMT'. Did you mean FORMAT?",
         ),
-        (["questions.tsv", "-o", "out", "--format", "plugin.py@FORMAT"], 2, "plugin.py@FORMAT: is no format"),
+        (["questions.tsv", "-o", "out", "--format", "plugin.py@FORMAT"], 2, "plugin.py@FORMAT: is not a format"),
         (
             ["questions.tsv", "-o", "out", "--format", "plugin.py"],
             2,
             "plugin.py: say which object of the file is meant",
         ),
-        (["questions.tsv", "-o", "taken", *LMU], 2, "taken: exists already. Give --overwrite, or --append"),
+        (["questions.tsv", "-o", "taken", *LMU], 2, "taken: already exists. Give --overwrite, or --append"),
         (["questions.tsv", "-o", "questions.tsv", *LMU], 2, "questions.tsv: is a file. Name a folder for the dataset."),
-        (["questions.tsv", "-o", ".", *LMU, "--overwrite"], 1, ".: is no dataset of ours"),
+        (["questions.tsv", "-o", ".", *LMU, "--overwrite"], 1, ".: is not a dataset created by mmconvert"),
         (["questions.tsv", "-o", "notes.txt/out", *LMU], 1, "notes.txt/out: cannot be made: Not a directory."),
         (["questions.tsv", "-o", "/proc/out", *LMU], 1, "/proc/out: cannot be made: "),
         (
@@ -89,8 +89,8 @@ def standing(folder: Path) -> dict[Path, int]:
             2,
             "--append and --overwrite exclude each other.",
         ),
-        (["questions.tsv", "-o", "out", *LMU, "--split", "a-b"], 2, "'a-b' is no split name."),
-        (["questions.tsv", "-o", "out", *LMU, "--config-name", "../x"], 2, "'../x' is no config name."),
+        (["questions.tsv", "-o", "out", *LMU, "--split", "a-b"], 2, "'a-b' is not a split name."),
+        (["questions.tsv", "-o", "out", *LMU, "--config-name", "../x"], 2, "'../x' is not a config name."),
         (["questions.tsv", "-o", "out", *LMU, "--subset", "a", "--subset", "b"], 2, "--subset picks files of a folder"),
         (["questions.tsv", "-o", "out", *LMU, "--image-root", "none"], 2, "Directory 'none' does not exist."),
         (["questions.tsv", "-o", "out", *LMU, "--rejects", "questions.tsv"], 2, "questions.tsv: is the input itself."),
@@ -101,8 +101,8 @@ def standing(folder: Path) -> dict[Path, int]:
             1,
             "missing.tsv:1 image or image_path or video_path or video: there is no such column. Found: ",
         ),
-        (["twice.tsv", "-o", "out", *LMU], 1, "twice.tsv:1: the column 'A' stands twice. Rename one of them."),
-        (["picture.tsv", "-o", "out", *LMU], 1, "picture.tsv:2 image: "),
+        (["twice.tsv", "-o", "out", *LMU], 1, "twice.tsv:1: the column 'A' appears twice. Rename one of them."),
+        (["picture.tsv", "-o", "out", *LMU], 1, "image.tsv:2 image: "),
         (
             ["letter.tsv", "-o", "out", *LMU, "--on-bad", "fail"],
             1,
@@ -147,7 +147,7 @@ def test_a_file_of_no_format_says_what_would_make_it_fit_and_inspect_names_every
 def test_no_command_shows_the_commands_and_an_unknown_one_the_nearest() -> None:
     ended = mmconvert()
     assert (ended.code, ended.out) == (2, "")
-    assert "convert       Turn files" in ended.err
+    assert "convert       Convert files" in ended.err
     ended = mmconvert("convret", "questions.tsv")
     assert ended.code == 2
     assert one_message(ended) == "No such command 'convret'. Did you mean convert?"
@@ -171,7 +171,7 @@ def test_a_full_disk_is_one_message_and_leaves_nothing(scene: Path) -> None:
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20)),
     )
     assert (ended.returncode, ended.stdout) == (1, "")
-    assert ended.stderr == "mmconvert: out: File too large. Nothing was published.\n"
+    assert ended.stderr == "mmconvert: out: File too large. Nothing was written.\n"
     assert sorted(path.name for path in scene.iterdir()) == before
 
 

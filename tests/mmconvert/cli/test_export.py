@@ -45,7 +45,7 @@ def test_pictures_become_files_on_request(dataset: str) -> None:
 def test_what_is_lost_is_said_row_by_row(dataset: str) -> None:
     ended = mmconvert("export", dataset, "-o", "back.jsonl", "--to", "predictions")
     assert ended.code == 3
-    assert "row 1 images: a predictions table holds no pictures" in ended.err
+    assert "row 1 images: a predictions table holds no images" in ended.err
     assert mmconvert("export", dataset, "-o", "back.jsonl", "--to", "predictions", "--allow-rejects").code == 0
 
 
@@ -102,7 +102,7 @@ def test_the_summary_has_exactly_its_keys(dataset: str) -> None:
         ),
         (
             ["ds", "-o", "x.xlsx", "--to", "mmbench", "--images", "files"],
-            "format 'mmbench': no 'files' pictures in a .xlsx file. Leave out --images.",
+            "format 'mmbench': no 'files' images in a .xlsx file. Leave out --images.",
         ),
         (["ds", "-o", "x.json", "--to", "llava", "--images", "inline"], "Give --images files or original."),
         (["ds", "-o", "x.parquet", "--to", "trl", "--images", "files"], "Give --images inline."),
@@ -228,7 +228,7 @@ def test_a_row_whose_picture_is_an_address_is_left_out_and_named(
     write_dataset(tmp_path / "ds", {"test": [kept, asked]})
     ended = mmconvert("export", "ds", "-o", "back.tsv", "--to", "lmudata")
     assert ended.code == 3
-    assert "row 1 images: the row is left out: the picture https://example.org/a.png was kept" in ended.err
+    assert "row 1 images: the row is left out: the image https://example.org/a.png was kept" in ended.err
     assert [r.id for r in read("back.tsv", "lmudata")] == ["2"]
 
 

@@ -18,10 +18,10 @@ def test_a_file_is_described_with_three_rows() -> None:
     lines = ended.out.splitlines()
     assert lines[:6] == [
         str(DEMO / "vmcq/colours.tsv"),
-        "  format:        vmcq, recognised by question, options, answer, image_1, image_2",
+        "  format:        vmcq, detected by question, options, answer, image_1, image_2",
         "  rows:          4 convert, 0 refused",
         "  tasks:         4 multiple_choice",
-        "  pictures:      5",
+        "  images:      5",
         "  understood:    question, options, answer, image_1, image_2",
     ]
     assert [line for line in lines if line.startswith("  id ")] == [
@@ -43,9 +43,9 @@ def test_refused_rows_are_counted_and_the_first_is_shown(tmp_path: Path) -> None
     (tmp_path / "a.tsv").write_text("id\tprediction\n1\ta\n2\t\n3\t\n")
     ended = mmconvert("inspect", tmp_path / "a.tsv", "--format", "predictions")
     assert ended.code == 0
-    assert "  format:        predictions, asked for\n" in ended.out
+    assert "  format:        predictions, given by --format\n" in ended.out
     assert "  rows:          1 convert, 2 refused\n" in ended.out
-    assert "  first refused: a.tsv:3 prediction: the row has no prediction" in ended.out
+    assert "  first skipped: a.tsv:3 prediction: the row has no prediction" in ended.out
 
 
 def test_standard_input_is_named_as_it_can_be_given_again(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -53,7 +53,7 @@ def test_standard_input_is_named_as_it_can_be_given_again(monkeypatch: pytest.Mo
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
     ended = mmconvert("inspect", "-", "--format", "predictions")
     assert (ended.code, ended.out.splitlines()[0]) == (0, "-")
-    assert "  all refused:   mmconvert check -, with the same input again\n" in ended.out
+    assert "  all skipped:   mmconvert check -, with the same input again\n" in ended.out
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
     assert json.loads(mmconvert("inspect", "-", "--format", "predictions", "--json").out)[0]["file"] == "-"
 

@@ -109,7 +109,7 @@ def test_a_picture_at_an_address_is_named_and_never_asked_for(browser: Browser, 
     assert preview(tmp_path / "p.html", file, "--keep-urls")["records"] == 1
     with opened(browser, tmp_path / "p.html") as page:  # which fails where anything is asked for
         page.locator("tbody tr").click()
-        expect(page.locator("#item .no-picture")).to_have_text("the dataset holds its address only")
+        expect(page.locator("#item .no-image")).to_have_text("the dataset has only its URL")
         expect(page.locator("#item .path")).to_have_text("http://127.0.0.1:9/a.png")
 
 

@@ -82,9 +82,9 @@ def test_a_refused_token_is_one_line_and_exit_code_1(mmconvert, folder):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["demo"], 2, "is no name of a repository"),
+        (["demo"], 2, "is not a name of a repository"),
         (["user/demo", "--create-pr", "--revision", "dev"], 2, "either --create-pr or --revision dev"),
-        (["user/demo", "--dry-run"], 1, "no dataset of ours"),
+        (["user/demo", "--dry-run"], 1, "not a dataset created by mmconvert"),
     ],
 )
 def test_what_can_be_refused_without_the_hub_is(hub, mmconvert, tmp_path, arguments, code, message):

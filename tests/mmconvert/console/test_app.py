@@ -60,7 +60,7 @@ def outcome(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, s
         ("usage", 2, "prog: x: no such file.\n"),
         ("disk", 1, "prog: No space left on device.\n"),
         ("permission", 1, "prog: /some/file: Permission denied.\n"),
-        ("interrupt", 130, "\nprog: interrupted. Run the same command again to go on.\n"),
+        ("interrupt", 130, "\nprog: interrupted. Run the same command again to continue.\n"),
     ],
 )
 def test_every_end_has_its_exit_code_and_one_message(what: str, code: int, message: str, capsys) -> None:
@@ -86,7 +86,7 @@ def test_an_unknown_option_is_met_with_the_nearest(capsys: pytest.CaptureFixture
 
 def test_an_argument_that_is_no_text_is_refused(capsys: pytest.CaptureFixture[str]) -> None:
     code, _, err = outcome(capsys, "bad\udcffname")
-    assert (code, err) == (2, "prog: an argument is no UTF-8 text (got 'bad\\udcffname'). Rename the file.\n")
+    assert (code, err) == (2, "prog: an argument is not UTF-8 text (got 'bad\\udcffname'). Rename the file.\n")
 
 
 def with_options(tmp_path: Path, text: str) -> str:
@@ -169,7 +169,7 @@ def test_an_interrupted_process_ends_with_130_and_no_traceback(sent: signal.Sign
         child.stdout.read(1)
         child.send_signal(sent)
         _, err = child.communicate(timeout=20)
-    assert (child.returncode, err.strip()) == (130, b"prog: interrupted. Run the same command again to go on.")
+    assert (child.returncode, err.strip()) == (130, b"prog: interrupted. Run the same command again to continue.")
 
 
 @pytest.mark.parametrize(

@@ -65,8 +65,8 @@ def test_help_is_the_text_of_the_fields() -> None:
     shown = work.get_help(click.Context(work, info_name="work", terminal_width=100))
     assert [" ".join(line.split()) for line in shown.splitlines()[5:]] == [
         "-l, --limit N Stop after N. [x>=1]",
-        "--share FLOAT RANGE Part of the rows. [default: 0.5; 0<x<1]",
-        "--whole INTEGER A whole number. [default: 3]",
+        "--share X Part of the rows. [default: 0.5; 0<x<1]",
+        "--whole N A whole number. [default: 3]",
         "--batch-size TEXT Rows at once. [default: auto]",
         "--own The command's own.",
         "--view [eval|sft] Layout. [default: eval]",

@@ -55,8 +55,8 @@ import pathlib, sys, tempfile
 from mmconvert.core.record import Image, Part, Record, Source, Turn
 from mmconvert.dataset.shards import RecordWriter
 turn = Turn("user", (Part("image"), Part("text", "What?")))
-pictures = (Image(b"x", 1, sha256="y"),)
-record = Record("1", "1", (turn,), "vqa", Source("f", "f", 0), pictures, options=("a", None), variant=1)
+images = (Image(b"x", 1, sha256="y"),)
+record = Record("1", "1", (turn,), "vqa", Source("f", "f", 0), images, options=("a", None), variant=1)
 with tempfile.TemporaryDirectory() as folder:
     writer = RecordWriter(pathlib.Path(folder), "x")
     writer.write([record, record])

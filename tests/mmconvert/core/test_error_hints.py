@@ -42,7 +42,7 @@ def test_no_step_is_for_a_code_that_nobody_raises(found: list[Refusal]) -> None:
     [
         ("expected user (got 'usr').", False),
         ("expected user (got 'usr'). Did you mean user?", True),
-        ("the picture cannot be decoded: broken data stream.", False),
+        ("the image cannot be decoded: broken data stream.", False),
         ("the cell holds a formula (got '=A1. Do it'). Put the value itself into the cell.", True),
         ("the function failed (ValueError: no. Not at all).", False),
     ],

@@ -181,7 +181,7 @@ def test_counts_of_other_splits_survive_a_merge_and_those_of_a_gone_split_do_not
 
 def test_licence_and_source_are_stated_where_somebody_stated_them():
     bare = one("default", "test", 5)
-    assert "- Licence: not stated; that of the source data holds.\n- Source: not stated." in bare
+    assert "- Licence: not stated; the license of the source data applies.\n- Source: not stated." in bare
     assert "license" not in read_front_matter(bare)
     said = set_repo_name(bare, "user/demo", Origin("cc-by-4.0", "https://example.org/data"))
     values = read_front_matter(said)

@@ -115,7 +115,7 @@ def test_a_folder_of_the_users_is_never_touched(tmp_path: Path) -> None:
     (tmp_path / "out").mkdir()
     (tmp_path / "out/thesis.txt").write_text("years")
     for flags in ({"overwrite": True}, {"append": True}):
-        with pytest.raises(Error, match="no dataset of ours"):
+        with pytest.raises(Error, match="not a dataset created by mmconvert"):
             DatasetWriter(tmp_path / "out", **flags)
     assert (tmp_path / "out/thesis.txt").read_text() == "years"
 
@@ -216,7 +216,7 @@ def test_what_another_run_published_meanwhile_is_not_replaced(append: bool, tmp_
 def test_a_split_that_stands_there_is_not_replaced_by_append(tmp_path: Path) -> None:
     write_dataset(tmp_path / "out", {"test": rows(1)})
     with (
-        pytest.raises(UsageError, match="split 'test' of config 'default' exists already"),
+        pytest.raises(UsageError, match="split 'test' of config 'default' already exists"),
         DatasetWriter(tmp_path / "out", append=True) as writer,
     ):
         writer.write(rows(2), "test")
@@ -247,14 +247,14 @@ def test_append_copies_where_the_disk_knows_no_hard_links(tmp_path: Path, monkey
 
 @pytest.mark.parametrize("config", ["../up", "a/b", "data", ".mmconvert", "", "README.md", "a\\b", "-x"])
 def test_a_config_cannot_leave_the_folder_or_hide_what_is_in_it(config: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no config name"), DatasetWriter(tmp_path / "out") as writer:
+    with pytest.raises(UsageError, match="not a config name"), DatasetWriter(tmp_path / "out") as writer:
         writer.write(rows(1), config=config)
     assert list(tmp_path.iterdir()) == []
 
 
 @pytest.mark.parametrize("split", ["../up", "a-b", "", "a/b", ".test", "a..b", "all"])
 def test_a_split_is_named_as_load_dataset_wants_it(split: str, tmp_path: Path) -> None:
-    with pytest.raises(UsageError, match="no split name"), DatasetWriter(tmp_path / "out") as writer:
+    with pytest.raises(UsageError, match="not a split name"), DatasetWriter(tmp_path / "out") as writer:
         writer.write(rows(1), split)
 
 
@@ -270,7 +270,7 @@ def test_what_a_killed_run_moved_aside_comes_back(vacant: bool, tmp_path: Path) 
     (tmp_path / "out").rename(left_by(tmp_path / "out", pid_of_the_dead(), "old"))
     if vacant:
         (tmp_path / "out").mkdir()
-    with pytest.raises(UsageError, match="exists already"):
+    with pytest.raises(UsageError, match="already exists"):
         DatasetWriter(tmp_path / "out")
     assert ids(tmp_path / "out") == ["1"]
     assert hidden(tmp_path) == []
@@ -298,7 +298,7 @@ def test_the_folders_of_a_run_under_way_are_left_alone(tmp_path: Path) -> None:
     [
         (lambda file: file.write_bytes(file.read_bytes()[:-1] + b"x"), "a byte has changed"),
         (lambda file: file.unlink(), "is missing"),
-        (lambda file: shutil.copy(file, file.with_name("test-00001-of-00002.parquet")), "no line of the manifest"),
+        (lambda file: shutil.copy(file, file.with_name("test-00001-of-00002.parquet")), "not in the manifest"),
     ],
 )
 def test_verify_finds_every_fault(damage, word: str, tmp_path: Path) -> None:
@@ -371,7 +371,7 @@ def test_bare_parquet_is_a_dataset_too(tmp_path: Path) -> None:
     assert plain.splits == {"test-00000-of-00001": 2}
     assert [r.id for r in plain.records()] == ["1", "2"]
     (tmp_path / "bad.parquet").write_bytes(b"PAR1")
-    with pytest.raises(Error, match=r"bad.parquet: is no readable parquet"):
+    with pytest.raises(Error, match=r"bad.parquet: is not a readable parquet"):
         open_dataset(tmp_path / "bad.parquet")
     (tmp_path / "empty").mkdir()
     with pytest.raises(Error, match="holds no dataset"):

@@ -277,7 +277,7 @@ def test_what_the_hub_cannot_hold_is_refused_before_it_is_sent(hub_server, repo,
     hub_server.requests.clear()
     refused = push(write_dataset(folder, {"test": [record(2)]}), repo)
     assert refused["error"] == (
-        f"{repo}: the Hub would refuse it: files in a folder: 10,001 of 10,000. "
+        f"{repo}: the Hub would reject it: files in a folder: 10,001 of 10,000. "
         "Write fewer shards, or give configurations, which have folders of their own."
     )
     assert not [line for line in hub_server.requests if line.startswith("PUT")]
@@ -345,7 +345,7 @@ def test_paths_of_this_machine_stay_here(hub_server, repo, push, tmp_path):
     "repo_id", ["demo", "a/b/c", "user/", "/x", "us er/x", "user/-x", "user/a..b", "user/x.git", "../x"]
 )
 def test_a_wrong_repository_name_is_a_wrong_usage(repo_id):
-    with pytest.raises(UsageError, match="is no name of a repository"):
+    with pytest.raises(UsageError, match="is not a name of a repository"):
         hub_upload.check_target(repo_id)
 
 
@@ -357,7 +357,7 @@ def test_a_pull_request_on_a_branch_is_a_wrong_usage():
 
 def test_a_folder_that_is_no_dataset_of_ours_is_refused(tmp_path):
     (tmp_path / "photos").mkdir()
-    with pytest.raises(Error, match="no dataset of ours"):
+    with pytest.raises(Error, match="not a dataset created by mmconvert"):
         hub_upload.prepare(tmp_path / "photos")
     with pytest.raises(UsageError, match="no such folder"):
         hub_upload.prepare(tmp_path / "nothing")

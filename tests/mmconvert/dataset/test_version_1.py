@@ -94,7 +94,7 @@ def test_nothing_is_appended_to_it(tmp_path: Path) -> None:
     shutil.copytree(QUESTIONS, tmp_path / "old")
     source = tmp_path / "more.jsonl"
     source.write_text(json.dumps({"messages": [{"role": "user", "content": "Why?"}], "answer": "So."}) + "\n")
-    with pytest.raises(UsageError, match=r"version 1, and version 2 is written\. Convert it anew first: mmconvert"):
+    with pytest.raises(UsageError, match=r"version 1, and version 2 is written\. Convert it again first: mmconvert"):
         mmconvert.convert(source, tmp_path / "old", split="more", append=True)
     assert mmconvert.verify(tmp_path / "old") == []
 

@@ -159,7 +159,7 @@ def test_a_dialog_that_ends_with_its_own_reference_keeps_it() -> None:
 
 
 def test_a_monologue_has_no_prompt() -> None:
-    with pytest.raises(RowError, match="nothing stands before"):
+    with pytest.raises(RowError, match="no turn before"):
         VIEWS["prompt-completion"].of(replace(ASKED, messages=(said("a"),)))
 
 

@@ -186,7 +186,7 @@ def test_a_file_is_taken_where_its_fields_are_certain(row: dict, expected: str, 
 def test_instruction_and_output_alone_are_asked_about(more: dict, tmp_path: Path) -> None:
     file = tmp_path / "f.jsonl"
     file.write_text(json.dumps({"instruction": "I", "output": "O", **more}) + "\n")
-    with pytest.raises(UnknownFormatError, match=r"--map reply=output.*--format alpaca reads them as training data"):
+    with pytest.raises(UnknownFormatError, match=r"--map response=output.*--format alpaca reads them as training data"):
         guess(file)
 
 
@@ -212,7 +212,7 @@ def test_the_file_has_its_entry_in_dataset_info(tmp_path: Path) -> None:
         (said("Q", "A", "Q"), "neither an assistant's turn nor an answer"),
         ((*said("Q"), *said("Q", "A")), "alternate user, assistant"),
         (said("Q", ""), "the last response is empty"),
-        ((Turn("system", (IMAGE,)), *said("Q", "A")), "an image stands in the system turn"),
+        ((Turn("system", (IMAGE,)), *said("Q", "A")), "an image is in the system turn"),
         ((Turn("tool", (TEXT("x"),)), *said("Q", "A")), "without tool turns"),
     ],
 )

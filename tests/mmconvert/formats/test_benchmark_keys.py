@@ -53,6 +53,40 @@ def test_answers_to_mm_vet_ask_for_its_judge(tmp_path: Path) -> None:
         mmscore.score(path, answers=list_example_files()["mm_vet"])
 
 
+@pytest.mark.parametrize("file", ["questions.jsonl", ""])
+def test_answers_to_llava_bench_ask_for_its_judge(tmp_path: Path, file: str) -> None:
+    path = answers(tmp_path, (0, "What is painted here?", "A circle."))
+    folder = list_example_files()["llava_bench"]
+    with pytest.raises(Error, match=r"vlmevalkit_llavabench.*judge"):
+        mmscore.score(path, answers=folder / file)
+    with pytest.raises(Error, match=r"answers_gpt4.jsonl has none either, it holds responses \(llava_answers\)"):
+        mmscore.score(path, answers=folder / "answers_gpt4.jsonl")
+
+
+def test_what_the_judge_of_llava_bench_compares_with_comes_from_the_files_beside(tmp_path: Path) -> None:
+    for file in list_example_files()["llava_bench"].iterdir():
+        (tmp_path / file.name).write_bytes(file.read_bytes())
+    (row,) = read(tmp_path / "questions.jsonl")
+    assert (len(row.images), row.category, row.extra) == (
+        1, "conv", {"caption": "A square, painted red.", "gpt4_ans": "A red square.", "image": "001.jpg"},
+    )  # fmt: skip
+    (tmp_path / "answers_gpt4.jsonl").unlink()
+    rows = read(tmp_path / "questions.jsonl")
+    assert [dict(row.extra) for row in rows] == [{"caption": "A square, painted red.", "image": "001.jpg"}]
+    assert any("answers_gpt4.jsonl beside questions.jsonl" in remark for remark in rows.warnings)
+    (tmp_path / "context.jsonl").write_text("[1")
+    with pytest.raises(Error, match=r"context.jsonl"):
+        list(read(tmp_path / "questions.jsonl"))
+
+
+def test_llavas_answers_may_be_one_array(tmp_path: Path) -> None:
+    lines = answers(tmp_path, ("20131", "Is it red?", "Yes.")).read_text().splitlines()
+    path = tmp_path / "answers.json"
+    path.write_text(f"[{','.join(lines)}]")
+    entry = mmscore.score(path, answers=list_example_files()["gqa"]).entries[0]
+    assert (entry.recipe, entry.metrics["accuracy"].value) == ("llava_gqa", 1.0)
+
+
 @pytest.mark.parametrize("name", ["textvqa", "gqa", "scienceqa", "seed_bench", "mm_vet"])
 def test_a_picture_that_is_there_is_shown(tmp_path: Path, name: str) -> None:
     path = tmp_path / list_example_files()[name].name

@@ -50,7 +50,7 @@ def lines(path: Path, *rows: dict) -> Path:
 
 
 def texts(record: Record) -> list[str]:
-    return ["".join(part.text if part.type == "text" else "<picture>" for part in t.content) for t in record.messages]
+    return ["".join(part.text if part.type == "text" else "<image>" for part in t.content) for t in record.messages]
 
 
 def test_the_reply_is_the_text_without_the_reasoning(tmp_path: Path) -> None:
@@ -75,7 +75,7 @@ def test_pictures_sent_as_data_are_kept_and_others_are_named(tmp_path: Path) -> 
     records = read(lines(tmp_path / "t.jsonl", prediction(0, messages=user(*parts))))
     (record,) = records
     assert [shown.bytes for shown in record.images] == [picture(1), picture(2)]
-    assert (texts(record), record.question) == (["See <picture><picture>"], "See <image 1><image 2>")
+    assert (texts(record), record.question) == (["See <image><image>"], "See <image 1><image 2>")
     assert record.extra["unseen"] == ["image: gone.png", "image: http://127.0.0.1:9/a.png", "audio: a.wav"]
     assert sum(records.warnings.values()) == 2
 

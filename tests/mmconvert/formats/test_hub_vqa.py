@@ -83,12 +83,12 @@ LAYOUTS: dict[str, tuple[dict, dict]] = {
         {"id": "000000000", "task": "ocr", "answers": ("CENTRE",), "category": "Regular Text Recognition",
          "dataset": None, "extra": {"dataset": "IIIT5K"}},
     ),
-    "MMT-Bench with several pictures": (
+    "MMT-Bench with several images": (
         {"index": 4, "question": "Which?", **{letter: letter.lower() for letter in "ABCDEFGHI"}, "answer": "I",
          "image": [cell(1), cell(2)], "category": "c"},
         {"id": "4", "options": tuple("abcdefghi"), "answer": "I"},
     ),
-    "anything with question, answer and picture": (
+    "anything with question, answer and image": (
         {"question": "What?", "answer": "A cat.", "extra": "x"},
         {"id": "000000000", "task": "vqa", "answer": "A cat."},
     ),
@@ -139,8 +139,8 @@ def test_a_bad_row_is_refused_by_code(tmp_path: Path, row: dict, code: str) -> N
 @pytest.mark.parametrize(
     ("row", "reason"),
     [
-        ({"question": "What?", "answer": "x"}, "no column 'image' with pictures"),
-        ({"question": "What?", "answer": "x", "image": "a.png"}, "no column 'image' with pictures"),
+        ({"question": "What?", "answer": "x"}, "no column 'image' with images"),
+        ({"question": "What?", "answer": "x", "image": "a.png"}, "no column 'image' with images"),
         ({"question": "What?", "image": cell()}, "no column 'question' with an 'answer'"),
         ({"question": "What?", "answer": "x", "image": cell(), "prompt": "y"}, "it has a column 'prompt'"),
     ],
@@ -164,4 +164,4 @@ def test_what_json_does_not_know_becomes_text_and_further_pictures_are_left_out(
     records = read(tmp_path / "t.parquet", "hub_vqa")
     (record,) = records
     assert record.extra == {"at": "2026-01-02T00:00:00", "digest": "aGk="}
-    assert [warning for warning in records.warnings if "'masks' holds further pictures" in warning]
+    assert [warning for warning in records.warnings if "'masks' holds further images" in warning]

@@ -123,7 +123,7 @@ def test_a_link_out_of_the_folder_is_refused(tmp_path: Path) -> None:
 def test_folders_with_other_files_are_no_imagefolder(tmp_path: Path) -> None:
     folder = images(tmp_path / "set", "cat/1.png")
     (folder / "cat/notes.txt").write_text("x")
-    with pytest.raises(Error, match=r"notes\.txt is no image"):
+    with pytest.raises(Error, match=r"notes\.txt is not an image"):
         guess(folder)
 
 

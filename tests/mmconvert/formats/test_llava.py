@@ -5,6 +5,8 @@ import re
 from pathlib import Path
 from typing import Any
 
+import pyarrow as pa
+import pyarrow.parquet as pq
 import pytest
 from hypothesis import given
 
@@ -79,7 +81,7 @@ REPLY = Turn("assistant", (Part("text", "A"),))
 @pytest.mark.parametrize(
     ("lost", "field", "words"),
     [
-        (record(Turn("user", (IMAGE, IMAGE)), REPLY, images=2), "images", "one picture a row, this one has 2"),
+        (record(Turn("user", (IMAGE, IMAGE)), REPLY, images=2), "images", "one image per row, this one has 2"),
         (record(REPLY, USER, REPLY), "messages", "alternate"),
         (record(USER), "answer", "nor an answer"),
         (record(), "messages", "no prompt"),
@@ -130,3 +132,15 @@ def test_lists_of_pictures_are_qwens(tmp_path: Path) -> None:
     assert guess(tmp_path / "train.json")[0] == "llava"
     rows(tmp_path, {"image": ["a.png"], "conversations": said("<image>", "A")})
     assert guess(tmp_path / "train.json")[0] == "qwen_vl"
+
+
+def test_parquet_and_other_role_words_are_read(tmp_path: Path) -> None:
+    turns = [{"from": "user", "value": "<image>\nWho?"}, {"from": "assistant", "value": "Me."}]
+    cell = {"bytes": picture_bytes("PNG"), "path": None}
+    pq.write_table(pa.Table.from_pylist([{"id": "1", "image": cell, "conversations": turns}]), tmp_path / "t.parquet")
+    (tmp_path / "i.png").write_bytes(picture_bytes("PNG"))
+    (tmp_path / "t.json").write_text(json.dumps([{"id": "1", "image": "i.png", "conversations": turns}]))
+    for name in ("t.parquet", "t.json"):
+        records = read(tmp_path / name)
+        assert [(len(row.images), len(row.messages)) for row in records] == [(1, 2)]
+        assert records.format == "llava"

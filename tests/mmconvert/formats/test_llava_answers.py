@@ -75,3 +75,11 @@ def test_published_answers_are_read_whole(shared: Path, name: str, rows: int, fi
     assert (records.format, len(found), list(records.rejects)) == ("llava_answers", rows, [])
     assert found[0].id == first[0]
     assert first[1] in (None, found[0].prediction)
+
+
+def test_rows_without_the_ids_of_answer_and_model_are_read(tmp_path: Path) -> None:
+    path = tmp_path / "a.jsonl"
+    path.write_text(json.dumps({"question_id": 7, "prompt": "Is it red?", "text": "Yes"}) + "\n")
+    records = read(path)
+    assert [(row.id, row.question, row.prediction) for row in records] == [("7", "Is it red?", "Yes")]
+    assert records.format == "llava_answers"

@@ -198,7 +198,7 @@ def test_the_demos_rotated_table_is_scored_in_circles_by_itself(repository: Path
     header, *lines = source.read_text().splitlines()
     path.write_text("\n".join([f"{header}\tprediction", *(f"{line}\tA" for line in lines)]) + "\n")
     for table_file in (path, rotations(tmp_path, "plain.tsv", "7", "1000007", "2000007", "3000007")):
-        rows = open_rows(table_file)
+        rows = open_rows(table_file, required=("id",))
         assert choose_recipe(gather_facts(rows)).name == "mmbench_circular"
 
 

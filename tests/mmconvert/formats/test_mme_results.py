@@ -31,6 +31,10 @@ def test_real_results_give_a_record_a_line(shared: Path) -> None:
     assert {(row.dataset, row.task) for row in rows} == {("MME", "yes_no")}
 
 
+def test_ids_are_numbers_of_lines_and_say_so(tmp_path: Path) -> None:
+    assert [row.source.numbered for row in read(folder(tmp_path, color="a.jpg\tIs it?\tYes\tno"))] == [True]
+
+
 def test_one_category_alone_gives_the_same_records(shared: Path) -> None:
     whole = [row for row in read(shared / "real/mme/LaVIN") if row.category == "color"]
     assert list(read(shared / "real/mme/LaVIN/color.txt")) == whole
@@ -64,7 +68,7 @@ def test_a_bad_line_is_refused_and_the_others_go_on(tmp_path: Path, line: bytes,
 def test_other_texts_are_not_taken_for_results(tmp_path: Path) -> None:
     good = "a.jpg\tIs it?\tYes\tno\n"
     assert guess(folder(tmp_path, color=good))[0] == "mme_results"
-    with pytest.raises(Error, match=r"notes\.txt has no lines of picture, question"):
+    with pytest.raises(Error, match=r"notes\.txt has no lines of image, question"):
         guess(folder(tmp_path, notes="Remember\tthis\n"))
     (tmp_path / "empty").mkdir()
     with pytest.raises(Error, match=r"holds no \.txt file"):

@@ -40,7 +40,7 @@ def test_a_question_whose_answer_names_no_option_stays_with_a_remark(tmp_path: P
     records = read(lines(tmp_path / "m_vision_cot.jsonl", row))
     (record,) = records
     assert (record.options, record.answer) == (("['A', 'B', 'Not enough information']",), "B")
-    assert list(records.warnings) == ["an answer is the letter of no option, and no reply can meet it"]
+    assert list(records.warnings) == ["an answer is the letter of no option, and no response can meet it"]
 
 
 @pytest.mark.parametrize(

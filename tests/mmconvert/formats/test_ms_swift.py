@@ -166,7 +166,7 @@ def test_query_and_response_alone_are_asked_about(tmp_path: Path) -> None:
     file = tmp_path / "f.csv"
     file.write_text("query,response\nQ,A\n")
     with pytest.raises(
-        UnknownFormatError, match=r"--map reply=response.*--format ms_swift reads them as training data"
+        UnknownFormatError, match=r"--map response=response.*--format ms_swift reads them as training data"
     ):
         guess(file)
     (record,) = read(file, "ms_swift")

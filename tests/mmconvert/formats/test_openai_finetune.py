@@ -62,7 +62,7 @@ def picture(mode: str, kind: str = "PNG") -> Image:
 @pytest.mark.parametrize(
     ("record", "words"),
     [
-        (asked(*[checked("PNG", 0, 1)] * 11), "11 pictures, 10 at most"),
+        (asked(*[checked("PNG", 0, 1)] * 11), "11 images, 10 at most"),
         (asked(checked("GIF", 0, 1)), "is GIF, not JPEG, PNG, WEBP"),
         (asked(picture("P")), "mode P, not RGB"),
         (asked(picture("CMYK", "JPEG")), "mode CMYK"),
@@ -70,7 +70,7 @@ def picture(mode: str, kind: str = "PNG") -> Image:
         (
             Record("x", "x", (QUESTION, Turn("assistant", (Part("image"),))), "chat", Source("f", "f", 0),
                    images=(checked("PNG", 0, 1),)),
-            "stands in the assistant's turn",
+            "is in the assistant's turn",
         ),
     ],
 )  # fmt: skip

@@ -97,3 +97,18 @@ def test_what_is_written_is_what_was_read(tmp_path: Path, rows: list[dict]) -> N
     assert [json.loads(line) for line in target.read_text().splitlines()] == rows
     (loss, _) = write(read(source), Target(tmp_path / "other.json"), "pope")
     assert loss.field == "category"
+
+
+@pytest.mark.parametrize("name", ["response", "prediction", "pred"])
+def test_responses_that_stand_in_the_question_file_are_scored(tmp_path: Path, name: str) -> None:
+    path = tmp_path / "coco_pope_random.json"
+    row = {
+        "question_id": 1,
+        "image": "i.jpg",
+        "text": "Is there a cat in the image?",
+        "label": "yes",
+        name: "Yes, it is.",
+    }
+    path.write_text(json.dumps(row) + "\n")
+    (record,) = read(path)
+    assert (record.question, record.answer, record.prediction) == (row["text"], "yes", "Yes, it is.")

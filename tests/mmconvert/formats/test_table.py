@@ -1,6 +1,7 @@
 """Tables that nobody's framework made."""
 
 import json
+from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
@@ -68,7 +69,7 @@ def test_several_columns_for_one_field_are_not_chosen_from(folder):
 
 def test_a_reply_to_learn_and_a_prediction_look_alike(folder):
     path = write(folder, '{"instruction": "Say hi", "output": "hi"}\n', "t.jsonl")
-    with pytest.raises(Error, match="a model's prediction or a reply to learn"):
+    with pytest.raises(Error, match="a prediction or a response to train on"):
         guess(path)
     ((told,), _) = read(path, "question=instruction", "prediction=output")
     ((taught,), _) = read(path, "question=instruction", "reply=output")
@@ -190,3 +191,58 @@ def test_a_column_of_image_names_that_is_taken_for_nothing_is_named(folder):
     assert len(found) == 2
     ((text, count),) = records.warnings.items()
     assert ("--map image=file" in text, count) == (True, 2)
+
+
+@pytest.mark.parametrize(
+    ("question", "answer", "prediction"),
+    [
+        ("Question", "Answer", "Prediction"),
+        ("question", "GT", "Pred"),
+        ("prompt", "label", "predict"),
+        ("question", "gold", "predicted_answer"),
+        ("question", "reference", "modelResponse"),
+        ("question", "correct_answer", "Model Answer"),
+        ("input", "target", "generated_text"),
+        ("question", "expected", "completion"),
+        ("question", "annotation", "answer"),
+    ],
+)
+def test_columns_are_known_by_many_names(tmp_path: Path, question: str, answer: str, prediction: str) -> None:
+    path = tmp_path / "p.csv"
+    path.write_text(f"{question},{answer},{prediction}\nWho?,me,you\n")
+    (row,) = read(path)[0]
+    assert (row.question, row.answer, row.prediction) == ("Who?", "me", "you")
+
+
+@pytest.mark.parametrize(
+    "name", ["image_name", "imagename", "Image", "img_filename", "picture", "filepath", "imageUrl"]
+)
+def test_columns_of_images_are_known_by_many_names(tmp_path: Path, name: str) -> None:
+    (tmp_path / "i.png").write_bytes(picture_bytes("PNG"))
+    path = tmp_path / "q.csv"
+    path.write_text(f"{name},question\ni.png,Who?\n")
+    assert [len(row.images) for row in read(path)[0]] == [1]
+
+
+def test_the_usual_name_counts_where_another_column_has_one_as_well(tmp_path: Path) -> None:
+    path = tmp_path / "p.jsonl"
+    path.write_text('{"question": "Q", "Prompt": "P", "answer": "a", "gold": "g", "pred": "x", "generated": "y"}\n')
+    (row,) = read(path)[0]
+    assert (row.question, row.answer, row.prediction) == ("Q", "a", "x")
+    assert row.extra == {"Prompt": "P", "gold": "g", "generated": "y"}
+
+
+def test_a_caption_needs_no_question(tmp_path: Path) -> None:
+    (tmp_path / "i.png").write_bytes(picture_bytes("PNG"))
+    path = tmp_path / "c.csv"
+    path.write_text("image,caption\ni.png,A square.\n")
+    (row,) = read(path)[0]
+    assert (row.task, row.answer, len(row.images)) == ("caption", "A square.", 1)
+
+
+@pytest.mark.parametrize("pair", [("prompt", "completion"), ("input", "output")])
+def test_a_prompt_and_its_completion_may_be_a_reply_to_learn(tmp_path: Path, pair: tuple[str, str]) -> None:
+    path = tmp_path / "t.csv"
+    path.write_text(f"{','.join(pair)}\na,b\n")
+    with pytest.raises(Error, match="a prediction or a response to train on"):
+        guess(path)

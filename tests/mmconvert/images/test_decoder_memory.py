@@ -5,6 +5,7 @@ import threading
 
 import PIL.Image
 import pytest
+from PIL import _imaging
 
 from mmconvert.core.errors import RowError
 from mmconvert.images import verify
@@ -32,8 +33,11 @@ def test_a_large_progressive_jpeg_is_read_whole_at_fewer_pixels(monkeypatch: pyt
     data = encode("JPEG", progressive=True)
     monkeypatch.setattr(verify, "MOST_BYTES", 8 * 400 * 400)
     verify.verify_decoded(data)
-    with verify.open_image(data) as image:
+    with verify.open_image(data, reduce=True) as image:
         assert image.size == (50, 50)
+    refused = pytest.raises(RowError, match="decoding the JPEG of 400 x 400 takes 1 MiB, over the limit")
+    with refused, verify.open_image(data):
+        pytest.fail("what a model or a transform is shown must not be shrunk in silence")
     with pytest.raises(RowError, match="truncated"):
         verify.verify_decoded(data[: len(data) // 2])
 
@@ -44,6 +48,14 @@ def test_a_jpeg_of_very_many_scans_is_refused() -> None:
     verify.verify_decoded(data[:-2] + scan * 50 + data[-2:])
     with pytest.raises(RowError, match=r"a JPEG of 1000 x 1000 in 20\d\d scans takes too long to decode"):
         verify.verify_decoded(data[:-2] + scan * 2000 + data[-2:])
+
+
+def test_the_copies_that_are_made_of_a_picture_count(monkeypatch: pytest.MonkeyPatch) -> None:
+    data = encode("PNG")
+    monkeypatch.setattr(verify, "MOST_BYTES", 4 * 400 * 400)
+    verify.verify_decoded(data)
+    with pytest.raises(RowError, match="takes 1 MiB"), verify.open_image(data, copies=1):
+        pytest.fail("the copy has no room")
 
 
 @pytest.mark.parametrize("pages", [1, 2, 5000])
@@ -76,10 +88,20 @@ def test_decoders_wait_for_each_other() -> None:
         pass
 
 
+def test_memory_of_a_giant_picture_goes_back_to_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+    data, before = encode("PNG"), _imaging.get_block_size()
+    with verify.open_image(data):
+        assert _imaging.get_block_size() == before
+    monkeypatch.setattr(verify, "_GIANT", 4 * 400 * 400)
+    with verify.open_image(data), verify.open_image(data):
+        assert _imaging.get_block_size() > 32 << 20  # what malloc keeps at most
+    assert _imaging.get_block_size() == before
+
+
 def test_memory_that_runs_out_in_a_decoder_is_said(monkeypatch: pytest.MonkeyPatch) -> None:
     def fail(image: object) -> None:
         raise MemoryError
 
     monkeypatch.setattr("PIL.ImageFile.ImageFile.load", fail)
-    with pytest.raises(RowError, match="the picture cannot be decoded: memory ran out"):
+    with pytest.raises(RowError, match="the image cannot be decoded: memory ran out"):
         verify.verify_decoded(encode("PNG"))

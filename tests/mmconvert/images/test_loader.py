@@ -211,6 +211,44 @@ def test_nothing_outside_the_root_is_read(path: str, root: Path) -> None:
     assert code_of(Pictures.within([root]).of_reference, path, 1) == "image.path"
 
 
+@pytest.mark.parametrize("written", ["sub\\my a.png", ".\\sub\\my a.png", "file://{}/sub/my%20a.png",
+                                      "FILE://localhost{}/sub/my a.png", "{}\\sub\\my a.png"])  # fmt: skip
+def test_a_file_address_and_a_path_of_windows_mean_a_file_inside_the_root(written: str, tmp_path: Path) -> None:
+    (tmp_path / "sub").mkdir()
+    (tmp_path / "sub/my a.png").write_bytes(PNG)
+    found = Pictures.within([tmp_path]).of_reference(written.format(tmp_path.resolve()), 1)
+    assert (found.bytes, found.name) == (PNG, "sub/my a.png")
+
+
+@pytest.mark.parametrize("written", ["..\\outside.png", "file://{}/../outside.png", "file://{}/%2e%2e/outside.png",
+                                      "file://host{}/a.png", "C:{}\\a.png", "\\\\host\\a.png"])  # fmt: skip
+def test_neither_leads_out_of_the_root_nor_to_another_machine(written: str, tmp_path: Path) -> None:
+    (tmp_path / "root").mkdir()
+    for place in ("root/a.png", "outside.png"):
+        (tmp_path / place).write_bytes(PNG)
+    root = (tmp_path / "root").resolve()
+    assert code_of(Pictures.within([root]).of_reference, written.format(root), 1) == "image.path"
+
+
+def test_an_absolute_path_outside_names_the_folder_of_an_image_that_is_there(tmp_path: Path) -> None:
+    for name in ("root", "my pics"):
+        (tmp_path / name).mkdir()
+    for name in ("a.png", "secret"):
+        (tmp_path / "my pics" / name).write_bytes(PNG)
+    pictures = Pictures.within([tmp_path / "root"])
+    with pytest.raises(RowError, match=r"leaves the image root.*--image-root='[^']*/my pics'") as caught:
+        pictures.of_reference(f"{tmp_path}/my pics/a.png", 1)
+    assert caught.value.code == "image.path"
+    for path in (f"{tmp_path}/my pics/secret", f"{tmp_path}/my pics/none.png"):
+        with pytest.raises(RowError) as caught:
+            pictures.of_reference(path, 1)
+        assert "image-root=" not in caught.value.message
+
+
+def test_base64_without_a_scheme_is_a_picture(root: Path) -> None:
+    assert Pictures.within([root]).of_value(base64.b64encode(PNG).decode(), 2).bytes == PNG
+
+
 @pytest.mark.parametrize("path", ["none.png", "loop.png", "sub/a.png/b"])
 def test_a_missing_file_names_the_option_that_helps(path: str, root: Path) -> None:
     with pytest.raises(RowError, match="--image-root") as caught:

@@ -33,7 +33,7 @@ def test_many_columns_are_read_or_refused_at_once(
     with pytest.raises(Error, match=r"10,001 columns, more than 10,000\. Leave out"):
         read(path)
     write(path, [*(f"c{number}" for number in range(9_000)), "c5"])
-    with pytest.raises(Error, match="column 'c5' stands twice"):
+    with pytest.raises(Error, match="column 'c5' appears twice"):
         read(path)
 
 

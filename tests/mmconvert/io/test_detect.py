@@ -32,7 +32,7 @@ def written(path: Path, text: str | bytes) -> Path:
 def test_the_content_decides_and_not_the_name(name: str, text: str, format_: str, tmp_path: Path) -> None:
     found, reason = guess(written(tmp_path / name, text))
     assert found == format_
-    assert reason.startswith("recognised by ")
+    assert reason.startswith("detected by ")
 
 
 def test_broken_rows_before_the_first_good_one_do_not_hide_the_format(tmp_path: Path) -> None:
@@ -68,7 +68,7 @@ def test_every_candidate_is_named_with_its_reason(tmp_path: Path) -> None:
         ("a.tsv", b"\x1f\x8b\x08\x00", "this is a gzip archive"),
         ("a.jsonl", b"PAR1", "this is a parquet file"),
         ("a.parquet", b"PAR1xxxx", "damaged parquet"),
-        ("a.parquet", b"hello", "no parquet file"),
+        ("a.parquet", b"hello", "not a parquet file"),
         ("a.tsv", b'a\tb\n"1\t2\n', "a quote opens here and never closes"),
         ("a.docx", b"x", "no format reads .docx files"),
         ("a", b"x", r"ends in .jsonl, .json, .tsv, .csv, .parquet, .xlsx"),
@@ -113,7 +113,7 @@ def test_a_file_without_rows_is_not_said_to_lack_columns(tmp_path: Path, name: s
     path.write_text("\n", encoding="utf-8")
     if path.suffix == ".parquet":
         pq.write_table(pa.table({"id": pa.array([], pa.string()), "prediction": pa.array([], pa.string())}), path)
-    with pytest.raises(Error, match="holds no rows by which to tell its format"):
+    with pytest.raises(Error, match="has no rows, so its format cannot be detected"):
         guess(path)
 
 

@@ -21,7 +21,7 @@ VALUES = st.recursive(
         (["=x"], "no field ''"),
         (["qestion=x"], "no field 'qestion'. Did you mean question"),
         (["AB=x"], "no field 'AB'"),
-        (["question=x", "question=y"], "question stands twice"),
+        (["question=x", "question=y"], "question appears twice"),
     ],
 )
 def test_a_mapping_that_says_nothing_is_wrong_usage(texts, message):

@@ -108,7 +108,7 @@ class TestJson:
         path = write(tmp_path / "t.json", b'[{"id": 1},\n {"text": "', b"x" * 2 * LIMIT, b'"}]')
         rows = json_array.rows(path)
         assert next(rows).fields == {"id": 1}
-        with pytest.raises(Error, match=r"t\.json:2: what stands here is larger than 3 MiB \(element 1\)\. Give its"):
+        with pytest.raises(Error, match=r"t\.json:2: this value is larger than 3 MiB \(element 1\)\. Give its"):
             next(rows)
 
     def test_members_that_are_kept_are_bounded_together(self, tmp_path: Path) -> None:

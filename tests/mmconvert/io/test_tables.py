@@ -85,7 +85,7 @@ def test_invalid_utf8_is_an_error_of_that_row(tmp_path: Path) -> None:
         (b"", "empty"),
         (b"\xff\xfea\x00", "UTF-16"),
         (b"PK\x03\x04", "zip"),
-        (b"a\ta\n1\t2\n", "stands twice"),
+        (b"a\ta\n1\t2\n", "appears twice"),
         (b"\x1f\x8b1", "gzip"),
     ],
 )
@@ -129,5 +129,5 @@ def test_reads_what_the_csv_module_writes(
 
 def test_a_control_character_in_the_header_refuses_the_table(tmp_path):
     (tmp_path / "t.tsv").write_bytes(b"question\tans\0wer\nq\tA\n")
-    with pytest.raises(Error, match=r"a control character stands in the column 'ans\\x00wer'"):
+    with pytest.raises(Error, match=r"a control character is in the column 'ans\\x00wer'"):
         tables.read_header(tmp_path / "t.tsv")

@@ -92,8 +92,8 @@ def test_a_sample_of_too_many_bytes_is_not_taken_into_memory(tmp_path: Path) -> 
     [
         (b"", "the archive is empty"),
         (bytes(10240), "the archive is empty"),
-        (b"\x1f\x8b" + bytes(600), "is no tar archive, or a compressed one"),
-        (b"x" * 2000, "is no tar archive"),
+        (b"\x1f\x8b" + bytes(600), "is not a tar archive, or a compressed one"),
+        (b"x" * 2000, "is not a tar archive"),
     ],
 )
 def test_what_is_no_archive_is_refused(data: bytes, message: str, tmp_path: Path) -> None:

@@ -154,7 +154,7 @@ def test_other_sheets_are_remarked_on_once(book):
     ("rows", "message"),
     [
         ([], "'Sheet1': is empty"),
-        ([text_row("a", " a")], "the column 'a' stands twice"),
+        ([text_row("a", " a")], "the column 'a' appears twice"),
         (["<row><c><f>A2</f></c></row>"], "the header holds a formula"),
         (['<row><c r="BXY1"><v>1</v></c></row>'], "more than 2,000 columns"),
         ([text_row("a"), '<row r="1048577"><c><v>1</v></c></row>'], "damaged"),
@@ -195,7 +195,7 @@ def test_a_workbook_with_a_bad_part_is_refused(book, parts, message):
     ("data", "message"),
     [
         (b"", "is empty"),
-        (b"index,question\n1,x\n", "no xlsx workbook"),
+        (b"index,question\n1,x\n", "not an xlsx workbook"),
         (b"\xd0\xcf\x11\xe0\xa1\xb1\x1a\xe1", "OLE file"),
         (b"PK\x03\x04 and then nothing", "damaged"),
         (b"PK\x05\x06" + b"\0" * 18, "it has no part _rels/.rels"),

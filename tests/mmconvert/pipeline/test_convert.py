@@ -75,7 +75,7 @@ def test_an_id_counts_once_in_a_file(tmp_path: Path) -> None:
     (reject,) = rejects(tmp_path / "out.rejects.jsonl")
     assert (reject["row"], reject["line"], reject["id"], reject["code"]) == (1, 3, "1", "id.duplicate")
     assert summary.reasons == [
-        "a.tsv:3 id: the id stands in an earlier row too (got '1'). Give every row an id of its own."
+        "a.tsv:3 id: the id is also in an earlier row (got '1'). Give every row an id of its own."
     ]
 
 
@@ -152,7 +152,7 @@ def test_refused_rows_never_go_into_an_input(tmp_path: Path, repository: Path) -
     replies = next((tmp_path / "kit").rglob("*.json"))
     for name, wish in ((tmp_path / "in", source), (tmp_path / "own", shard), (tmp_path / "kit", replies)):
         before = {path: path.read_bytes() for path in name.rglob("*") if path.is_file()}
-        with pytest.raises(UsageError, match=r"is the input itself|lies in the input"):
+        with pytest.raises(UsageError, match=r"is the input itself|is inside the input"):
             converted(tmp_path / "out", name, rejects=wish, how=ReadOptions())
         assert {path: path.read_bytes() for path in name.rglob("*") if path.is_file()} == before
 
@@ -268,7 +268,7 @@ def test_the_rejects_file_always_tells_of_the_dataset_beside_it(tmp_path: Path) 
     good, mixed = table(tmp_path / "good.tsv", GOOD), table(tmp_path / "mixed.tsv", [*GOOD, *BAD])
     file = tmp_path / "out.rejects.jsonl"
     converted(tmp_path / "out", mixed)
-    with pytest.raises(UsageError, match="exists already"):
+    with pytest.raises(UsageError, match="already exists"):
         converted(tmp_path / "out", good)
     assert rejects(file)[0]["file"] == "mixed.tsv"
     assert converted(tmp_path / "out", good, overwrite=True).rejects is None
@@ -320,7 +320,7 @@ def test_a_full_disk_is_one_clear_error_and_leaves_nothing(tmp_path: Path, monke
         raise OSError(28, "Error writing bytes to file. Detail: [errno 28] No space left on device")
 
     monkeypatch.setattr("mmconvert.dataset.shards.ShardWriter.write", full)
-    with pytest.raises(Error, match=r"out: No space left on device. Nothing was published."):
+    with pytest.raises(Error, match=r"out: No space left on device. Nothing was written."):
         converted(tmp_path / "out", table(tmp_path / "a.tsv", GOOD))
     assert [p.name for p in tmp_path.iterdir()] == ["a.tsv"]
 

@@ -90,7 +90,7 @@ def test_a_kill_before_any_step_leaves_something_whole(
 
 def _next_run_is_clean(place: Path, before: dict | None, found: dict | None, after: dict) -> None:
     if before and found is None:
-        with pytest.raises(UsageError, match="exists already"):
+        with pytest.raises(UsageError, match="already exists"):
             DatasetWriter(place / "out")
         assert ids(place / "out") == before
     how = WriteOptions(append=True) if before and found == before else WriteOptions(overwrite=True)
@@ -211,7 +211,7 @@ def test_an_interruption_leaves_the_place_as_it_was(
         child.send_signal(sent)
         _, message = child.communicate(timeout=20)
     assert child.returncode == 130
-    assert message.strip() == "mmconvert: interrupted. Run the same command again to go on."
+    assert message.strip() == "mmconvert: interrupted. Run the same command again to continue."
     assert (tmp_path / "out").exists() == old
     assert not old or ids(tmp_path / "out") == OLD
     assert hidden(tmp_path) == []

@@ -180,7 +180,7 @@ def test_who_comes_late_finds_it_done(source, tmp_path):
     late = shared(source, tmp_path / "late/d")
     for name in ("format", "rows_read", "rows_written", "rows_rejected", "splits", "rejects", "output"):
         assert getattr(late, name) == getattr(first, name)
-    with pytest.raises(UsageError, match="exists already"):
+    with pytest.raises(UsageError, match="already exists"):
         shared(source, tmp_path / "late/d", task="caption")
     assert sorted(os.listdir(tmp_path / "late")) == ["d", "d.rejects.jsonl"]
 
@@ -195,7 +195,7 @@ def test_a_step_of_ones_own_that_was_edited_is_another_one(source, tmp_path):
         step.write_text(f"{OWN_WORDING}    return put_images_first({word!r}, ())\n")
         if word == "red":
             shared(source, tmp_path / "edited/d", prompt=f"{step}@word")
-    with pytest.raises(UsageError, match="exists already"):
+    with pytest.raises(UsageError, match="already exists"):
         shared(source, tmp_path / "edited/d", prompt=f"{step}@word")
 
 

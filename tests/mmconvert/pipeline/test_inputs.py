@@ -172,7 +172,7 @@ def test_what_is_not_there_is_named(name: str, message: str, tmp_path: Path, mon
 def test_a_split_that_load_dataset_cannot_name_is_refused(split: str, tmp_path: Path) -> None:
     touch(tmp_path / "a.jsonl")
     if split:
-        with pytest.raises(UsageError, match="is no split name"):
+        with pytest.raises(UsageError, match="is not a split name"):
             plan_inputs([str(tmp_path / "a.jsonl")], split=split)
     else:
         assert plan_inputs([str(tmp_path / "a.jsonl")], split=split)[0].split == "test"
@@ -190,7 +190,7 @@ def test_a_subset_that_cannot_be_honoured_is_refused(tmp_path: Path) -> None:
 def test_a_name_that_is_no_text_is_refused(tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     Path(os.fsdecode(os.fsencode(tmp_path / "in") + b"/\xff.jsonl")).write_text("{}")
-    with pytest.raises(UsageError, match="is no UTF-8 text"):
+    with pytest.raises(UsageError, match="is not UTF-8 text"):
         plan_inputs([str(tmp_path / "in")])
 
 

@@ -67,7 +67,7 @@ def test_a_file_that_is_read_on_is_cut_where_others_cut_it(head: str, small_part
     rows = []
     for number in range(60):
         rows.append(f'{number}\t"a ""long""\nquestion {number}"\t{cell}\tx\ty\tA\n')
-        rows.append(["\n", "too\tfew\n", "", f"x{number}\tq\tno picture\tx\ty\tB\n"][number % 4])
+        rows.append(["\n", "too\tfew\n", "", f"x{number}\tq\tno image\tx\ty\tB\n"][number % 4])
     file = tmp_path / "in.tsv"
     file.write_text(TABLE_HEAD + head + "".join(rows), encoding="utf-8")
     found = {}

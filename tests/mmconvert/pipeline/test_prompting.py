@@ -66,7 +66,7 @@ def test_a_prompt_of_the_users_own(tmp_path):
     assert join_prompt_text(build_prompt_step(f"{file}@loud:mark=?", " Go.")(QUESTION)) == "WHICH??? Go.".replace(
         "???", "??"
     )
-    with pytest.raises(UsageError, match="is no prompt"):
+    with pytest.raises(UsageError, match="is not a prompt"):
         load_prompt(f"{file}@NUMBER")
 
 

@@ -49,9 +49,9 @@ def test_a_text_in_quotes_is_read_whatever_stands_in_it(text, other, ascii_only)
 @pytest.mark.parametrize(
     ("text", "told"),
     [
-        ('draw:colour="\\x"', "no JSON text"),
-        ("", "a name must stand first"),
-        (":k=v", "a name must stand first"),
+        ('draw:colour="\\x"', "not JSON text"),
+        ("", "a name must come first"),
+        (":k=v", "a name must come first"),
         ("draw:count", r"key=value \(got 'count'\)"),
         ("draw:=3", "key=value"),
         ("draw:count=3,count=4", "'count' is given twice"),

@@ -96,7 +96,7 @@ def test_an_object_of_a_users_file_is_named_by_its_path(folder: str, tmp_path: P
 @pytest.mark.parametrize(
     ("name", "message"),
     [
-        ("mine.py", r"mine.py: say which object of the file is meant. Write mine.py@NAME."),
+        ("mine.py", r"mine.py: the object in the file is missing. Write mine.py@NAME."),
         ("mien.py@mine", r"mien.py: no such file or folder. Did you mean mine.py\?"),
         ("mine.py@mien", r"mine.py: has no 'mien'. Did you mean mine\?"),
         ("mine.py@", r"mine.py: has no ''."),
@@ -114,8 +114,8 @@ def test_a_mistake_in_the_path_is_named(
 @pytest.mark.parametrize(
     ("code", "message"),
     [
-        ("x = 0\n1 / x\n", r"mine.py: cannot be loaded: ZeroDivisionError: division by zero \(mine.py:2\). Mend it."),
-        ("import nowhere.at.all\n", r"No module named 'nowhere' \(mine.py:1\). Install nowhere, or mend the import."),
+        ("x = 0\n1 / x\n", r"mine.py: cannot be loaded: ZeroDivisionError: division by zero \(mine.py:2\). Fix it."),
+        ("import nowhere.at.all\n", r"No module named 'nowhere' \(mine.py:1\). Install nowhere, or fix the import."),
         ("import beside\n", r"not searched for modules: export PYTHONPATH=/.*"),
         ("def f(:\n", r"cannot be loaded: SyntaxError: .*line 1"),
     ],

@@ -110,7 +110,7 @@ def test_what_a_step_gives_is_checked_as_what_a_format_gives(own):
     [
         ("TWICE:count=0", "count must be positive"),
         ("TWICE:number=1", "unknown parameter 'number'"),
-        ("NUMBER", "is no Transform"),
+        ("NUMBER", "is not a Transform"),
         ("TWISE", "Did you mean TWICE"),
     ],
 )

@@ -47,10 +47,10 @@ def error_of(url: str, limits: Limits | None = None, **how: object) -> RowError:
 )
 def test_a_body_comes_whole_however_it_is_framed(answer: Handler) -> None:
     with web_server({"/a%20b.png?x=1": answer}) as server:
-        assert fetch(f"http://pictures.example:{server.port}/a b.png?x=1#y") == b"hello"
+        assert fetch(f"http://images.example:{server.port}/a b.png?x=1#y") == b"hello"
     head = server.requests[0].decode().split("\r\n")
     assert head[0] == "GET /a%20b.png?x=1 HTTP/1.1"
-    assert f"Host: pictures.example:{server.port}" in head
+    assert f"Host: images.example:{server.port}" in head
     assert any(line.startswith("User-Agent: mmconvert/") for line in head)
     assert [line for line in head if line.lower().startswith("accept-encoding")] == ["Accept-Encoding: identity"]
 

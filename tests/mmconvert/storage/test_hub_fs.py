@@ -323,7 +323,7 @@ def test_without_a_network_the_cache_is_asked_and_the_next_step_is_said(hub_serv
     with hub_client({**hub_server.environment(tmp_path / "other"), "HF_ENDPOINT": "http://127.0.0.1:9"}) as hub_process:
         code, _, err = hub_process(*arguments)
     assert code == 1
-    assert "the Hub cannot be asked" in err
+    assert "the Hub cannot be reached" in err
 
 
 def test_a_dataset_that_is_none_of_ours_is_read_by_its_splits(hub_server, program, tmp_path):
@@ -337,3 +337,15 @@ def test_a_dataset_that_is_none_of_ours_is_read_by_its_splits(hub_server, progra
     assert (code, "Name one: hf://datasets/user/several@" in err) == (2, True)
     code, out, _ = program("mmconvert", "convert", "hf://datasets/user/several/b", "-o", tmp_path / "out3", "--json")
     assert (code, json.loads(out)["splits"]) == (0, {"test": 2})
+
+
+def test_a_script_of_a_repository_is_neither_run_nor_fetched(hub_server, program, tmp_path):
+    rows = write_predictions(tmp_path / "p.parquet", choices(("A", "A"))).read_bytes()
+    script = f"open({str(tmp_path / 'ran')!r}, 'w')".encode()
+    files = {"scripted.py": script, "setup.py": script, "data/test-00000-of-00001.parquet": rows}
+    upload(hub_server, "scripted", {"README.md": b"", **files})
+    code, out, err = program("mmconvert", "convert", "user/scripted", "-o", tmp_path / "out", "--json")
+    assert (code, json.loads(out)["rows_read"]) == (0, 1), err
+    assert not (tmp_path / "ran").exists()
+    assert [line for line in hub_server.requests if "scripted.py" in line or "setup.py" in line] == []
+    assert [line for line in hub_server.requests if "data/test-00000-of-00001.parquet" in line]

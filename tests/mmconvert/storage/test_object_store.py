@@ -149,7 +149,7 @@ def test_a_dataset_of_the_store_is_an_input_and_is_replaced_only_when_told_so(bu
 
 def test_a_place_where_something_else_stands_is_left_alone(bucket):
     bucket.pipe("bucket/mine/notes.txt", b"mine")
-    with pytest.raises(UsageError, match="is no dataset of ours and not empty"):
+    with pytest.raises(UsageError, match="is not a dataset created by mmconvert and not empty"):
         check_free(f"{BUCKET}/mine", overwrite=True)
     check_free(f"{BUCKET}/new", overwrite=False)
 
@@ -194,7 +194,7 @@ def test_a_changed_byte_in_the_store_is_found_a_shard_at_a_time(bucket, tmp_path
     assert json.loads(capsys.readouterr().out)["faults"] == [
         f"{BUCKET}/d/data/train-00000-of-00001.parquet: is missing.",
         f"s3://{shard}: its sha256 differs from the manifest: a byte has changed.",
-        f"{BUCKET}/d/data/stray.parquet: stands in no line of the manifest, but would be loaded with the others.",
+        f"{BUCKET}/d/data/stray.parquet: is not in the manifest, but would be loaded with the others.",
     ]
     with pytest.raises(Error, match=r"s3://bucket/none: has no \.mmconvert"):
         verify(f"{BUCKET}/none")
@@ -343,7 +343,7 @@ def test_a_dataset_of_a_store_is_answered_in_the_store(bucket, tmp_path, monkeyp
     assert answered() == (3, 0)
     mmscore.predict(folder, tmp_path / "p.parquet", backend="echo", model="text=A")
     assert bucket.cat("bucket/out/p.parquet") == (tmp_path / "p.parquet").read_bytes()
-    with pytest.raises(UsageError, match=r"s3://bucket/out/p\.parquet: exists already\. resume=True"):
+    with pytest.raises(UsageError, match=r"s3://bucket/out/p\.parquet: already exists\. resume=True"):
         answered()
     assert answered(resume=True) == (0, 3)
     assert answered(restart=True) == (3, 0)

@@ -32,7 +32,7 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder with an example of the docs' format."""
     monkeypatch.chdir(tmp_path)
     Path("a.png").write_bytes(picture_bytes("PNG"))
-    rows = [{"key": f"q{n}", "ask": f"What is {n}?", "picture": "a.png", "reply": f"reply {n}"} for n in range(6)]
+    rows = [{"key": f"q{n}", "ask": f"What is {n}?", "picture": "a.png", "reply": f"response {n}"} for n in range(6)]
     Path("example.jsonl").write_text("".join(json.dumps({**row, "note": "n"}) + "\n" for row in rows))
 
 
@@ -73,7 +73,7 @@ BY_HAND = "import json, mmconvert.io as s\n    lines = path.read_text().splitlin
     ("old", "new", "promise", "message"),
     [
         ('summary="Our quiz files"', 'summary=""', list_promises("formats")[0], "summary is not one line"),
-        ('(".jsonl",)', '"jsonl"', list_promises("formats")[0], "suffixes is no tuple of endings"),
+        ('(".jsonl",)', '"jsonl"', list_promises("formats")[0], "suffixes is not a tuple of endings"),
         ("mismatch=mismatch", "mismatch=None", list_promises("formats")[0], "mismatch is no function"),
         ("images=IMAGES", 'images=("beside",)', list_promises("formats")[0], "images names unknown ways"),
         ('(".jsonl",)', '(".tsv",)', READ, "example.jsonl: suffixes lacks its ending (got '.jsonl')"),
@@ -86,7 +86,7 @@ BY_HAND = "import json, mmconvert.io as s\n    lines = path.read_text().splitlin
             "stored and read again, extra is another value",
         ),
         ("if not isinstance(value, str) or not value:", "if True:", READ, "6 of its rows are refused, the first:"),
-        ("return next((", "return 'no' or next((", TOLD, "mismatch refuses the example example.jsonl: no."),
+        ("return next((", "return 'no' or next((", TOLD, "mismatch rejects the example example.jsonl: no."),
         ("return next((", "return None and next((", OTHERS, "mismatch takes a file of "),
         (
             "return jsonl.rows(path, span)",
@@ -103,7 +103,12 @@ BY_HAND = "import json, mmconvert.io as s\n    lines = path.read_text().splitlin
         ("if not isinstance(value, str) or not value:", "if not value.strip():", ODD, "AttributeError: "),
         ("return jsonl.rows(path, span)", "return jsonl.rows(path, None)", PIECES, "for its 3 pieces, 6 for the whole"),
         ("**record.extra, ", "", BACK, "extra was {'note': 'n'} and comes back as {}. Write it, or yield Loss("),
-        ('"reply": record.answer', '"reply": record.answer.upper()', BACK, "record q0: answer was 'reply 0' and comes"),
+        (
+            '"response": record.answer',
+            '"response": record.answer.upper()',
+            BACK,
+            "record q0: answer was 'response 0' and comes",
+        ),
         (
             "losses.extend(list_losses(record, (), target))",
             "",
@@ -111,16 +116,16 @@ BY_HAND = "import json, mmconvert.io as s\n    lines = path.read_text().splitlin
             "hint 'a hint' comes back as None. Write it, or yield",
         ),
         (
-            "picture = store_image(record.images[0], target)",
-            "picture = store_image(__import__('mmconvert.testing.values', fromlist=['x']).HIDDEN, target)",
+            "image = store_image(record.images[0], target)",
+            "image = store_image(__import__('mmconvert.testing.values', fromlist=['x']).HIDDEN, target)",
             PICTURE,
-            "a picture that the prompt shows is gone",
+            "an image that the prompt shows is gone",
         ),
         (
-            "picture = store_image(record.images[0], target)",
-            "from mmconvert.chat.export_images import encode_base64\n        picture = encode_base64(record.images[0])",
+            "image = store_image(record.images[0], target)",
+            "from mmconvert.chat.export_images import encode_base64\n        image = encode_base64(record.images[0])",
             ADDRESS,
-            "was kept as an address and has no bytes",
+            "is only a URL and has no bytes",
         ),
         (
             "images=IMAGES,",
@@ -147,7 +152,7 @@ def test_a_format_without_an_example_is_asked_for_one() -> None:
     [
         ("words: int = 10", "words: list = []", 0, "parameter 'words' cannot be given as key=value"),
         ("short(record, ", "short(*, ", 0, "the function takes no record"),
-        ("if not record.question:", "if True:", 1, "no record is worded; the first refusal: there is no question"),
+        ("if not record.question:", "if True:", 1, "no sample gets a prompt; the first error: there is no question"),
         ("if not record.question:", "if not record.hint.strip():", 2, "AttributeError: 'NoneType' object has no"),
         ("return put_images_first(", "return (", 2, "the result is (got ('What is it?"),
         ("{words} words", "{words} words\\ud800", 2, "the wording cannot be stored: messages the text holds half"),
@@ -171,13 +176,13 @@ KEEP = 'yield replace(copy, hint=f"try {setting.random(copy.id).randrange(10)}")
 @pytest.mark.parametrize(
     ("new", "promise", "message"),
     [
-        ("raise RowError('no', '', 'not today.')", 1, "no record passes; the first refusal: not today."),
-        ("yield from ()", 1, "no record passes; none was refused, all are dropped."),
+        ("raise RowError('no', '', 'not today.')", 1, "no record passes; the first error: not today."),
+        ("yield from ()", 1, "no record passes; none was rejected, all are dropped."),
         ("yield replace(copy, hint=copy.hint.upper())", 2, "AttributeError: 'NoneType' object has no attribute"),
         ("yield replace(copy, id=record.id)", 2, "two results have the same id"),
         ("yield replace(copy, id=copy.id + '-new')", 2, "the id changed to 'q1#0-new'"),
         ("yield replace(copy, sample='s')", 2, "sample changed to 's'"),
-        ("yield replace(copy, images=(), messages=())", 2, "a picture of the source is gone"),
+        ("yield replace(copy, images=(), messages=())", 2, "an image of the source is gone"),
         ("yield replace(copy, attachments=copy.images)", 2, "has the slot of another. Give it a free one."),
         ("import random\n        yield replace(copy, hint=str(random.random()))", 2, "a second run gives another"),
         ("SEEN.append(record.id)\n        yield replace(copy, hint=str(SEEN.index(record.id)))", 3,
@@ -250,10 +255,10 @@ def test_the_command_says_what_is_broken_and_ends_with_1() -> None:
     Path("mine.py").write_text(changed(STEP, "make_copies(record, ", "2 * make_copies(record, "))
     ended = mmconvert("check-plugin", "transforms", "mine.py@STEP")
     assert ended.code == 1
-    assert "broken  a record comes out whole, or is refused by name\n        record q1 of x: two results" in ended.out
+    assert "broken  a sample comes out whole, or is rejected by name\n        record q1 of x: two results" in ended.out
     assert ended.err == "mine.py@STEP: 1 of 5 promises is broken.\n"
     shown = json.loads(mmconvert("check-plugin", "transforms", "mine.py@STEP", "--json").out)
-    assert [breach["check"] for breach in shown["breaches"]] == ["a record comes out whole, or is refused by name"]
+    assert [breach["check"] for breach in shown["breaches"]] == ["a sample comes out whole, or is rejected by name"]
     assert (shown["kind"], shown["name"], len(shown["promises"])) == ("transforms", "mine.py@STEP", 5)
 
 

@@ -75,5 +75,5 @@ def test_a_box_that_holds_nothing_refuses_the_row(box, code):
 
 def test_a_picture_of_which_only_the_address_is_known_refuses_the_row():
     before = asked(Image(None, 1, url="https://example.org/x.png", width=9, height=9), extra={"bbox": [1, 1, 2, 2]})
-    with pytest.raises(RowError, match="only an address"):
+    with pytest.raises(RowError, match="only a URL"):
         applied(before, "crop_box")

@@ -194,9 +194,9 @@ def test_a_box_that_is_none_refuses_the_row(box, code):
 def test_a_missing_field_and_a_missing_picture_refuse_the_row():
     with pytest.raises(RowError, match=r"no such field\. Did you mean bbx"):
         applied(asked(photo(9, 9), extra={"bbx": [1, 1, 2, 2]}), "draw_boxes")
-    with pytest.raises(RowError, match=r"no picture 3 \(its pictures: 1\)"):
+    with pytest.raises(RowError, match=r"no image 3 \(its images: 1\)"):
         applied(asked(photo(9, 9), extra={"bbox": [1, 1, 2, 2]}), "draw_boxes:slot=3")
-    with pytest.raises(RowError, match="its pictures: none"):
+    with pytest.raises(RowError, match="its images: none"):
         applied(asked("Which?", extra={"bbox": [1, 1, 2, 2]}), "draw_boxes")
 
 

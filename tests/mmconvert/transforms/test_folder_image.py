@@ -13,7 +13,7 @@ def folder(tmp_path):
     source.mkdir()
     for number in range(5):
         (source / f"{number}.JPG").write_bytes(photo(4 + number, 3, colour=(number, 9, 9), kind="JPEG").bytes)
-    (source / "notes.txt").write_text("no picture")
+    (source / "notes.txt").write_text("no image")
     return source
 
 

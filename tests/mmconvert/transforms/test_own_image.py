@@ -20,10 +20,10 @@ def plain(sample):
 
 class Attack:
     def run(self, sample):
-        picture = PIL.Image.open(sample.image_path).convert("RGB")
-        picture.putpixel((0, 0), (1, 2, 3))
+        image = PIL.Image.open(sample.image_path).convert("RGB")
+        image.putpixel((0, 0), (1, 2, 3))
         sample.image_path = str(pathlib.Path(sample.image_path).with_name("made.png"))
-        picture.save(sample.image_path)
+        image.save(sample.image_path)
         return sample
 
     def hash(self, text):
@@ -119,7 +119,7 @@ def test_bytes_of_any_picture_stay_as_they_are(own):
 @pytest.mark.parametrize(
     ("name", "code", "told"),
     [
-        ("nothing", "method.result", "expected a path, bytes or a Pillow picture"),
+        ("nothing", "method.result", "expected a path, bytes or a Pillow image"),
         ("missing", "method.result", "cannot be read"),
         ("fails", "method.failed", "KeyError: 'no such key'"),
         ("no_picture", "image.format", "no PNG"),

@@ -190,7 +190,7 @@ def test_a_manifest_that_lies_is_refused(made, fields, words):
         ("answers", "/etc/passwd", "leads out of the folder"),
         ("recipes", ["evil.py@RECIPE"], "not a file of code"),
         ("recipes", [], "no recipe"),
-        ("by", "category", "is no list of texts"),
+        ("by", "category", "is not a list of texts"),
         ("dataset", 3, "no text"),
     ],
 )
@@ -210,12 +210,12 @@ def test_what_cannot_be_bundled_is_refused_and_leaves_nothing(file, tmp_path, re
         (Request((str(file), str(other))), "of different recipes"),
         (Request((str(file), str(twin)), ("own_choice",)), "the same name"),
         (Request((str(file),), (f"{repository}/tests/support/plain_recipe.py@RECIPE",)), "not a file of code"),
-        (Request((str(file),), ("vlmevalkit_mmvet",)), "no scores without a judge, which a bundle cannot hold"),
+        (Request((str(file),), ("vlmevalkit_mmvet",)), "no scores without a judge, which a bundle cannot contain"),
         (Request((str(tmp_path / "none"),)), "no such file"),
     ):
         with pytest.raises(UsageError, match=words):
             bundle(request, tmp_path / "b")
-    with pytest.raises(UsageError, match="exists already"):
+    with pytest.raises(UsageError, match="already exists"):
         bundle(Request((str(file),), ("own_choice",)), tmp_path / "sub")
     with pytest.raises(UsageError, match="does not exist"):
         bundle(Request((str(file),), ("own_choice",)), tmp_path / "no" / "such")

@@ -112,7 +112,7 @@ def test_another_score_can_be_asked_for(file):
 def test_too_many_recipes_and_none_that_score_are_refused(file, tmp_path, repository):
     with pytest.raises(UsageError, match="at most two recipes"):
         explain(file, recipe=["own_choice"] * 3)
-    with pytest.raises(UsageError, match="no scores without a judge"):
+    with pytest.raises(UsageError, match="needs a judge, and none is given"):
         explain(file, recipe=["vlmevalkit_mmvet"])
     left_out = write_predictions(tmp_path / "q.parquet", [{"id": "1", "prediction": "LEAVE OUT", "answer": "x"}])
     with pytest.raises(Error, match="scores no row"):

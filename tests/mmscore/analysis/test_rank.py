@@ -170,7 +170,7 @@ def test_what_cannot_be_ranked_is_refused(tmp_path):
     with pytest.raises(Error, match="dataset: holds d, e"):
         score_file(mixed, anywhere)
     mixed = str(write_predictions(tmp_path / "q.parquet", [{**row, "dataset": "d"} for row in rows]))
-    with pytest.raises(Error, match="method: holds answers by generation and by likelihood"):
+    with pytest.raises(Error, match="method: has predictions by generation and by likelihood"):
         score_file(mixed, anywhere)
     with pytest.raises(UsageError, match=r"gives no number 'acc'.*Found: accuracy"):
         score_file(str(write_predictions(tmp_path / "r.parquet", rows[:1])), anywhere, metric="acc")

@@ -41,14 +41,14 @@ def test_rows_without_a_score_give_exit_code_3(tmp_path):
     [
         (["bundle", "none.parquet", "-o", "{folder}/b"], 2, "none.parquet: no such file or folder."),
         (["bundle", "{file}", "-o", "{folder}/b", "--recipe", "own_chioce"], 2, "Did you mean own_choice"),
-        (["bundle", "{file}", "-o", "{file}"], 2, "exists already. Name a folder that does not."),
+        (["bundle", "{file}", "-o", "{file}"], 2, "already exists. Name a folder that does not."),
         (["bundle", "{file}"], 2, "Missing option '-o'"),
         (["bundle", "-", "-o", "{folder}/b"], 2, "Write standard input to a file first."),
         (["bundle", "{file}", "--answers", "-", "-o", "{folder}/b"], 2, "Write standard input to a file first."),
         (["bundle", "{file}", "-o", "{folder}/b", "--by", "categry"], 2, "no column 'categry'"),
         (["verify", "{folder}/none"], 2, "no such file or folder."),
         (["verify", "{file}"], 2, "is a file. Name the folder."),
-        (["verify", "{folder}"], 1, "bundle.json: is missing; the folder is no bundle, or not a whole one."),
+        (["verify", "{folder}"], 1, "bundle.json: is missing; the folder is not a bundle, or incomplete."),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",
 )

@@ -122,7 +122,7 @@ def test_doubts_that_the_questions_are_the_same_are_said_and_give_exit_code_3(tm
     b = write_predictions(tmp_path / "b.parquet", choices(("A", "A"), ("A", "B")), dataset="E")
     shown = mmscore("compare", a, b, "--recipe", "own_choice")
     assert shown.code == 3
-    assert "A names the dataset D, B E. If they are one, say so: --dataset NAME." in shown.out
+    assert "A names the dataset D, B E. If they are the same, give --dataset NAME." in shown.out
     assert "1 of these rows have other references or options in B than in A" in shown.out
     assert shown.out.count("\n  accuracy ") == 1
     named = mmscore("compare", a, b, "--recipe", "own_choice", "--dataset", "D")

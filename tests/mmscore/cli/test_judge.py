@@ -76,7 +76,7 @@ def test_the_judge_is_asked_where_the_rules_do_not_say_correct(run, file, server
     assert entry["metrics"]["accuracy"]["value"] == pytest.approx(2 / 3)
     assert entry["counts"]["judge_failed"] == 0
     assert sorted(map(_answer_of, server.prompts())) == ["a dog", "a kitten"]
-    assert "2 rows, 0 replies from the store, 2 new in 2 calls, 14 + 8 tokens" in err
+    assert "2 rows, 0 responses from the store, 2 new in 2 calls, 14 + 8 tokens" in err
     table = {row["id"]: row for row in pq.read_table(rows).to_pylist()}
     assert table["same"]["judge_model"] is None
     judged = table["other_words"]
@@ -95,7 +95,7 @@ def test_a_second_run_asks_nothing_and_says_the_same(run, file, server):
     first, second = run(*options), run(*options)
     assert len(server.asked) == 2
     assert first[1] == second[1]
-    assert "2 replies from the store, 0 new in 0 calls" in second[2]
+    assert "2 responses from the store, 0 new in 0 calls" in second[2]
 
 
 def test_the_signature_names_the_judge(run, file, server):
@@ -131,7 +131,7 @@ def test_a_failed_judge_is_judge_failed_and_asked_again_only_when_told(run, file
         assert code == 3
         assert (entry["counts"]["scored"], entry["counts"]["judge_failed"]) == (1, 2)
         assert entry["metrics"]["accuracy"]["n"] == 1
-        assert "row 1 judge: the reply is not one JSON object with a verdict." in err
+        assert "row 1 judge: the response is not one JSON object with a verdict." in err
         healthy.set()
         code, out, _ = run(*options)
         assert (code, len(server.asked)) == (3, 2)
@@ -152,7 +152,7 @@ def test_a_call_without_a_reply_is_judge_failed_and_kept_as_a_state(run, file):
         run(*options)
     assert code == 3
     assert _entry(out)["counts"]["judge_failed"] == 1
-    assert "no reply: 400 content filter" in err
+    assert "no response: 400 content filter" in err
     assert len(server.asked) == 2
 
 
@@ -171,7 +171,7 @@ def test_what_an_outage_left_open_is_asked_by_the_same_command(run, file, monkey
         healthy.set()
         code, out, err = run(*options)
     assert (code, _entry(out)["counts"]["scored"]) == (0, 3)
-    assert "3 rows, 0 replies from the store, 3 new in 3 calls" in err
+    assert "3 rows, 0 responses from the store, 3 new in 3 calls" in err
 
 
 def test_refused_rows_are_asked_again_when_told_and_end_no_run(run, tmp_path):
@@ -203,7 +203,7 @@ def test_a_refused_key_ends_the_run(run, file):
     with chat_server(lambda _: refused(401, "bad key sk-never-shown")) as server:
         code, out, err = run(file, *OWN, "--judge-base-url", server.url, "--judge-concurrency", 1)
     assert (code, out) == (1, "")
-    assert "refuses the key (401 bad key ***). Export the right one as OPENAI_API_KEY." in err
+    assert "rejects the key (401 bad key ***). Export the right one as OPENAI_API_KEY." in err
     assert len(server.asked) == 1
 
 
@@ -219,7 +219,7 @@ def test_a_dry_run_counts_and_asks_nothing(run, file, server):
     assert sorted(file.parent.iterdir()) == before
     run(file, *OWN, "--judge-base-url", server.url)
     _, out, _ = run(file, *OWN, "--judge-model", "loopback", "--dry-run")
-    assert "2 rows, 0 calls; 2 replies are stored" in out
+    assert "2 rows, 0 calls; 2 responses are cached" in out
     assert "Nobody was asked." in out
 
 
@@ -227,7 +227,7 @@ def test_the_cap_on_calls_holds_and_the_rest_is_asked_later(run, file, server):
     options = [file, *OWN, "--judge-base-url", server.url, "--judge-concurrency", 1]
     code, _, err = run(*options, "--judge-max-calls", 1)
     assert (code, len(server.asked)) == (3, 1)
-    assert "1 rows not asked for want of calls or tokens" in err
+    assert "1 samples not judged: the limit of requests or tokens is reached" in err
     code, _, _ = run(*options)
     assert (code, len(server.asked)) == (0, 2)
 
@@ -256,7 +256,7 @@ def test_the_next_command_scores_what_was_judged_and_asks_nothing(run, file, ser
 def test_a_dry_run_without_a_model_says_that_it_looked_for_no_replies(run, file, server):
     run("judge", file, *OWN, "--judge-base-url", server.url)
     _, out, _ = run(file, *OWN, "--dry-run")
-    assert "2 calls; no model is named, so stored replies were not looked for; about" in out
+    assert "2 calls; no model is named, so the cache was not searched; about" in out
     _, out, _ = run(file, *OWN, "--dry-run", "--json")
     assert [guess["stored"] for guess in json.loads(out)["estimates"]] == [None]
 
@@ -322,7 +322,7 @@ def test_recall_merges_verdicts_into_the_main_score_of_each_model(run, tmp_path)
     assert all(entry["metrics"]["bleu:mean[ngram=1]"]["value"] < 0.5 for entry in entries)
     assert all(entry["parity"].endswith("; judged, wording ours") for entry in entries)
     # Each file has its store; only rows whose rule score is not full are asked about.
-    assert err.count("2 rows, 0 replies from the store, 2 new in 2 calls") == len(files)
+    assert err.count("2 rows, 0 responses from the store, 2 new in 2 calls") == len(files)
 
 
 def test_a_review_file_of_the_kit_is_judged_with_all_its_turns(run, tmp_path):
@@ -374,9 +374,9 @@ def test_a_rating_needs_no_reference(run, tmp_path):
         (["--judge", "own@2"], "judge 'own' has no version '2'"),
         (["--judge", "evalscope"], "judge 'evalscope' does not fit recipe 'own_short_answer'. Judges that do: own."),
         (["--judge", "own", "--judge-strategy", "lm"], "has no strategy 'lm'"),
-        (["--judge", "own", "--judge-generation", "{"], "--judge-generation: is no JSON"),
+        (["--judge", "own", "--judge-generation", "{"], "--judge-generation: is not JSON"),
         (["--judge", "own", "--judge-generation", "[1]"], "--judge-generation: expected an object"),
-        (["--judge", "own", "--judge-generation", '{"x": NaN}'], "NaN is no JSON number"),
+        (["--judge", "own", "--judge-generation", '{"x": NaN}'], "NaN is not a JSON number"),
         (["--judge", "own", "--judge-generation", '{"model": "m"}'], "model cannot be set here"),
         (["--judge", "own", "--judge-prompt", "none.txt"], "none.txt: no such file"),
         (["--judge", "own"], "no address to ask"),
@@ -417,8 +417,8 @@ def test_a_judge_of_ones_own_fits_any_recipe(run, file, server, tmp_path):
     plugin.write_text(
         "from mmscore.core.judge import Judge, JudgeQuestion, Verdict\n"
         "from mmscore.core.parsed import Parsed\n"
-        "def step(case, replies):\n"
-        "    if replies:\n"
+        "def step(case, responses):\n"
+        "    if responses:\n"
         "        return Verdict(parsed=Parsed('cat', 'mine'))\n"
         "    return JudgeQuestion(f'<answer-1>\\n{case.item.prediction}\\n</answer-1>')\n"
         "JUDGE = Judge('mine', 'own', {'1': ''}, {'all': ''}, 'all', (), step)\n"
@@ -453,7 +453,7 @@ def test_several_models_judge_each_row_and_every_verdict_is_kept(run, file, tmp_
     assert "judge_model:kind+just+too|" in _entry(out)["signature"]
     assert "|judge_repeats:1|judge_aggregation:mean|judge_min_valid:1|" in _entry(out)["signature"]
     assert "all verdicts on a row are the same in 1 of 2 rows" in err
-    assert err.count("2 rows, 0 replies from the store, 2 new in 2 calls") == 3
+    assert err.count("2 rows, 0 responses from the store, 2 new in 2 calls") == 3
     table = {row["id"]: row for row in pq.read_table(rows).to_pylist()}
     votes = table["wrong"]["judge_votes"]
     assert [(vote["model"], vote["scores"][0]["value"]) for vote in votes] == [("kind", 1), ("just", 0), ("too", 0)]
@@ -512,13 +512,13 @@ def test_too_few_verdicts_are_a_failure_of_the_judges(run, file):
             file, *OWN, *PANEL, "--judge-base-url", server.url, "--json", "--judge-min-valid", 3, "--max-failed", 1
         )
     assert (code, _entry(out)["counts"]["judge_failed"]) == (3, 2)
-    assert "judge: 2 of 3 judges have a verdict, 3 are needed; the reply is not one JSON object" in err
+    assert "judge: 2 of 3 judges have a verdict, 3 are needed; the response is not one JSON object" in err
 
 
 def test_judges_of_which_one_would_ask_nobody_are_refused(run, file, tmp_path):
     (tmp_path / "mine.py").write_text(
         "from mmscore.core.judge import Judge, LEAVE\n"
-        "JUDGE = Judge('mine', 'own', {'1': ''}, {'all': ''}, 'rule', (), lambda case, replies: LEAVE)\n"
+        "JUDGE = Judge('mine', 'own', {'1': ''}, {'all': ''}, 'rule', (), lambda case, responses: LEAVE)\n"
     )
     code, _, err = run(file, *OWN, "--judge", f"{tmp_path / 'mine.py'}@JUDGE")
     assert code == 2
@@ -528,7 +528,7 @@ def test_judges_of_which_one_would_ask_nobody_are_refused(run, file, tmp_path):
 def test_the_cap_on_tokens_holds(run, file, server):
     code, _, err = run(file, *OWN, "--judge-base-url", server.url, "--judge-max-total-tokens", 1000)
     assert (code, server.asked) == (3, [])
-    assert "2 rows not asked for want of calls or tokens" in err
+    assert "2 samples not judged: the limit of requests or tokens is reached" in err
 
 
 EVALSCOPE = ("--recipe", "evalscope_general_vqa", "--judge", "evalscope", "--judge-strategy", "llm")
@@ -563,7 +563,7 @@ def test_labels_of_ones_own_need_a_wording_and_are_signed(run, file, tmp_path):
         ),
         (
             ["--judge", "evalscope@1.10", "--judge-score-pattern", "("],
-            "--judge-score-pattern: is no regular expression",
+            "--judge-score-pattern: is not a regular expression",
         ),
     ],
 )

@@ -29,4 +29,4 @@ def test_the_registry_of_a_kit_is_listed(tmp_path):
     assert json.loads(mmscore("list", "mmtrusteval", "--json").out)["chatmodels"] == []
     refused = mmscore("list", "recipes", "--import", tmp_path / "mine.py")
     assert refused.code == 2
-    assert "--import: is for a kit" in one_message(refused, "mmscore")
+    assert "--import: is for a framework" in one_message(refused, "mmscore")

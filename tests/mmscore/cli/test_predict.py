@@ -55,7 +55,7 @@ def test_without_json_the_result_is_a_sentence(predict, dataset, output):
     assert code == 3
     first, *rest = out.splitlines()
     assert "12 rows, 12 asked, 0 reused, 2 failed (see prediction_error" in first
-    assert rest == [f"  replies:  {output}.answers.sqlite, asked once", f"  next:     mmscore {output}"]
+    assert rest == [f"  responses:  {output}.answers.sqlite, asked once", f"  next:     mmscore {output}"]
 
 
 def test_failed_rows_are_exit_3_until_they_are_answered(predict, dataset, output):
@@ -63,7 +63,7 @@ def test_failed_rows_are_exit_3_until_they_are_answered(predict, dataset, output
     assert (code, json.loads(out)["failed"]) == (3, 2)
     code, out, err = predict(*echo(dataset, output, "answer", "--json", "--resume"))
     assert (code, json.loads(out)["asked"], json.loads(out)["reused"]) == (0, 2, 10)
-    assert "10 answers stand, 2 failed rows are asked again" in err
+    assert "10 responses are cached, 2 failed samples are retried" in err
 
 
 def test_an_output_that_stands_is_never_overwritten_unasked(predict, dataset, output):
@@ -71,7 +71,7 @@ def test_an_output_that_stands_is_never_overwritten_unasked(predict, dataset, ou
     before = output.read_bytes()
     code, _, err = predict(*echo(dataset, output, "prompt"))
     assert code == 2
-    assert "exists already. --resume asks only the rows that have no answer yet, --restart asks all again" in err
+    assert "already exists. --resume asks only the rows that have no answer yet, --restart asks all again" in err
     assert output.read_bytes() == before
 
 
@@ -154,7 +154,7 @@ def test_missing_folders_of_the_output_are_made(predict, dataset, tmp_path):
             2,
             "--system has no place",
         ),
-        (["DATASET", "-o", "p.parquet", "--model", "m", "--n", "2"], 2, "greedy replies are all the same"),
+        (["DATASET", "-o", "p.parquet", "--model", "m", "--n", "2"], 2, "greedy responses are all the same"),
         (
             ["DATASET", "-o", "p.parquet", "--model", "a", "--backend", "echo", "--method", "likelihood"],
             2,
@@ -228,7 +228,7 @@ def test_a_store_that_is_none_is_refused_and_left_alone(predict, dataset, output
     store_path(output).write_text("my notes")
     code, _, err = predict(*echo(dataset, output, "answer"))
     assert code == 1
-    assert "is no store of answers" in err
+    assert "is not a store of answers" in err
     assert store_path(output).read_text() == "my notes"
 
 
@@ -331,7 +331,7 @@ def test_an_interrupted_run_says_so_and_goes_on_later(predict, tmp_path, dataset
         process.send_signal(how)
         out, err = process.communicate(timeout=10)
     assert process.returncode == 130
-    assert (out, err.splitlines()[-1]) == ("", "mmscore: interrupted. Run the same command again to go on.")
+    assert (out, err.splitlines()[-1]) == ("", "mmscore: interrupted. Run the same command again to continue.")
     table = pq.read_table(output)
     statuses = table["prediction_status"].to_pylist()
     assert json.loads(table.schema.metadata[RUN_METADATA])["partial"] is True

@@ -136,9 +136,13 @@ def test_rows_that_fail_are_asked_once_though_a_process_is_done_before_the_other
 @pytest.mark.release
 def test_what_a_resumed_run_finds_is_said_once(predict, asking):
     words = [word for word in asking("picky") if word != "--quiet"]
-    assert "answers stand" not in predict(*words)[2]
+    assert "responses are cached" not in predict(*words)[2]
     err = predict(*words, "--resume")[2]
-    assert err.count(f"{ROWS - 5} answers stand, 5 failed rows are asked again.") == err.count("answers stand") == 1
+    assert (
+        err.count(f"{ROWS - 5} responses are cached, 5 failed samples are retried.")
+        == err.count("responses are cached")
+        == 1
+    )
 
 
 @pytest.mark.release
@@ -188,7 +192,7 @@ def test_told_to_stop_it_stops_them_all_and_goes_on_later(predict, tmp_path, out
         process.send_signal(how)
         _, err = process.communicate(timeout=20)
     assert process.returncode == 130, err
-    assert err.decode().splitlines()[-1] == "mmscore: interrupted. Run the same command again to go on."
+    assert err.decode().splitlines()[-1] == "mmscore: interrupted. Run the same command again to continue."
     stopped = pq.read_table(output)
     assert json.loads(stopped.schema.metadata[RUN_METADATA])["partial"] is True
     assert stopped["id"].to_pylist() == [str(number) for number in range(ROWS)]
@@ -216,7 +220,7 @@ def test_told_to_stop_while_a_service_is_asked_it_says_one_line(tmp_path, datase
             process.send_signal(signal.SIGINT)
             _, err = process.communicate(timeout=20)
     assert process.returncode == 130
-    assert err == "\nmmscore: interrupted. Run the same command again to go on.\n"
+    assert err == "\nmmscore: interrupted. Run the same command again to continue.\n"
     assert pq.read_table(output)["prediction_status"].to_pylist().count("ok") >= 6
 
 

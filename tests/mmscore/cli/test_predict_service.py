@@ -128,7 +128,7 @@ def test_a_failed_row_has_its_reason_and_no_text_and_is_asked_again(predict, tmp
         assert predict(*asking(dataset, output, server, "--concurrency", 1))[0] == 3
         row = pq.read_table(output).to_pylist()[3]
         assert (row["prediction"], row["prediction_status"]) == (None, "failed")
-        assert row["prediction_error"] == "no reply: 400 content filter"
+        assert row["prediction_error"] == "no response: 400 content filter"
         broken.clear()
         server.asked.clear()
         assert predict(*asking(dataset, output, server, "--resume"))[0] == 0
@@ -272,7 +272,7 @@ def test_a_begun_reply_is_continued_only_when_asked(predict, tmp_path, output):
         (["--base-url", "http://127.0.0.1:1", "--batch-size", "5"], "'openai' has no --batch-size"),
         (["--base-url", "http://127.0.0.1:1", "--api-key-env", "NOT_SET"], "NOT_SET is not set"),
         (["--base-url", "http://127.0.0.1:1", "--backend", "echo", "--concurrency", "2"], "no --base-url, --conc"),
-        (["--base-url", "http://127.0.0.1:1", "--extra-body", "x"], "--extra-body: is no JSON"),
+        (["--base-url", "http://127.0.0.1:1", "--extra-body", "x"], "--extra-body: is not JSON"),
         (["--base-url", "http://127.0.0.1:1", "--max-cost", "2"], "--max-cost: what do tokens cost? Add --price"),
         (["--base-url", "http://127.0.0.1:1", "--price", "2"], "--price: expected two numbers"),
         (["--base-url", "http://127.0.0.1:1", "--timeout", "0"], "Invalid value for '--timeout'"),
@@ -344,7 +344,7 @@ def test_an_interrupted_run_says_so_and_goes_on_later(predict, tmp_path, output,
             process.send_signal(how)
             out, err = process.communicate(timeout=10)
         assert process.returncode == 130
-        assert (out, err.split("\n")) == ("", ["", "mmscore: interrupted. Run the same command again to go on.", ""])
+        assert (out, err.split("\n")) == ("", ["", "mmscore: interrupted. Run the same command again to continue.", ""])
         before = stored(output)
         statuses = pq.read_table(output)["prediction_status"].to_pylist()
         assert (statuses.count("ok"), set(statuses)) == (len(before), {"ok", "skipped"})

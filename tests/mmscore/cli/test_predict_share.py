@@ -100,7 +100,7 @@ def dialogs(count: int) -> list[Record]:
     """Make dialogs of three rounds."""
     records: list[Record] = []
     for number, place in [(n, k) for n in range(count) for k in range(3)]:
-        words = [word for k in range(place + 1) for word in (f"dialog {number} asks {k}", f"right {k}")][:-1]
+        words = [word for k in range(place + 1) for word in (f"conversation {number} asks {k}", f"right {k}")][:-1]
         turns = tuple(Turn("assistant" if k % 2 else "user", (Part("text", word),)) for k, word in enumerate(words))
         one = record(len(records), "?", messages=turns)
         records.append(replace(one, group=str(number), round=place))

@@ -366,7 +366,7 @@ def test_a_dataset_of_ours_is_asked_as_it_is(run, folder):
 
 def test_without_recipes_the_one_that_fits_is_taken(run):
     assert run(task(recipes=None))[0] == 0
-    assert entries("right/Colours")[0]["reason"] != "asked for"
+    assert entries("right/Colours")[0]["reason"] != "given by --recipe"
 
 
 def test_the_plan_is_shown_and_nothing_done(run):
@@ -421,7 +421,7 @@ MISTAKES = [
       for judge, more, message in (
         (["nojudge"], {}, "unknown judge 'nojudge'."),
         (["own"], {"judge-aggregation": "meann"}, "no aggregation 'meann'. Did you mean mean?"),
-        (["own"], {"judge-generation": '{"bad'}, "--judge-generation: is no JSON"),
+        (["own"], {"judge-generation": '{"bad'}, "--judge-generation: is not JSON"),
         (["own@9"], {"judge-strategy": "rule"}, "judge 'own' has no version '9'."),
         (["own"], {"judge-prompt": "nowhere.txt"}, "nowhere.txt: no such file or folder."),
       )],
@@ -459,7 +459,7 @@ def test_how_to_score_does_not_keep_anybody_from_being_asked_alone(run):
 def test_replies_now_and_numbers_later(run):
     code, out, _ = run(task(steps="score"), "--json")
     assert (code, {one["status"] for one in json.loads(out)["runs"]}) == (1, {"failed"})
-    assert "there are no replies yet. Run the task with steps: all or predict first." in out
+    assert "there are no responses yet. Run the task with steps: all or predict first." in out
     code, out, _ = run(task(steps="predict"), "--json")
     assert (code, [one["scores"] for one in json.loads(out)["runs"]], len(asked())) == (0, [{}, {}], 8)
     assert not Path("results/right/quiz/report.json").exists()

@@ -51,4 +51,7 @@ def test_predicting_shows_a_bar_on_a_terminal(tmp_path):
     assert " rows/s, " in ended.err
     first, replies, following = ended.out.splitlines()
     assert first.startswith(f"{output}: 20 rows, 20 asked")
-    assert (replies, following) == (f"  replies:  {output}.answers.sqlite, asked once", f"  next:     mmscore {output}")
+    assert (replies, following) == (
+        f"  responses:  {output}.answers.sqlite, asked once",
+        f"  next:     mmscore {output}",
+    )

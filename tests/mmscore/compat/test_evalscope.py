@@ -26,7 +26,7 @@ pytestmark = pytest.mark.slow
 class TestKeys:
     REFUSED = (
         ({"dataset": ["general_vqa"]}, "no key 'dataset' here. Did you mean datasets?"),
-        ({"datasets": ["mmlu"]}, "datasets: 'mmlu' is no benchmark of custom data."),
+        ({"datasets": ["mmlu"]}, "datasets: 'mmlu' is not a benchmark of custom data."),
         ({"datasets": ["general_vqaa"]}, "Did you mean general_vqa?"),
         ({"datasets": []}, "datasets: expected names of benchmarks"),
         ({"eval_type": "text2image"}, "eval_type: has no counterpart here (got 'text2image')"),
@@ -39,7 +39,7 @@ class TestKeys:
         ({"generation_config": {"temprature": 1}}, "generation_config has no key 'temprature' here. Did you mean temp"),
         ({"generation_config": 5}, "generation_config: expected names and values (got 5)"),
         ({"model_args": {"device_map": "auto"}}, "model_args has no key 'device_map' here."),
-        ({"judge_strategy": "llm"}, "judge_strategy 'llm': whom to ask? Give judge_model_args."),
+        ({"judge_strategy": "llm"}, "judge_strategy 'llm': no API server given. Give judge_model_args."),
         ({"judge_strategy": "both"}, "judge_strategy: expected auto, rule, llm or llm_recall"),
         ({"evalscope_version": "new"}, "evalscope_version: expected a release"),
         (
@@ -160,7 +160,7 @@ class TestTask:
         assert (model["n"], model["seed"], "extra-body" in model) == (3, 1, False)
 
     def test_greedy_replies_are_not_repeated(self) -> None:
-        with pytest.raises(UsageError, match="repeats: 3 greedy replies are all the same"):
+        with pytest.raises(UsageError, match="repeats: 3 greedy responses are all the same"):
             model_of(repeats=3)
 
     def test_a_model_on_this_machine(self) -> None:
@@ -299,7 +299,7 @@ class TestTask:
         assert {"model": "some/folder", "backend": "transformers", "name": "qwen"}.items() <= found["models"][0].items()
 
     REFUSED = (
-        (backend_of({"name": "qwen_chat"}), "'qwen_chat') is a name of the kit's. Give name: CustomAPIModel"),
+        (backend_of({"name": "qwen_chat"}), "'qwen_chat') is a name of the framework's. Give name: CustomAPIModel"),
         (backend_of({"api_base": None}), "CustomAPIModel needs type: (the model's name there) and api_base:."),
         (backend_of({"wait": 5}), "eval_config.model[0] has no key 'wait' here."),
         (backend_of({}, data=["none"]), "eval_config.data: there is no table"),
@@ -308,7 +308,7 @@ class TestTask:
         (backend_of({}, data=[]), "expected lists model: and data: with at least one entry"),
         (backend_of({}, mode="score"), "eval_config.mode: expected all, infer, eval (got 'score')"),
         (backend_of({}, retry=3), "eval_config.retry: has no counterpart here (got 3)"),
-        (backend_of({}, judge="gpt-4o"), "eval_config.judge: whom to ask? Give OPENAI_API_BASE."),
+        (backend_of({}, judge="gpt-4o"), "eval_config.judge: no API server given. Give OPENAI_API_BASE."),
         ({"eval_backend": "VLMEvalKit", "eval_config": "none.yaml"}, "none.yaml: no such file"),
     )
 

@@ -78,7 +78,7 @@ class TestRun:
         broken = True
         with answering(lambda text: refused(400) if broken and "Colour 1" in text else "red") as service:
             given = task(api_url=service.url, use_cache="out")
-            with pytest.raises(Error, match="1 of 4 rows have no reply") as refusal:
+            with pytest.raises(Error, match="1 of 4 rows have no response") as refusal:
                 run_task(given)
             assert "use_cache" in str(refusal.value)
             numbers = run_task({**given, "ignore_errors": True})["general_vqa"]["metrics"][0]
@@ -88,7 +88,7 @@ class TestRun:
             assert len(service.asked) == 4 + 1 + 1
 
     def test_a_run_without_a_single_number_is_an_error(self) -> None:
-        with answering(lambda _: refused(400)) as service, pytest.raises(Error, match="1 of 1 rows have no reply"):
+        with answering(lambda _: refused(400)) as service, pytest.raises(Error, match="1 of 1 rows have no response"):
             run_task(task(api_url=service.url, limit=1))
         judge = {"model_id": "j", "api_key": "k", "score_type": "numeric"}
         with answering(lambda _: "red") as service, answering(lambda _: "no number") as judging:
@@ -110,7 +110,7 @@ class TestRun:
         place = Path("kit/predictions/Demo_1b")
         place.mkdir(parents=True)
         (place / "general_vqa_first.jsonl").write_text("{}\n")
-        with pytest.raises(UsageError, match="are replies of EvalScope's own run"):
+        with pytest.raises(UsageError, match="are responses of EvalScope's own run"):
             run_task(task(use_cache="kit"))
 
     def test_a_model_on_this_machine_answers(self, tmp_path: Path) -> None:
@@ -212,7 +212,7 @@ class TestRun:
             assert run_task(given) == {"m_mine_acc": {"Overall": "1.0"}}
             told = capsys.readouterr().err
             assert "evalscope: " in told
-            assert "have no reply" in told
+            assert "have no response" in told
             given["eval_config"]["reuse"] = True
             run_task(given)
             assert len(service.asked) == 2 + 1
@@ -236,7 +236,7 @@ def test_wrong_usage_of_the_command_is_exit_code_2(capsys: pytest.CaptureFixture
     done = subprocess.run(
         [*command, "--dataset-args", "{", "--model", "m"], capture_output=True, text=True, check=False
     )
-    assert (done.returncode, "--dataset-args" in done.stderr, "is no JSON" in done.stderr) == (2, True, True)
+    assert (done.returncode, "--dataset-args" in done.stderr, "is not JSON" in done.stderr) == (2, True, True)
     code, err = run_here("--datasets", "general_vqaa", "--model", "m")
     assert (code, "Did you mean general_vqa?" in err) == (2, True)
     arguments = json.dumps({"general_vqa": {"local_path": "vqa/first.jsonl"}})

@@ -69,7 +69,7 @@ def test_a_picture_cell_may_name_another_row(tmp_path: Path) -> None:
     one, other = MMBenchDataset(file)
     assert one["img"].tobytes() == other["img"].tobytes()
     circle = MMBenchDataset(table(tmp_path, row(1, image="2"), row(2, image="1"), row(3)))
-    with pytest.raises(Error, match="name each other's picture"):
+    with pytest.raises(Error, match="name each other's image"):
         circle[0]
 
 
@@ -85,7 +85,7 @@ def test_what_is_wrong_is_named(tmp_path: Path) -> None:
     with pytest.raises(IndexError):
         MMBenchDataset(file)[1]
     (tmp_path / "empty.tsv").touch()
-    with pytest.raises(UsageError, match="is no table of text"):
+    with pytest.raises(UsageError, match="is not a table of text"):
         MMBenchDataset(tmp_path / "empty.tsv")
     with pytest.raises(UsageError, match="its folder does not exist"):
         save_results(table(tmp_path, row(1)), ["A"], tmp_path / "none" / "results.xlsx")
@@ -113,8 +113,8 @@ def test_replies_become_the_documents_workbook(tmp_path: Path, predictions: Any)
     ("predictions", "message"),
     [
         (["B"], "expected 2, one a question"),
-        ({1: "B"}, "question 2 has no reply"),
-        ({1: "B", 2: None}, "question 2 has no reply"),
+        ({1: "B"}, "question 2 has no response"),
+        ({1: "B", 2: None}, "question 2 has no response"),
         ({1: "B", 2: "A", 3: "C"}, "no question has the index '3'"),
     ],
 )

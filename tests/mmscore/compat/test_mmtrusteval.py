@@ -318,7 +318,7 @@ def test_an_edited_class_is_asked_anew(place: Path) -> None:
 
 def test_samples_without_a_reply_are_not_in_the_log_and_are_asked_again(place: Path) -> None:
     told = run("run", "task.yaml", "--cfg-options", "generation_kwargs.moody=1", code=3)
-    assert "3 samples, 1 without a reply (why: prediction_error in logs/pets.run/predictions.parquet)" in told
+    assert "3 samples, 1 without a response (why: prediction_error in logs/pets.run/predictions.parquet)" in told
     assert [sample["content"] for sample in saved(place)["per_sample_results"]] == ["Is it a cat?", "Say yes."]
     run("run", "task.yaml")
     assert len(saved(place)["per_sample_results"]) == 3
@@ -331,7 +331,7 @@ def test_a_model_that_never_answers_is_an_error(place: Path, chain: Any) -> None
         "class Mute:\n    model_family = ['mute']\n    def __init__(self, model_id): ...\n"
         "    def chat(self, messages, **settings):\n        raise ValueError('not today')\n"
     )
-    with pytest.raises(Error, match="mute: no sample has a reply; the first: ValueError: not today"):
+    with pytest.raises(Error, match="mute: no sample has a response; the first: ValueError: not today"):
         run("run", "task.yaml", "--import", "mute.py", "--cfg-options", "model_id=mute")
     assert not (place / "logs/pets.json").exists()
 
@@ -385,7 +385,7 @@ def test_a_fault_inside_a_class_is_shown_as_it_is(place: Path) -> None:
 
 def test_a_sample_that_cannot_be_asked_about_is_named(place: Path) -> None:
     (place / "cat.png").write_bytes(b"no picture")
-    with pytest.raises(Error, match=r"pets-image: no sample can be asked about: .*samples\.json"):
+    with pytest.raises(Error, match=r"pets-image: no sample can be run: .*samples\.json"):
         run("run", "task.yaml", "--cfg-options", "dataset_id=pets-image")
     assert not (place / "logs/pets.json").exists()
 
@@ -409,7 +409,7 @@ def test_rows_of_a_file_that_are_no_samples_are_named(place: Path) -> None:
     assert "rows.json:1 text: expected a text" in told
     many = {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": "cat.png"}}] * 2}]}
     (place / "rows.jsonl").write_text(json.dumps(many | {"answer": "x"}) + "\n")
-    with pytest.raises(Error, match=r"no sample can be asked about: row .* at most one picture"):
+    with pytest.raises(Error, match=r"no sample can be run: row .* at most one image"):
         run("run", "task.yaml", "--input", "rows.jsonl", "--restart")
 
 

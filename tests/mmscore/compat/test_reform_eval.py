@@ -204,7 +204,7 @@ def test_online_a_round_waits_until_it_is_told(tmp_path):
         dataset[1]
     dataset.update_history([[(dataset[0]["sample_id"], "No")]])
     assert dataset[1]["history"][1]["value"].endswith("No")
-    with pytest.raises(UsageError, match="only dialogs have a history"):
+    with pytest.raises(UsageError, match="only conversations have a history"):
         loaded(tmp_path, "VQA v2").update_history([])
 
 
@@ -374,14 +374,14 @@ def test_a_list_that_stands_says_with_which_other_flags_it_was_made(tmp_path):
     assert again.summary is None
     assert "was made with" not in log.read_text()
     run_eval(flags(tmp_path, model="echo", model_name="answer", do_eval=True, dataset_duplication=5, seed=3))
-    assert ".json was made with --dataset_duplication 1, --seed 0; remove it to ask anew" in log.read_text()
+    assert ".json was made with --dataset_duplication 1, --seed 0; remove it to run again" in log.read_text()
 
 
 @pytest.mark.parametrize(
     ("more", "message"),
     [
         ({"model": "echoo"}, "Did you mean echo"),
-        ({"online_multi_round": True}, "is for dialogs"),
+        ({"online_multi_round": True}, "is for conversations"),
         ({"offline_hf": False}, "Give --hf"),
         ({"dataset_config": None}, "dataset_config is missing"),
         ({"formulation": "OCROpenEnded"}, "no formulation"),

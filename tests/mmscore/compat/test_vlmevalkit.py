@@ -297,7 +297,7 @@ def test_a_recipe_of_a_file_is_named_on_the_command_line_with_or_without_the_tab
     edited = subprocess.run([*command, "mine.py@Mine"], capture_output=True, text=True, check=True)
     assert json.loads(edited.stdout)["entries"][0]["signature"] != entry["signature"]
     wrong = subprocess.run([*command, "mine.py@other"], capture_output=True, text=True, check=False)
-    assert (wrong.returncode, "is no recipe (got 3)" in wrong.stderr) == (2, True)
+    assert (wrong.returncode, "is not a recipe (got 3)" in wrong.stderr) == (2, True)
 
 
 def test_groups_are_evaluated_by_themselves_and_two_models_compared(tmp_path, lmudata):
@@ -499,11 +499,11 @@ def test_imports_of_the_kit_are_answered_by_the_door_and_unknown_names_are_said(
         "from vlmeval.dataset.image_vqa import CustomVQADataset\n"
         "from vlmeval.smp import *\n"
         "import vlmeval.vlm\n"
-        "from mmscore.compat import vlmevalkit as kit\n"
-        "assert CustomVQADataset is kit.CustomVQADataset and load is kit.load\n"
+        "from mmscore.compat import vlmevalkit as framework\n"
+        "assert CustomVQADataset is framework.CustomVQADataset and load is framework.load\n"
         "assert osp.join('a', 'b') and pd.DataFrame and np.mean and get_logger('x')\n"
-        "assert not hasattr(kit, 'nothing')\n"
-        "assert vlmeval.vlm.BaseModel is kit.BaseModel\n"
+        "assert not hasattr(framework, 'nothing')\n"
+        "assert vlmeval.vlm.BaseModel is framework.BaseModel\n"
         "try:\n"
         "    from vlmeval.smp import lod\n"
         "except ImportError as error:\n"
@@ -562,7 +562,7 @@ def test_a_model_that_answers_no_row_is_said_so(lmudata):
             raise RuntimeError("no memory left")
 
     questions(lmudata, "Colours")
-    with pytest.raises(Error, match=r"none of 3 rows has a reply\. The first failure: .*no memory left"):
+    with pytest.raises(Error, match=r"none of 3 rows has a response\. The first failure: .*no memory left"):
         kit.run(Colours("Colours"), model="m", backend=Breaks())
 
 
@@ -585,7 +585,7 @@ def test_a_class_stores_pictures_by_its_own_method_and_words_rows_as_any_class_o
 def test_a_row_that_names_no_picture_is_refused_when_the_table_is_opened(lmudata):
     for name, second in (("late", "3"), ("none", "nobody")):
         questions(lmudata, name, image=[RED_TEXT, second, "1"])
-        with pytest.raises(Error, match="names no row with a picture"):
+        with pytest.raises(Error, match="names no row with an image"):
             kit.ImageBaseDataset(name)
 
 

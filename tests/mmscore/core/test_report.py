@@ -13,7 +13,7 @@ from support.write_order import watch_writes
 
 ENTRY_KEYS = {
     "recipe", "version", "parity", "reason", "metrics", "groups", "counts", "partial", "model", "dataset",
-    "signature", "table", "predictions", "messages", "method", "notes", "without_failures",
+    "signature", "fingerprint", "table", "predictions", "messages", "method", "notes", "without_failures",
 }  # fmt: skip
 
 

@@ -14,7 +14,7 @@ from mmscore.kits.reform_eval.evaluation import evaluate
 from mmscore.scoring.evaluate import score
 from support.questions import COLOURS, picture
 
-QUESTION = "What colour is the picture? Answer with a single word."
+QUESTION = "What colour is the image? Answer with a single word."
 CONVERTED = (
     *("--format", "reform_eval", "--dataset", "Colours", "--transform", "duplicate:times=2"),
     *("--transform", "shuffle_options", "--prompt", "reform_eval:infer_method=likelihood"),

@@ -29,7 +29,7 @@ class Counting:
 
     def answer(self, records):
         self.asked += [(r.id, r.variant) for r in records]
-        return [Answer(f"{r.messages[-1].content[-1].text}, reply {r.variant or 0}") for r in records]
+        return [Answer(f"{r.messages[-1].content[-1].text}, response {r.variant or 0}") for r in records]
 
 
 class Streamed(Counting):
@@ -57,7 +57,7 @@ def test_each_reply_is_a_row(tmp_path, kind):
     assert [row["variant"] for row in rows] == [0, 1, 2] * 5
     assert [row["sample"] for row in rows] == [str(i) for i in range(5) for _ in range(3)]
     assert [row["prediction"] for row in rows] == [
-        f"question {i}, reply {reply}" for i in range(5) for reply in range(3)
+        f"question {i}, response {reply}" for i in range(5) for reply in range(3)
     ]
     assert [row["answer"] for row in rows] == [str(i) for i in range(5) for _ in range(3)]
 

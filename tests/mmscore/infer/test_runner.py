@@ -213,8 +213,8 @@ EDITS = {
     "role": lambda r: replace(r, messages=(Turn("tool", r.messages[0].content),)),
     "earlier turn": lambda r: replace(r, messages=(Turn("system", (Part("text", "be brief"),)), *r.messages)),
     "picture": lambda r: replace(r, images=(Image(picture("blue"), 1, format="PNG"),)),
-    "detail of a picture": lambda r: replace(r, images=(replace(r.images[0], detail="low"),)),
-    "picture under the old digest": lambda r: replace(
+    "detail of an image": lambda r: replace(r, images=(replace(r.images[0], detail="low"),)),
+    "image under the old digest": lambda r: replace(
         r, images=(Image(picture("blue"), 1, sha256=r.images[0].sha256, format="PNG"),)
     ),
 }
@@ -343,7 +343,7 @@ def test_a_file_without_pictures_fails_the_rows_that_show_some(tmp_path, output)
     summary = run(output, tmp_path / "second.parquet", backend)
     row = pq.read_table(tmp_path / "second.parquet").to_pylist()[0]
     assert (summary.failed, backend.asked) == (1, ["1"])
-    assert "the prompt shows 1 pictures, the row holds 0" in row["prediction_error"]
+    assert "the prompt shows 1 images, the row holds 0" in row["prediction_error"]
 
 
 def test_a_record_that_ends_with_the_model_s_own_turn_is_not_asked(tmp_path, output):

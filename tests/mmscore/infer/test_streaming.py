@@ -40,7 +40,7 @@ class Backwards:
         while drawn := list(islice(numbered, self.batch_size)):
             self.asked += [row.id for _, row in drawn]
             for number, row in reversed(drawn):
-                yield [(number, failed("told to") if row.id in self.fails else Answer(f"reply {row.id}"))]
+                yield [(number, failed("told to") if row.id in self.fails else Answer(f"response {row.id}"))]
                 self.given += 1
 
 
@@ -67,7 +67,7 @@ def test_predictions_stand_in_the_order_of_the_rows(tmp_path, output):
     table = pq.read_table(output)
     assert (summary.rows, summary.asked, summary.failed) == (ROWS, ROWS, 0)
     assert table["id"].to_pylist() == [str(i) for i in range(ROWS)]
-    assert table["prediction"].to_pylist() == [f"reply {i}" for i in range(ROWS)]
+    assert table["prediction"].to_pylist() == [f"response {i}" for i in range(ROWS)]
 
 
 def test_an_answer_is_stored_before_the_backend_goes_on(tmp_path, output):
@@ -110,7 +110,7 @@ def test_answers_to_nobody_s_question_end_the_run(tmp_path, output, positions):
             yield [(position, Answer("x")) for position in positions[:1]]
             yield [(position, Answer("x")) for position in positions[1:]]
 
-    with pytest.raises(Error, match=r"answered a row that it was not asked|left 3 of 3 rows"):
+    with pytest.raises(Error, match=r"returned a response for a sample that was not sent|left 3 of 3 rows"):
         run(dataset(tmp_path / "d", 3), output, Wild())
     assert not output.exists()
 

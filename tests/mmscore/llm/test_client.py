@@ -100,14 +100,14 @@ def test_what_passes_by_itself_is_asked_again(name):
 def test_tries_are_bounded_and_the_row_fails_with_the_cause():
     answer, server, _ = _ask(script(refused(503, "overloaded")), tries=4)
     assert (answer.status, answer.text) == ("failed", None)
-    assert answer.error == "no reply: 503 overloaded"
+    assert answer.error == "no response: 503 overloaded"
     assert len(server.asked) == 4
 
 
 @pytest.mark.parametrize("status", [400, 413, 422, 451])
 def test_a_refused_question_fails_alone_and_is_not_repeated(status):
     answer, server, _ = _ask(script(refused(status, "context length exceeded")))
-    assert answer.error == f"no reply: {status} context length exceeded"
+    assert answer.error == f"no response: {status} context length exceeded"
     assert len(server.asked) == 1
 
 
@@ -157,7 +157,7 @@ def test_a_pause_of_more_than_five_minutes_stops_the_run(monkeypatch, seconds, s
     ):
         monkeypatch.setattr("mmscore.llm.client.asyncio.sleep", note)
         if stops:
-            with pytest.raises(Error, match=f"asks for a pause of {seconds} s"):
+            with pytest.raises(Error, match=f"requests a pause of {seconds} s"):
                 chat.run(chat.ask(TURN, {}))
         else:
             assert chat.run(chat.ask(TURN, {})).text == "2"
@@ -204,7 +204,7 @@ def test_refusals_do_not_end_a_run_whose_settings_got_replies_before():
     with chat_server(script(refused(400, "content filter"))) as server, Chat(_endpoint(server.url)) as chat:
         chat.replied = True
         answers = chat.run(gather_in_order(chat.ask(TURN, {}) for _ in range(5)))
-    assert [answer.error for answer in answers] == ["no reply: 400 content filter"] * 5
+    assert [answer.error for answer in answers] == ["no response: 400 content filter"] * 5
 
 
 def test_a_failure_that_passes_by_itself_says_so():
@@ -295,7 +295,7 @@ def test_tokens_that_the_service_does_not_count_are_guessed_for_the_cap():
 
 def test_a_question_has_a_total_of_time():
     answer, _, _ = _ask(script(refused(500)), total_seconds=0.3, first_wait=0.2)
-    assert "no reply within 0.3 s" in answer.error
+    assert "no response within 0.3 s" in answer.error
 
 
 def test_room_under_a_cap_is_waited_for_beyond_a_questions_total_of_time():
@@ -318,7 +318,7 @@ def test_a_pause_that_the_service_asks_for_is_waited_out_beyond_the_total_of_tim
 
 def test_a_reply_that_trickles_ends_with_the_total_of_time():
     answer, server, _ = _ask(script(Said(said("2").body, trickle=0.05)), total_seconds=0.5)
-    assert "no reply within 0.5 s" in answer.error
+    assert "no response within 0.5 s" in answer.error
     assert len(server.asked) == 1
 
 

@@ -40,7 +40,7 @@ def get(path: Path, *keys: str) -> dict[str, Answer]:
 
 
 def test_an_answer_comes_back_as_it_was_put(tmp_path):
-    answers = {"full": FULL, "empty": Answer(""), "failed": failed("no picture"), "half": Answer("\ud83d \x00 \u2028")}
+    answers = {"full": FULL, "empty": Answer(""), "failed": failed("no image"), "half": Answer("\ud83d \x00 \u2028")}
     put(tmp_path / "s", answers)
     assert get(tmp_path / "s", *answers, "unknown") == answers
 
@@ -103,7 +103,7 @@ def test_an_answer_is_a_reply_or_a_failure_never_both():
 @pytest.mark.parametrize("content", [b"id,prediction\n1,A\n", b"SQLite format 3\x00" + b"\xff" * 200, b"x" * 5000])
 def test_a_file_that_is_no_store_is_refused_and_left_alone(tmp_path, content):
     (tmp_path / "s").write_bytes(content)
-    with pytest.raises(Error, match="no store of answers"):
+    with pytest.raises(Error, match="not a store of answers"):
         put(tmp_path / "s", {"k": FULL})
     assert (tmp_path / "s").read_bytes() == content
 
@@ -133,7 +133,7 @@ def test_a_store_of_a_newer_version_is_refused(tmp_path):
 
 def test_a_folder_at_its_place_is_refused(tmp_path):
     (tmp_path / "s").mkdir()
-    with pytest.raises(Error, match="is no file"):
+    with pytest.raises(Error, match="is not a file"):
         put(tmp_path / "s", {"k": FULL})
 
 

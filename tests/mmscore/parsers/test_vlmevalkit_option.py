@@ -10,7 +10,7 @@ OPTIONS = {"A": "cat", "B": "dog", "C": "mouse"}
     ("reply", "v1", "v2", "v3"),
     [
         ("B", "B", "B", "B"),
-        ("(B) is what the animal in the picture looks like", "B", None, None),
+        ("(B) is what the animal in the image looks like", "B", None, None),
         ("B\n\nExplanation: the answer is B because of the ears I see", "B", None, "B"),
         ("answer is apple", None, None, "A"),
         ("Z", "Z", "Z", "Z"),
@@ -20,7 +20,7 @@ OPTIONS = {"A": "cat", "B": "dog", "C": "mouse"}
         ("\\boxed{C}", "C", "C", "C"),
         ("I'm sorry, but without the image provided I say B", "Z", "Z", "Z"),
         ("a dog", "B", "B", "B"),
-        ("the animal in the picture is obviously a dog", "B", None, None),
+        ("the animal in the image is obviously a dog", "B", None, None),
     ],
 )
 def test_three_dated_behaviours(reply, v1, v2, v3):

@@ -52,7 +52,7 @@ def test_the_mme_table_needs_every_category_since_version_2_and_two_questions_a_
 
 
 def test_mme_without_pictures_is_refused():
-    with pytest.raises(Error, match="names its picture"):
+    with pytest.raises(Error, match="names its image"):
         score_items([Item(answer="Yes", prediction="Yes", category="OCR")], _recipe("mme"))
 
 

@@ -360,12 +360,12 @@ def test_predictions_and_datasets_do_not_mix(hub_server, mmscore, hub_process, r
     [
         (("-", "--push", "user/x"), "standard input cannot be read twice"),
         (("{}", "--private"), "--create-pr and --model-card go with --push USER/REPO"),
-        (("{}", "--push", "x"), "is no name of a repository"),
+        (("{}", "--push", "x"), "is not a name of a repository"),
         (
             ("{}", "{}", "--push", "user/x", "--dry-run"),
             "would take the place of another file, both are configuration org-model-a_Colours",
         ),
-        (("predict", "{}", "-o", "p.parquet", "--model", "answer", "--dry-run"), "what --push USER/REPO would send"),
+        (("predict", "{}", "-o", "p.parquet", "--model", "answer", "--dry-run"), "what --push USER/REPO would upload"),
     ],
 )
 def test_a_wrong_usage_is_told_before_anything_is_sent(hub_server, mmscore, first, arguments, words):
@@ -450,7 +450,7 @@ def test_a_models_card_that_the_hub_refuses_is_told(hub_server, mmscore, repo, f
     model.commit("main", {"README.md": Blob(MODEL_CARD.encode(), False)}, "new")
     hub_server.fail(r"POST /api/validate-yaml", 400, spare=1)
     code, _, err = mmscore(first, *RECIPE, "--push", repo, "--model-card", name, "--quiet")
-    assert (code, f"{name}: the Hub refuses the README.md with the numbers" in err) == (1, True), err
+    assert (code, f"{name}: the Hub rejects the README.md with the numbers" in err) == (1, True), err
 
 
 def test_a_card_of_another_shape_keeps_it_when_predictions_join(hub_server, mmscore, repo, first, second):

@@ -55,13 +55,13 @@ def test_a_value_of_another_type_is_refused(report, tmp_path, change):
     entry |= change
     path = tmp_path / "r.json"
     path.write_text(json.dumps(told))
-    with pytest.raises(Error, match=r"r\.json: is no report that mmscore wrote \(.+\)\. Score anew with -o\."):
+    with pytest.raises(Error, match=r"r\.json: is not a report that mmscore wrote \(.+\)\. Score again with -o\."):
         read_report(path)
 
 
 @pytest.mark.parametrize(
     ("entries", "message"),
-    [([], "without an entry"), ({}, "is no report"), (None, "is no report"), ([3], "is no report")],
+    [([], "without an entry"), ({}, "is not a report"), (None, "is not a report"), ([3], "is not a report")],
 )
 def test_a_report_without_entries_is_refused(tmp_path, entries, message):
     path = tmp_path / "r.json"

@@ -42,7 +42,7 @@ def test_counts_add_up(tmp_path, plain):
 def test_the_report_says_what_was_scored_how_and_why(tmp_path, plain):
     file = write_predictions(tmp_path / "run7.parquet", [{"id": "1", "prediction": "x", "answer": "x"}])
     entry = _entry(score(file, f"{plain}@1", dataset="mine"))
-    assert (entry.version, entry.parity, entry.reason, entry.dataset) == ("1", "own", "asked for", "mine")
+    assert (entry.version, entry.parity, entry.reason, entry.dataset) == ("1", "own", "given by --recipe", "mine")
     assert entry.model == "run7"
     assert "average:micro" in entry.signature
     assert "@1|" in entry.signature

@@ -128,8 +128,8 @@ def test_macro_names_its_column_and_leaves_no_row_out_in_silence(tmp_path):
 
 def test_a_kits_number_averaged_otherwise_is_not_called_the_kits(tmp_path):
     file = write_predictions(tmp_path / "p.parquet", choices(("A", "A"), ("B", "A"), category="x"))
-    assert "which the kit does not do" in entry_of(file, "vlmevalkit_mcq", average="macro").parity
-    assert "which the kit does not do" not in entry_of(file, "vlmevalkit_mcq").parity
+    assert "which the framework does not do" in entry_of(file, "vlmevalkit_mcq", average="macro").parity
+    assert "which the framework does not do" not in entry_of(file, "vlmevalkit_mcq").parity
 
 
 def test_numbers_that_no_group_has_are_refused_by_name(tmp_path):

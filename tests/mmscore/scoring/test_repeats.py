@@ -189,5 +189,5 @@ def test_many_replies_stay_exact():
 
 @pytest.mark.parametrize(("replies", "right", "k"), [(3, 1, 4), (3, 1, 0), (3, 4, 1), (3, -1, 1)])
 def test_numbers_of_replies_that_do_not_go_together_are_refused(replies, right, k):
-    with pytest.raises(ValueError, match="1 <= k <= replies"):
+    with pytest.raises(ValueError, match="1 <= k <= responses"):
         pass_at_k(replies, right, k)

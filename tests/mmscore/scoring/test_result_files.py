@@ -71,7 +71,7 @@ def test_rows_of_one_index_have_the_hit_of_the_last_as_in_the_frameworks_dict(wo
 
 def test_ids_that_repeat_are_refused_by_a_recipe_of_another_framework(workbook):
     path = workbook((1, "Which?", "x", "y", "A", "B"), (1, "Which?", "x", "y", "A", "A"))
-    with pytest.raises(Exception, match="stand there more than once"):
+    with pytest.raises(Exception, match="appear more than once"):
         score(path, "own_choice")
 
 

@@ -62,7 +62,7 @@ def test_optional_references_are_read_and_may_be_missing(tmp_path):
 def test_what_was_read_and_where_is_kept(tmp_path):
     scored, _ = _scored(tmp_path)
     assert scored.column("value")[:3] == ["x", "y", None]
-    assert scored.column("how")[:3] == ["whole reply", "whole reply", "unparsed"]
+    assert scored.column("how")[:3] == ["whole response", "whole response", "unparsed"]
     assert scored.column("end")[:3] == [1, 1, None]
 
 

@@ -16,7 +16,7 @@ from mmconvert.core.record import Part
 
 IMAGE, VIDEO = "image", "video"
 
-NO_SAMPLING = "a video is read as frames of it. Say how many: --frames 8"
+NO_SAMPLING = "videos are read as frames. Give their number: --frames 8"
 """Why a row with a video is refused, and what to type."""
 
 
@@ -84,7 +84,7 @@ def split_at_markers(text: str, markers: Markers, videos: bool = False) -> tuple
         if match[2] == VIDEO and not videos:
             raise RowError("media.unsupported", "", f"{match[0]} in a text: {NO_SAMPLING}")
         if match[2] not in (IMAGE, VIDEO):
-            raise RowError("media.unsupported", "", f"{match[0]} in a text stands for media that are not read.")
+            raise RowError("media.unsupported", "", f"{match[0]} in a text marks media that mmconvert does not read.")
         if match.start() > at:
             parts.append(Part("text", unescape(text[at : match.start()], markers.words)))
         parts.append(Part(match[2]))
@@ -116,7 +116,7 @@ def join_with_markers(parts: Sequence[Part], markers: Markers) -> str:
     return "".join([*pieces, escape(text, markers.words)])
 
 
-def check_count(markers: int, images: int, field: str, kind: str = "picture") -> None:
+def check_count(markers: int, images: int, field: str, kind: str = "image") -> None:
     """Compare the number of markers, or of image parts, with the number of pictures.
 
     Args:

@@ -16,7 +16,7 @@ def _reject_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
         seen: set[str] = set()
         twice = next(key for key, _ in pairs if key in seen or seen.add(key))  # type: ignore[func-returns-value]
         raise RowError(
-            "json.duplicate_key", "", f"the key {quote_value(twice)} stands twice in one object. Keep one of them."
+            "json.duplicate_key", "", f"the key {quote_value(twice)} appears twice in one object. Keep one of them."
         )
     return result
 
@@ -30,7 +30,7 @@ def _has_unicode_escape(text: str) -> bool:
 
 
 def _reject_constant(name: str) -> NoReturn:
-    raise RowError("json.constant", "", f"{name} is no JSON value. Write null or a number.")
+    raise RowError("json.constant", "", f"{name} is not JSON value. Write null or a number.")
 
 
 def _parse_finite(text: str) -> float:

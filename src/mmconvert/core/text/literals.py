@@ -73,7 +73,7 @@ def _read_literal(text: str) -> Any:
         raise _half_character() from None
     except (SyntaxError, ValueError):
         pass
-    raise RowError("list.syntax", "", f"this is no list of texts and numbers {show(text)}.")
+    raise RowError("list.syntax", "", f"this is not a list of texts and numbers {show(text)}.")
 
 
 def _checked(value: Any, counted: list[None]) -> Any:

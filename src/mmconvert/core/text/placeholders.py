@@ -56,7 +56,7 @@ def interleave(text: str, images: Mapping[int, Image], field: str) -> tuple[tupl
     for match in PLACEHOLDER.finditer(text):
         slot = int(match[1])
         if slot not in images:
-            message = f"{match[0]} stands in the text, but there is no picture {slot}."
+            message = f"{match[0]} is in the text, but there is no image {slot}."
             raise RowError("placeholder.no_image", field, message)
         if match.start() > at:
             parts.append(Part("text", text[at : match.start()]))

@@ -23,7 +23,7 @@ def parse_python(path: Path) -> ast.Module:
         Error: It is no regular file, longer than `MAX_SOURCE_BYTES`, not UTF-8, no Python, or nested too deeply.
     """
     if not path.is_file():
-        raise Error(f"{path}: is no file. Give the framework's whole checkout.")
+        raise Error(f"{path}: is not a file. Give the framework's whole checkout.")
     with path.open("rb") as file:
         source = file.read(MAX_SOURCE_BYTES + 1)
     if len(source) > MAX_SOURCE_BYTES:

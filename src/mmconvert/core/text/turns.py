@@ -92,7 +92,7 @@ def replace_prompt(record: Record, prompt: Wording) -> Record:
     pool = {image.slot: image for image in (*record.attachments, *record.images)}
     for slot in prompt.slots:
         if slot not in pool:
-            raise RowError("placeholder.no_image", "question", f"the prompt shows picture {slot}, but there is none.")
+            raise RowError("placeholder.no_image", "question", f"the prompt shows image {slot}, but there is none.")
     start, end = _find_image_span(record)
     images = (*record.images[:start], *(pool[slot] for slot in prompt.slots), *record.images[end:])
     shown = {image.slot for image in images}
@@ -125,7 +125,7 @@ def change_prompt(record: Record, change: Callable[[Record], Iterable[Record]]) 
     if pair is None:
         return tuple(change(record))
     if pair.rejected_images:
-        message = "the rejected side sees other pictures, which no transform and no prompt follows."
+        message = "the rejected side has other images, which transforms and prompts do not handle."
         raise RowError("preference.images", "rejected_images", f"{message} Convert without them, or leave the row out.")
     prompt = remove_preference(record)
     images = record.images[len(prompt.images) :]

@@ -65,7 +65,7 @@ def _count_values(node: "yaml.Node", counts: dict[int, int]) -> int:
     """
     place = id(node)
     if counts.get(place) == 0:
-        raise AliasError("an alias stands inside what it refers to")
+        raise AliasError("an alias is inside the value it refers to")
     if place not in counts:
         counts[place] = 0
         parts = node.value if isinstance(node.value, list) else ()

@@ -168,7 +168,7 @@ def _read_table(path: Path, release: Release) -> Iterator[Row]:
         except csv.Error as error:
             raise Error(
                 f"{path}: EvalScope stops behind line {reader.line_num}: {error}. "
-                "Use JSON Lines, or name a picture's file instead of its base64."
+                "Use JSON Lines, or name an image's file instead of its base64."
             ) from None
 
 

@@ -94,7 +94,7 @@ def drop_unused_placeholders(text: str, row: Row, release: Release) -> str:
         if find(match[1], slot) is None:
             return ""
         if match[1] != "image":
-            raise RowError("media.unsupported", f"{match[1]}_{slot}", "only pictures are supported. Leave the row out.")
+            raise RowError("media.unsupported", f"{match[1]}_{slot}", "only images are supported. Leave the row out.")
         return f"<image {slot}>"
 
     return _PLACEHOLDERS[release].sub(spelled, text)
@@ -177,7 +177,7 @@ def _build_finder_1_3(row: Row) -> Finder:
         if not 1 <= slot <= MAX_SLOT:
             return None
         if row.get(f"image_{slot}") is None:
-            raise RowError("placeholder.no_image", f"image_{slot}", "the text names a picture that the row has not.")
+            raise RowError("placeholder.no_image", f"image_{slot}", "the text names an image that the row has not.")
         return build_image_part(row[f"image_{slot}"])
 
     return find

@@ -198,7 +198,7 @@ def _read_part(part: Mapping[str, Any], slot: int, context: Context) -> Part | I
         try:
             return context.pictures.of_reference(reference, slot, detail if isinstance(detail, str) else None)
         except RowError:
-            context.warn("a picture that the model was shown is not at hand; the row is kept without it")
+            context.warn("an image that the model saw is missing; the row is kept without it")
     return [] if kind == "reasoning" else [f"{kind}: {reference[:_SHOWN]}"]
 
 

@@ -49,7 +49,7 @@ def parse_size(text: str) -> tuple[int, int]:
         raise UsageError(f"a size is written WIDTHxHEIGHT in pixels, such as 640x480 {show(text)}.")
     width, height = int(match[1]), int(match[2])
     if width * height > MAX_PIXELS:
-        raise UsageError(f"a picture has at most {MAX_PIXELS:,} pixels {show(text)}.")
+        raise UsageError(f"an image has at most {MAX_PIXELS:,} pixels {show(text)}.")
     return width, height
 
 

@@ -135,7 +135,7 @@ class Conversations(Sequence[dict[str, Any]]):
         for conversation in data["dialogs"]:
             name = build_image_name(conversation["image_id"], str(setup.config.get("split")))
             if not has_picture(name):
-                raise Error(f"{name}: no such picture file. The kit wants it beside the data.")
+                raise Error(f"{name}: no such image file. The framework expects it beside the data.")
         for one in self._rounds:
             # Every round draws its marks here, even where the model's answers take its place later.
             turns = self._build_finished_round(one, one.answer)
@@ -160,7 +160,7 @@ class Conversations(Sequence[dict[str, Any]]):
         one, setup = self._rounds[number], self._setup
         before = self._history.get(one.dialog, [])[: 2 * one.number]
         if len(before) < 2 * one.number:
-            raise Error(f"round {one.number} of dialog {one.dialog}: the round before it has no answer yet.")
+            raise Error(f"round {one.number} of conversation {one.dialog}: the round before it has no answer yet.")
         options, answer = list(one.options), one.answer
         if setup.shuffle_options:
             right = options[answer]
@@ -238,4 +238,6 @@ def _read_rounds(conversation: Mapping[str, Any], data: Mapping[str, Any], capit
             for number, said in enumerate(conversation["dialog"])
         ]
     except (KeyError, IndexError, TypeError, ValueError, AttributeError) as error:
-        raise RowError("dialog.shape", "dialogs", f"a dialog cannot be read: {error!r}. Check the file.") from None
+        raise RowError(
+            "dialog.shape", "dialogs", f"a conversation cannot be read: {error!r}. Check the file."
+        ) from None

@@ -1,4 +1,4 @@
-"""Instructions and one-shot examples for ReForm-Eval's families: the project's own wording, or a file's.
+"""Instructions and one-shot examples for ReForm-Eval's families: the built-in prompts, or a file's.
 
 A file is a JSON list of `{"classes": [...], "pools": [[name, condition, value], ...]}`: `classes` names the
 kit's dataset classes that share the pools, `instruction_list` is a list of sentences for one condition,
@@ -66,7 +66,7 @@ class _Pools(dict[str, Pool]):
 
 @cache
 def load_pools() -> dict[str, Pool]:
-    """Give the project's own wording by the kit's class."""
+    """Give the built-in prompts by the kit's class."""
     return _build_pools(json.loads(files("mmconvert.kits.reform_eval").joinpath(OWN).read_text(encoding="utf-8")), OWN)
 
 
@@ -90,7 +90,7 @@ def read_pools(place: Path | None) -> dict[str, Pool]:
     if place.is_dir():
         return _build_pools(_read_checkout(place), str(place))
     if not place.is_file():
-        what = "Give pools=CHECKOUT or pools=FILE, or leave it out for the project's own wording."
+        what = "Give pools=CHECKOUT or pools=FILE, or leave it out for the built-in prompts."
         raise UsageError(f"{place}: no such file or folder. {what}")
     try:
         return _build_pools(parse_json(read_source(place).removeprefix(b"\xef\xbb\xbf").decode()), place.name)

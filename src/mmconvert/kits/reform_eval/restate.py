@@ -30,7 +30,7 @@ def restate_question(record: Record) -> Record:
         RowError: There is no question to word.
     """
     if record.question is None:
-        raise RowError("question.missing", "question", "the row has no question of its own to word anew.")
+        raise RowError("question.missing", "question", "the row has no question of its own to word again.")
     if record.instruction is None and OPTION_MARK not in record.extra:
         return replace_prompt(record, build_plain_prompt_parts(record))
     settings = Processor(sep="\n", mark=record.extra.get(OPTION_MARK, "upper"))

@@ -66,7 +66,7 @@ def _follow_references(cells: dict[str, str]) -> dict[str, str]:
     for name, cell in cells.items():
         if len(cell) <= REFERENCE_LENGTH:
             if len(cells.get(cell, "")) <= REFERENCE_LENGTH:
-                message = f"row {name!r} image: names no row with a picture {show(cell)}. Give the picture."
+                message = f"row {name!r} image: names no row with an image {show(cell)}. Give the image."
                 raise RowError("image.reference", "image", message)
             cells[name] = cells[cell]
     return cells
@@ -113,7 +113,7 @@ def list_image_files(row: Row) -> list[tuple[str, str]]:
         return [(f"{row['index']}_{number}{UNNAMED}", image) for number, image in enumerate(images)]
     names = row["image_path"]
     if names is None or isinstance(names, str) != isinstance(images, str):
-        raise RowError("image.names", "image_path", f"expected a name for each picture {show(names)}. Give as many.")
+        raise RowError("image.names", "image_path", f"expected a name for each image {show(names)}. Give as many.")
     return [(names, images)] if isinstance(images, str) else list(zip(names, images, strict=False))
 
 
@@ -129,5 +129,5 @@ def list_image_paths(row: Row) -> list[str]:
     """
     names = row.get("image_path")
     if names is None:
-        raise RowError("image.missing", "image_path", "the row has no picture. Give its path.")
+        raise RowError("image.missing", "image_path", "the row has no image. Give its path.")
     return [names] if isinstance(names, str) else list(names)

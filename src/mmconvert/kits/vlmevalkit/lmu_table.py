@@ -260,7 +260,7 @@ class _Neighbours:
             target = tables.read_row(self._path, self._build_index()[key].offset)
             image = target.get(name)
             if image is None:
-                raise RowError("image.reference", "", f"row {key!r} has no picture to share.")
+                raise RowError("image.reference", "", f"row {key!r} has no image to share.")
             cell = found = image
         return found
 
@@ -287,7 +287,7 @@ def _load_images(fields: dict[str, Any], context: Context, name: str, how: Table
         if not names:
             if any(map(fields.get, VIDEOS)):
                 return []
-            raise RowError("image.absent", "image", "the row has no picture. Leave it out, or give its picture.")
+            raise RowError("image.absent", "image", "the row has no image. Leave it out, or give its image.")
         pictures = replace(context.pictures, roots=(*context.pictures.roots, *_list_kit_roots(name)))
         for place, reference in _list_elements("image_path", paths, names):
             with in_field(place):
@@ -304,7 +304,7 @@ def _load_images(fields: dict[str, Any], context: Context, name: str, how: Table
         given = names[slot - 1] if slot <= len(names) else None
         with in_field(place):
             if text.strip().isdigit():
-                message = f"no row has this index, and it is no picture {show(text)}. Name a row, or give the picture."
+                message = f"no row has this index, and it is not an image {show(text)}. Name a row, or give the image."
                 raise RowError("image.reference", "", message)
             of = context.pictures.of_reference if is_data_url(text) else context.pictures.of_base64
             image = of(text, slot)
@@ -356,7 +356,7 @@ def _read_answers(
         try:
             answers = tuple(str(item) for item in parse_list(label)) or (label,)
         except RowError:
-            context.warn("an answer in brackets is no list and stays a text")
+            context.warn("an answer in brackets is not a list and stays a text")
     return (None if task == "caption" else answers[0]), answers
 
 
@@ -518,7 +518,7 @@ def split_rounds(record: Record, illustrated: bool = True) -> Iterator[Record]:
             turn, count = Turn("user", (Part("text", question),)), 0
         shown += count
         if shown > len(images):
-            raise RowError("placeholder.no_image", "question", f"{MARKER} stands there more than {len(images)} times.")
+            raise RowError("placeholder.no_image", "question", f"{MARKER} appears there more than {len(images)} times.")
         turns.append(turn)
         named = iter(images[shown - question.count(MARKER) : shown] if illustrated else ())
         name = f"{record.id}#{number}"
@@ -575,7 +575,7 @@ def _read_round_answers(record: Record, count: int) -> tuple[str, ...]:
             "dialog.answers", "answer", f"there are {count} questions and {len(record.answers)} answers. Give as many."
         )
     if any(MARKER in answer for answer in record.answers):
-        raise RowError("dialog.answers", "answer", f"an answer cannot show a picture {show(record.label)}.")
+        raise RowError("dialog.answers", "answer", f"an answer cannot show an image {show(record.label)}.")
     return record.answers
 
 
@@ -585,7 +585,7 @@ def _read_round_responses(record: Record, count: int) -> tuple[str, ...]:
     with in_field("prediction"):
         responses = parse_list(record.prediction)
     if len(responses) != count or not all(isinstance(response, str) for response in responses):
-        raise RowError("dialog.replies", "prediction", f"expected {count} replies {show(record.prediction)}.")
+        raise RowError("dialog.replies", "prediction", f"expected {count} responses {show(record.prediction)}.")
     return tuple(responses)
 
 

@@ -5,7 +5,6 @@ It is a LLaVA with random beginnings: a tokenizer of the 256 bytes, a CLIP tower
 each time, and answers nothing else; what it proves is the way from a file to a score, not a skill.
 """
 
-import io
 import sys
 from collections.abc import Sequence
 from pathlib import Path
@@ -13,7 +12,6 @@ from typing import Any
 
 import msgspec
 import torch
-from PIL import Image as Picture
 from tokenizers import AddedToken, Tokenizer, decoders, models, pre_tokenizers
 from transformers import (
     CLIPImageProcessorPil,
@@ -32,6 +30,7 @@ from transformers.utils import logging
 from mmconvert.core.errors import Error
 from mmconvert.core.record import Record
 from mmconvert.dataset.dataset import open_dataset
+from mmconvert.images.canvas import decode_rgb
 
 IMAGE_SIDE = 32
 PATCH_SIDE = 8
@@ -176,7 +175,7 @@ def _read_answer(record: Record) -> str | None:
 
 
 def _build_lesson(processor: LlavaProcessor, record: Record, answer: str) -> _Lesson:
-    images = [Picture.open(io.BytesIO(image.bytes or b"")).convert("RGB") for image in record.images]
+    images = [decode_rgb(image) for image in record.images]
     shown = iter(images)
     conversation = [
         {

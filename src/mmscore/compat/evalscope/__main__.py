@@ -20,7 +20,7 @@ def _json(_ctx: click.Context, param: click.Parameter, value: str | None) -> Any
     try:
         return None if value is None else json.loads(value)
     except (ValueError, RecursionError) as error:
-        raise click.BadParameter(f"is no JSON ({take_first_line(error)}) {show(value)}.") from None
+        raise click.BadParameter(f"is not JSON ({take_first_line(error)}) {show(value)}.") from None
 
 
 def _names(ctx: click.Context, param: click.Parameter, value: str | None) -> Any:
@@ -49,7 +49,7 @@ def program() -> None:
 
 @program.command("eval", context_settings=_SETTINGS)
 @click.argument("more", nargs=-1, metavar="")
-@click.option("--model", help="Name of the model at the service, a folder or a Hub id.")
+@click.option("--model", help="Name of the model on the API server, a folder or a Hub id.")
 @click.option("--model-id", help="Name for the report.")
 @click.option("--model-args", callback=_names, help="precision=torch.float16, for a model on this machine.")
 @click.option("--datasets", metavar="NAME...", help="general_vqa, general_vmcq.")
@@ -59,15 +59,15 @@ def program() -> None:
 @click.option("--eval-config", metavar="FILE", help="The VLMEvalKit backend's keys.")
 @click.option("--eval-batch-size", type=click.IntRange(1), help="Rows at once.")
 @click.option("--limit", type=float, help="Rows of each subset, or below 1 a share of them.")
-@click.option("--repeats", type=click.IntRange(1), default=1, help="Replies a row.")
+@click.option("--repeats", type=click.IntRange(1), default=1, help="Responses per sample.")
 @click.option("--generation-config", callback=_names, help="temperature=0.7,max_tokens=64, or JSON.")
-@click.option("--timeout", type=float, help="Seconds of silence before a service is asked again.")
-@click.option("--api-url", metavar="URL", help="OpenAI-compatible service.")
+@click.option("--timeout", type=float, help="Request timeout in seconds.")
+@click.option("--api-url", metavar="URL", help="OpenAI-compatible API server.")
 @click.option("--api-key", help="Its key, or '$NAME' for the variable that holds it. [default: EVALSCOPE_API_KEY]")
 @click.option("--judge-strategy", default="auto", help="auto, rule, llm or llm_recall.")
 @click.option("--judge-model-args", callback=_json, help="model_id, api_url, api_key, generation_config, as JSON.")
 @click.option("--judge-worker-num", type=click.IntRange(1), help="Questions to the judge at once.")
-@click.option("--work-dir", metavar="DIR", help="Where results go. [default: ./outputs]")
+@click.option("--work-dir", metavar="DIR", help="Output directory of the results. [default: ./outputs]")
 @click.option("--no-timestamp", is_flag=True, help="Put no folder of the time between.")
 @click.option("--use-cache", metavar="DIR", help="Folder of an earlier run, which is gone on with.")
 @click.option("--ignore-errors", is_flag=True, help="Take numbers although rows failed.")
@@ -75,9 +75,9 @@ def program() -> None:
 @click.option("--dataset-hub", help="No effect: nothing is fetched.")
 @click.option("--dataset-dir", help="No effect: nothing is fetched.")
 @click.option("--seed", type=int, help="No effect: nothing draws from it.")
-@click.option("--rerun-review", is_flag=True, help="No effect: numbers are always computed anew.")
+@click.option("--rerun-review", is_flag=True, help="No effect: numbers are always computed again.")
 @click.option("--debug", is_flag=True, help="No effect.")
-@click.option("--stream", is_flag=True, help="No effect: the reply is the same.")
+@click.option("--stream", is_flag=True, help="No effect: the response is the same.")
 def evaluate(more: tuple[str, ...], **given: Any) -> int:
     """Ask a model about benchmarks of custom data and print the kit's table."""
     run_task(task_keys(more, given))
@@ -101,7 +101,7 @@ def task_keys(more: tuple[str, ...], given: Mapping[str, Any]) -> dict[str, Any]
         {'datasets': ['general_vqa', 'general_vmcq'], 'limit': 5.0}
     """
     if more and not given["datasets"]:
-        raise UsageError(f"unexpected argument {more[0]!r}. Names of benchmarks stand behind --datasets.")
+        raise UsageError(f"unexpected argument {more[0]!r}. Names of benchmarks follow --datasets.")
     keys = {name: value for name, value in given.items() if value is not None}
     return {**keys, "datasets": [given["datasets"], *more]} if given["datasets"] else keys
 

@@ -130,7 +130,7 @@ def subsets_of(config: Any) -> Iterator[Subset]:
     for name in names:
         if name not in BENCHMARKS:
             raise UsageError(
-                f"datasets: {name!r} is no benchmark of custom data.{suggest_spelling(name, BENCHMARKS)} Known: "
+                f"datasets: {name!r} is not a benchmark of custom data.{suggest_spelling(name, BENCHMARKS)} Known: "
                 f"{', '.join(BENCHMARKS)}. A file of another benchmark is converted and scored by `mmscore run` with "
                 "a task of ours (docs/run.md)."
             )
@@ -173,7 +173,7 @@ def _scoring(config: Any, release: Release) -> ReportOptions:
     if [*kinds] != [CHOICES] or release == NEW:
         raise UsageError(
             f"{where}: {kind} is for {CHOICES} in a task of its own, of releases before 1.11: later ones name no "
-            f"metric that stands for such a report. Leave it out, and score the predictions of {CHOICES} by "
+            f"metric for such a report. Leave it out, and score the predictions of {CHOICES} with "
             f"--recipe {BENCHMARKS[CHOICES].recipe} --recipe-options '{options}'."
         )
     return ReportOptions(recipe_options=options)
@@ -272,7 +272,9 @@ def _model(config: Any, keys: dict[str, str]) -> ModelTask:
 def _drawn(options: PredictOptions) -> PredictOptions:
     """Refuse several replies to a row that would all be the same, in the words of the kit's configuration."""
     if options.n > 1 and not (options.do_sample or options.temperature):
-        raise UsageError(f"repeats: {options.n} greedy replies are all the same. Give generation_config a temperature.")
+        raise UsageError(
+            f"repeats: {options.n} greedy responses are all the same. Give generation_config a temperature."
+        )
     return options
 
 
@@ -301,7 +303,7 @@ def _checkpoint(config: Any, given: Mapping[str, Any]) -> PredictOptions:
     check_keys(arguments, {"precision": ()}, ("device_map",), {"revision": ("master", "main", None)}, "model_args")
     unheard = {name for name in (*BODY, "extra_body") if given.get(name) is not None} - {"top_k", "top_p", "seed"}
     if unheard:
-        raise UsageError(f"generation_config.{min(unheard)}: only services take it. Leave it out.")
+        raise UsageError(f"generation_config.{min(unheard)}: only API servers take it. Leave it out.")
     drawn = given if given.get("do_sample") else {}
     options = PredictOptions(
         model=config.model,
@@ -361,7 +363,7 @@ def judge_options(config: Any, version: str, keys: dict[str, str]) -> JudgeOptio
     if strategy not in (JudgeStrategy.LLM, JudgeStrategy.LLM_RECALL):
         raise UsageError(f"judge_strategy: expected auto, rule, llm or llm_recall {show(strategy)}.")
     if not given.models:
-        raise UsageError(f"judge_strategy {strategy!r}: whom to ask? Give {given.where}.")
+        raise UsageError(f"judge_strategy {strategy!r}: no API server given. Give {given.where}.")
     kind = contract.get("score_type") or "pattern"
     if kind not in _SCORE_TYPES:
         raise UsageError(f"judge score_type: expected {' or '.join(_SCORE_TYPES)} {show(kind)}.")
@@ -419,7 +421,7 @@ def _several(judge: Any) -> _JudgeKeys:
     services = [{key: value for key, value in model.items() if key not in names} for model in models]
     if any(service != services[0] for service in services):
         raise UsageError(
-            "judge.models: differ in more than model_id. Give all of them one service and generation_config."
+            "judge.models: differ in more than model_id. Give all of them one API server and generation_config."
         )
     contract = mapping_in(given.get("contract"), "judge.contract")
     check_keys(contract, _CONTRACT, (), {}, "judge.contract")

@@ -196,7 +196,8 @@ def refuse_the_kits_own(folder: Path, plan: Plan) -> None:
             kits = folder / "predictions" / model.name / f"{dataset.name}.jsonl"
             if kits.is_file() and not (folder / model.name / dataset.name).exists():
                 raise UsageError(
-                    f"{kits}: are replies of EvalScope's own run. Score them with `mmscore {kits} --answers DATASET`, "
+                    f"{kits}: are responses of EvalScope's own run. Score them with `mmscore {kits} "
+                    "--answers DATASET`, "
                     "DATASET being made by mmconvert convert, or name another folder."
                 )
 

@@ -34,10 +34,8 @@ from mmscore.workflow.task_file import ModelTask, Plan
 from mmscore.workflow.task_readers import Outcome
 
 _STAMP = "%Y%m%d_%H%M%S"
-_USE_CACHE = (
-    "use_cache with the folder of the run asks only what is missing, ignore_errors takes the numbers of the others."
-)
-_REUSE = "There are only replies and numbers of the others; reuse: true asks what is missing."
+_USE_CACHE = "use_cache with the folder of the run runs only what is missing, ignore_errors scores the others."
+_REUSE = "Only the others have responses and scores; reuse: true runs what is missing."
 _DOOR = "mmscore.compat.vlmevalkit"
 _METHODS = ("load_data", "build_prompt", "evaluate")
 
@@ -125,9 +123,9 @@ def _refusal(outcome: "Outcome", next_step: str = _USE_CACHE) -> Error:
     rejects = outcome.folder.parent.parent / ".datasets" / f"{outcome.dataset}.rejects.jsonl"
     why, see = outcome.error, outcome.folder / "log.txt"
     if why is None and outcome.failed:
-        why = f"{outcome.failed} of {outcome.rows} rows have no reply."
+        why = f"{outcome.failed} of {outcome.rows} rows have no response."
     elif why is None:
-        why = "rows were refused, or have no score."
+        why = "rows were skipped, or have no score."
         see = rejects if rejects.is_file() else see
     return Error(f"{outcome.folder}: {why} See {see}. {next_step}")
 
@@ -187,7 +185,7 @@ def run_users(
         judge_kwargs={argument: value for argument, value in given.items() if value is not None},
         quiet=True,
     )
-    lacking = [f"{name}: row refused: {reason}" for reason in done.refused[:1]]
+    lacking = [f"{name}: row skipped: {reason}" for reason in done.refused[:1]]
     if done.summary is not None and done.summary.failed:
-        lacking.append(f"{name}: {done.summary.failed} rows have no reply.")
+        lacking.append(f"{name}: {done.summary.failed} rows have no response.")
     return done.result, " ".join(lacking)

@@ -146,7 +146,7 @@ def _model(entry: Any, number: int, keys: Mapping[str, Any], secrets: dict[str, 
     where = f"eval_config.model[{number}]"
     if not isinstance(entry, Mapping):
         raise UsageError(
-            f"{where}: expected type, name, api_base and so on {show(entry)}. Models by name are the kit's."
+            f"{where}: expected type, name, api_base and so on {show(entry)}. Models by name are the framework's."
         )
     check_keys(entry, _MODEL_KEYS, _MODEL_WITHOUT_EFFECT, _MODEL_ONLY, where)
     options = PredictOptions(
@@ -159,7 +159,8 @@ def _model(entry: Any, number: int, keys: Mapping[str, Any], secrets: dict[str, 
     if entry.get("name") != API_MODEL:
         if not (path := entry.get("model_path")):
             raise UsageError(
-                f"{where}: {show(entry.get('name'))} is a name of the kit's. Give name: {API_MODEL} and api_base:, or "
+                f"{where}: {show(entry.get('name'))} is a name of the framework's. Give name: {API_MODEL} "
+                "and api_base:, or "
                 "model_path: with a folder or Hub id."
             )
         name = entry.get("name") or os.path.basename(path)
@@ -183,7 +184,7 @@ def _judge(keys: Mapping[str, Any], secrets: dict[str, str]) -> JudgeOptions:
     model, service = keys.get("LOCAL_LLM") or keys.get("judge"), keys.get("OPENAI_API_BASE")
     if keys.get("judge") == RULES_ALONE or not service:
         if model not in (None, RULES_ALONE):
-            raise UsageError("eval_config.judge: whom to ask? Give OPENAI_API_BASE.")
+            raise UsageError("eval_config.judge: no API server given. Give OPENAI_API_BASE.")
         return JudgeOptions()
     return JudgeOptions(
         judge=(OPTION_JUDGE,),

@@ -31,20 +31,20 @@ IMPORT = click.option(
 @click.option("--cfg-options", multiple=True, metavar="KEY=VALUE", help="Keys of the task; further ones may follow.")
 @IMPORT
 @click.option("--input", "source", metavar="INPUT", help="Samples of a dataset without a class.")
-@click.option("--image-root", "image_roots", multiple=True, type=click.Path(path_type=Path), help="Its pictures.")
-@click.option("--model", metavar="NAME", help="Folder, Hub id or service's name for model_id.")
-@click.option("--backend", metavar="NAME|file.py@NAME", help="Who answers, as in mmscore predict.")
-@click.option("--base-url", metavar="URL", help="OpenAI-compatible service of the model.")
+@click.option("--image-root", "image_roots", multiple=True, type=click.Path(path_type=Path), help="Its images.")
+@click.option("--model", metavar="NAME", help="Folder, Hub id or the API server's name for model_id.")
+@click.option("--backend", metavar="NAME|file.py@NAME", help="Inference backend, as in mmscore predict.")
+@click.option("--base-url", metavar="URL", help="OpenAI-compatible API server of the model.")
 @click.option("--api-key-env", metavar="NAME", help="Variable of its key.")
 @click.option("--concurrency", type=click.IntRange(1, 1000), metavar="N", help="Rows under way at once.")
 @click.option("--batch-size", type=click.IntRange(1), metavar="N", help="Rows at once.")
 @click.option("--judge-model", metavar="NAME", help="Model that judges. [default: the chain's model_id]")
-@click.option("--judge-base-url", metavar="URL", help="Its service. [default: OPENAI_BASE_URL]")
+@click.option("--judge-base-url", metavar="URL", help="Its API server. [default: OPENAI_BASE_URL]")
 @click.option("--judge-api-key-env", metavar="NAME", help="Variable of its key. [default: OPENAI_API_KEY]")
 @click.option("--work-dir", type=click.Path(path_type=Path), metavar="DIR", help="Default: LOG.run beside the log.")
-@click.option("--restart", is_flag=True, help="Forget the stored replies, and replace the log.")
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--restart", is_flag=True, help="Discard cached responses, and replace the log.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--quiet", is_flag=True, help="Print no progress.")
 def run(
     arguments: tuple[str, ...],
     config: str | None,
@@ -84,8 +84,8 @@ def run(
 
 def _lines(outcome: Any) -> list[str]:
     if outcome.stood:
-        return [f"{outcome.log}: stands already; --restart replaces it."]
-    lacking = {"without a reply": outcome.failed, "without a score": outcome.unscored}
+        return [f"{outcome.log}: already exists; --restart replaces it."]
+    lacking = {"without a response": outcome.failed, "without a score": outcome.unscored}
     lacking["refused"] = len(outcome.rejected)
     said = "".join(f", {number} {what}" for what, number in lacking.items() if number)
     if outcome.failed:
@@ -97,7 +97,7 @@ def _lines(outcome: Any) -> list[str]:
 @click.command("list")
 @click.argument("kind", required=False)
 @IMPORT
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 def list_ids(kind: str | None, imports: tuple[str, ...], as_json: bool) -> int:
     """Show the ids of chatmodels, datasets, methods, evaluators, tasks and metrics, as mmscore list mmtrusteval."""
     found = listing(imports)

@@ -58,7 +58,7 @@ class KitMethod(BaseMethod):
         """
         super().__init__(method_id, img_dir, lazy_mode)
         if not img_dir:
-            raise UsageError(f"{method_id}: img_dir is missing. Name the folder of the pictures.")
+            raise UsageError(f"{method_id}: img_dir is missing. Name the folder of the images.")
         drawing = DRAWINGS[method_id]
         transform: Transform = load("mmconvert.transforms", drawing.transform)
         parameters = {**transform.parameters, "folder": str(img_dir), "lazy": lazy_mode}

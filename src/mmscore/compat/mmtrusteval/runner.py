@@ -104,7 +104,7 @@ def sample_of(record: Record, folder: Path) -> Sample:
     """
     at, images = find_last_user_turn(record), list_last_turn_images(record)
     if at is None or len(images) > 1:
-        raise Error(f"row {record.id}: a sample is one user turn with at most one picture (got {len(images)}).")
+        raise Error(f"row {record.id}: a sample is one user turn with at most one image (got {len(images)}).")
     text, target = join_texts(record.messages[at]), None if record.label is None else json.loads(record.label)
     extra = record.extra.get(EXTRA)
     if not images:
@@ -152,7 +152,7 @@ def stored(task: Task, place: Path, source: str | None = None, image_roots: Sequ
         )
         if len(records.rejects) == len(samples):
             reason = next(iter([*rejected, *records.rejects]), "it is empty")
-            raise Error(f"{task.dataset_id}: no sample can be asked about: {reason}")
+            raise Error(f"{task.dataset_id}: no sample can be run: {reason}")
     return Stored(folder, samples, (*rejected, *map(str, records.rejects)))
 
 
@@ -195,7 +195,7 @@ def _json(name: str, samples: Sequence[Mapping[str, Any]]) -> str:
     try:
         return json.dumps(rows, indent=1, default=_plain)
     except TypeError as error:
-        raise Error(f"{name}: a sample holds what JSON cannot say: {error}.") from None
+        raise Error(f"{name}: a sample has a value that JSON cannot hold: {error}.") from None
 
 
 def _plain(value: Any) -> Any:
@@ -214,7 +214,7 @@ class Surroundings(msgspec.Struct, frozen=True):
         model: Options of `mmscore predict` for a model without a class.
         judge: The judge's service; its model is the chain's unless it says another.
         restart: Forget stored replies.
-        quiet: No progress.
+        quiet: Print no progress.
     """
 
     work_dir: Path | None = None
@@ -291,7 +291,7 @@ def run_task(task: Task, around: Surroundings | None = None) -> Outcome:
     summary = predict(samples.folder, answers, options, backend, quiet=around.quiet)
     if summary.failed == summary.rows:
         reason = pq.read_table(answers, columns=["prediction_error"])["prediction_error"][0].as_py()
-        raise Error(f"{task.model_id}: no sample has a reply; the first: {reason}. Run it again to go on.")
+        raise Error(f"{task.model_id}: no sample has a response; the first: {reason}. Run it again to continue.")
     if _is_plain(task):
         text, unscored = _by_recipe(task, answers, around)
     else:

@@ -129,7 +129,7 @@ def merged(values: Mapping[str, Any], options: Sequence[str]) -> dict[str, Any]:
         for name in outer:
             inner = {} if place.get(name) is None else place[name]
             if not isinstance(inner, dict):
-                raise UsageError(f"--cfg-options {key}: {name} is no mapping {show(inner)}. Give it as a whole.")
+                raise UsageError(f"--cfg-options {key}: {name} is not a mapping {show(inner)}. Give it as a whole.")
             place[name] = inner
             place = inner
         place[last] = option_value(text)

@@ -70,12 +70,12 @@ def read_config(config: str | Path | Mapping[str, Any] | None) -> Mapping[str, A
     """
     if config is None:
         raise UsageError(
-            "dataset_config is missing: the kit's defaults are paths that do not exist. Give its YAML file."
+            "dataset_config is missing: the framework's defaults are paths that do not exist. Give its YAML file."
         )
     values = config if isinstance(config, Mapping) else read_mapping_file(str(config))
     if not isinstance(values.get("data_config"), Mapping):
         raise UsageError(
-            f"dataset_config: has no data_config {show(values.get('data_config'))}. Take the kit's YAML file."
+            f"dataset_config: has no data_config {show(values.get('data_config'))}. Take the framework's YAML file."
         )
     return values
 
@@ -160,7 +160,7 @@ def _json(path: Path) -> Any:
     try:
         return parse_json(path.read_bytes().removeprefix(b"\xef\xbb\xbf").decode())
     except (RowError, UnicodeDecodeError) as error:
-        raise Error(f"{path}: is no JSON file ({take_first_line(error)}). Fetch it again.") from None
+        raise Error(f"{path}: is not JSON file ({take_first_line(error)}). Fetch it again.") from None
 
 
 def _listed(value: Any, name: str) -> Sequence[Mapping[str, Any]]:
@@ -264,7 +264,7 @@ class ReformDataset(Sequence[dict[str, Any]]):
             UsageError: The samples are no dialogs.
         """
         if self.dialogs is None:
-            raise UsageError("only dialogs have a history (dataset_name VisDial). Leave update_history out.")
+            raise UsageError("only conversations have a history (dataset_name VisDial). Leave update_history out.")
         self.dialogs.update_history(answers)
 
 

@@ -54,7 +54,7 @@ def read_list(path: Path) -> Sequence[Mapping[str, Any]]:
     try:
         records = parse_json(path.read_bytes().removeprefix(b"\xef\xbb\xbf").decode(), nan=True)
     except (OSError, RowError, UnicodeDecodeError) as error:
-        raise Error(f"{path}: cannot be read as a JSON list ({take_first_line(error)}). Write it anew.") from None
+        raise Error(f"{path}: cannot be read as a JSON list ({take_first_line(error)}). Write it again.") from None
     if not isinstance(records, list) or not all(isinstance(record, Mapping) for record in records):
         raise Error(f"{path}: expected a list of samples with their predictions {show(records)}. Write one.")
     return records

@@ -239,7 +239,7 @@ class Arguments(msgspec.Struct, frozen=True):
         wanted = ("dataset_name", "formulation") if self.dataset_debug else ("model", "dataset_name", "formulation")
         missing = [f"--{name}" for name in wanted if getattr(self, name) is None]
         if missing:
-            raise UsageError(f"{', '.join(missing)}: missing. The kit's guide gives them for each dataset.")
+            raise UsageError(f"{', '.join(missing)}: missing. The framework's guide gives them for each dataset.")
 
     @property
     def stem(self) -> str:
@@ -364,7 +364,7 @@ def _opened(arguments: Arguments, logger: logging.Logger) -> tuple[Any, Any]:
     if FILE not in name and name not in find_plugins(GROUP):
         known = find_plugins(GROUP)
         raise UsageError(
-            f"--model {name}: no model family of the kit is built "
+            f"--model {name}: no model family of the framework is built "
             f"in.{suggest_spelling(name, known)} Give its interface as "
             f"file.py@get_{name}, or a backend: {', '.join(known)}."
         )
@@ -389,7 +389,7 @@ def _predicted(
     if arguments.online_multi_round:
         logger.info("Running with the online multi round format")
         if data.dialogs is None:
-            raise UsageError("--online_multi_round is for dialogs (--dataset_name VisDial). Leave it out.")
+            raise UsageError("--online_multi_round is for conversations (--dataset_name VisDial). Leave it out.")
     logger.info("***** Runing Evaluation *****")
     logger.info("  Num examples = %d", len(data))
     if arguments.per_gpu_eval_batch_size is not None:
@@ -453,7 +453,7 @@ def _check_made(arguments: Arguments, list_file: Path, logger: logging.Logger) -
         )
     if other:
         flags = ", ".join(f"--{name} {value}" for name, value in other.items())
-        logger.info("%s was made with %s; remove it to ask anew", list_file, flags)
+        logger.info("%s was made with %s; remove it to run again", list_file, flags)
 
 
 def _evaluated(arguments: Arguments, list_file: Path, logger: logging.Logger) -> Evaluation:

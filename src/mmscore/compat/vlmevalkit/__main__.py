@@ -56,33 +56,36 @@ def _ignored(flag: str, **attributes: Any) -> Callable[[_Command], _Command]:
 @click.option("--config", type=click.Path(exists=True, dir_okay=False), help="JSON file with model and data.")
 @click.option("--import", "files", multiple=True, metavar="FILE...", help="Python files that are run first.")
 @click.option("--work-dir", default="outputs", type=click.Path(path_type=Path), help="Folder of the results.")
-@click.option("--mode", type=click.Choice(MODES), default=ALL, help="Ask and score, ask only, or score only.")
-@click.option("--api-nproc", "--nproc", "nproc", type=click.IntRange(1), help="Questions to a service at once.")
+@click.option(
+    "--mode",
+    type=click.Choice(MODES),
+    default=ALL,
+    help="Run inference and score (all), inference only, or score only.",
+)
+@click.option("--api-nproc", "--nproc", "nproc", type=click.IntRange(1), help="Maximum concurrent requests.")
 @click.option("--limit", type=click.IntRange(1), help="Only the first N rows; not with --mode eval.")
-@click.option("--reuse", is_flag=True, help="Take the answers that stand.")
+@click.option("--reuse", is_flag=True, help="Reuse existing answers.")
 @click.option("--judge", metavar="NAME", help="Model that judges; exact_matching for none, as is the default.")
 @click.option("--judge-args", metavar="JSON", help="Further arguments of evaluate.")
-@click.option("--judge-base-url", metavar="URL", help="Service of the judge.")
+@click.option("--judge-base-url", metavar="URL", help="API server of the judge.")
 @click.option("--judge-api-nproc", type=click.IntRange(1), help="Questions to the judge at once.")
-@click.option("--base-url", metavar="URL", help="OpenAI-compatible service of the models.")
-@click.option("--max-tokens", type=click.IntRange(1), help="Most tokens of a reply.")
+@click.option("--base-url", metavar="URL", help="OpenAI-compatible API server of the models.")
+@click.option("--max-tokens", type=click.IntRange(1), help="Maximum number of new tokens.")
 @click.option("--temperature", type=click.FloatRange(0))
 @click.option("--top-k", type=click.IntRange(1))
 @click.option("--top-p", type=click.FloatRange(0, 1, min_open=True))
-@click.option("--repetition-penalty", type=float, help="Sent to the service as it is.")
-@click.option(
-    "--timeout", type=click.FloatRange(0, min_open=True), help="Silence after which a service is asked again."
-)
+@click.option("--repetition-penalty", type=float, help="Sent to the API server unchanged.")
+@click.option("--timeout", type=click.FloatRange(0, min_open=True), help="Request timeout.")
 @click.option("--extra-body", metavar="JSON", help="Further fields of each request.")
 @click.option("--allow-remote", is_flag=True, help="Fetch the tables that DATASET_URL names, from public hosts only.")
 @click.option(
     "--allow-host",
     metavar="NAME[:PORT]",
     multiple=True,
-    help="With --allow-remote: NAME[:PORT] of a host that may be at a private address.",
+    help="With --allow-remote: also allow this host at a private address; repeatable.",
 )
-@click.option("--json", "as_json", is_flag=True, help="One JSON object on stdout.")
-@click.option("--quiet", is_flag=True, help="No progress.")
+@click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
+@click.option("--quiet", is_flag=True, help="Print no progress.")
 @_ignored("--retry", type=int)
 @_ignored("--judge-retry", type=int)
 @_ignored("--judge-timeout", type=int)
@@ -94,13 +97,13 @@ def _ignored(flag: str, **attributes: Any) -> Callable[[_Command], _Command]:
 @_ignored("--api-mode", is_flag=True)
 @_refused("--key", "Put the key into the environment, OPENAI_API_KEY.")
 @_refused("--judge-key", "Put the key into the environment, OPENAI_API_KEY.")
-@_refused("--keep-failed", "Rows without a reply are asked again.", is_flag=True)
-@_refused("--use-vllm", "Start the service, and give --base-url.", is_flag=True)
+@_refused("--keep-failed", "Retry samples without a response.", is_flag=True)
+@_refused("--use-vllm", "Start the API server, and give --base-url.", is_flag=True)
 @_refused("--use-verifier", "Give --judge.", is_flag=True)
 @_refused("--thinker", "Give --max-tokens and --timeout.", is_flag=True)
 @_refused("--custom-prompt", "Write use_custom_prompt and build_prompt in the model's class.")
 @_refused("--video-llm", "Videos are not read.", is_flag=True)
-@_refused("--local-media", "Pictures are sent.", is_flag=True)
+@_refused("--local-media", "Images are sent.", is_flag=True)
 def program(
     data: tuple[str, ...],
     models: tuple[str, ...],
@@ -118,9 +121,7 @@ def program(
     Exit code 3: some rows or some runs have no result, the others have; 1: none has one.
     """
     if given["mode"] == EVAL and given["limit"] is not None:
-        raise UsageError(
-            f"--limit: has no effect with --mode {EVAL}, which scores all rows that stand there. Leave it out."
-        )
+        raise UsageError(f"--limit: has no effect with --mode {EVAL}, which scores all rows of the file. Leave it out.")
     for file in files:
         # Any name would do: it is the running of the file that counts.
         load_plugin(GROUP, f"{file}@__name__")
@@ -128,7 +129,7 @@ def program(
     benchmarks = list(_benchmarks([*data, *settings["data"]], settings["data"], allow_remote, allow_host))
     chosen = [*models, *settings["model"]]
     if not benchmarks or not chosen:
-        raise UsageError("whom to ask, and what? Give --data and --model, or --config with both.")
+        raise UsageError("no model and dataset given. Give --data and --model, or --config with both.")
     runs: list[Run | Error] = []
     for model, benchmark in itertools.product(chosen, benchmarks):
         try:

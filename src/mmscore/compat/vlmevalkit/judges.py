@@ -118,7 +118,7 @@ def build_judge(**kwargs: Any) -> OpenAIWrapper:
     """
     model = os.environ.get("LOCAL_LLM") or kwargs.pop("model", None)
     if not model:
-        raise UsageError("evaluate asks a judge: which? Give --judge NAME, and --judge-base-url URL.")
+        raise UsageError("evaluate needs a judge. Give --judge NAME, and --judge-base-url URL.")
     without = ("model", "nproc", "api_nproc", "use_verifier", "use_vllm")
     return OpenAIWrapper(str(model), **{name: value for name, value in kwargs.items() if name not in without})
 

@@ -150,7 +150,7 @@ def users_code(what: str) -> Iterator[None]:
         raise
     except Exception as error:
         raise Error(
-            f"{what} raised {describe_error(error)}. Mend it and run again: replies that stand are kept."
+            f"{what} raised {describe_error(error)}. Fix it and run again: finished responses are kept."
         ) from error
 
 

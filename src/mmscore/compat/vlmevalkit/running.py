@@ -176,7 +176,7 @@ def run_benchmark(
         if found.eval_file is None and found.summary is not None and found.summary.failed:
             errors = pq.read_table(predictions, columns=["prediction_error"])["prediction_error"].to_pylist()
             why = next((f" The first failure: {error}" for error in errors if error), "")
-            raise Error(f"{predictions}: none of {len(errors)} rows has a reply.{why}")
+            raise Error(f"{predictions}: none of {len(errors)} rows has a response.{why}")
         try:
             _score(found, benchmark, predictions, judge_kwargs or {})
         except NoRuleError as error:
@@ -306,7 +306,7 @@ def _score(found: Run, benchmark: Any, predictions: Path, judge_kwargs: Mapping[
     given = found.eval_file or next((file for file in files if file.is_file()), None)
     source = predictions if predictions.is_file() else given
     if source is None or given is None:
-        raise UsageError(f"{found.folder}: holds no {stem}.xlsx to score. Ask the model first: mode {ALL} or {INFER}.")
+        raise UsageError(f"{found.folder}: holds no {stem}.xlsx to score. Run the model first: mode {ALL} or {INFER}.")
     found.eval_file = given
     # An evaluate of the user's may write this file itself; an older one is not its result.
     table = found.folder / f"{stem}_acc.csv"

@@ -16,6 +16,7 @@ from PIL import Image as Picture
 from mmconvert.core.errors import RowError, UsageError
 from mmconvert.core.text.literals import parse_list
 from mmconvert.images.loader import Pictures, decode_base64
+from mmconvert.images.verify import open_image
 
 INFER_FAIL_MSG = "Failed to obtain answer"
 
@@ -146,11 +147,11 @@ def encode_image_file_to_base64(image_path: str | Path, target_size: int = -1, f
     try:
         data = Path(image_path).read_bytes()
     except OSError as error:
-        raise UsageError(f"{image_path}: cannot be read ({error.strerror}). Name the picture's file.") from None
+        raise UsageError(f"{image_path}: cannot be read ({error.strerror}). Name the image's file.") from None
     _PICTURES.of_bytes(data, 1)
     if target_size < 1 and fmt is None:
         return pybase64.b64encode(data).decode()
-    with Picture.open(io.BytesIO(data)) as image:
+    with open_image(data, copies=1) as image:
         return encode_image_to_base64(image, target_size, fmt or image.format or "PNG")
 
 
@@ -165,7 +166,7 @@ def decode_base64_to_image(base64_string: str, target_size: int = -1) -> Picture
         RowError: It is no base64, or no picture that is allowed.
     """
     image = _PICTURES.of_base64(base64_string, 1)
-    with Picture.open(io.BytesIO(image.bytes or b"")) as picture:
+    with open_image(image.bytes or b"", copies=1) as picture:
         decoded = picture.convert("RGB") if picture.mode in _NOT_IN_JPEG else picture.copy()
     if target_size > 0:
         decoded.thumbnail((target_size, target_size))

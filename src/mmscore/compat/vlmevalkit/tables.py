@@ -161,7 +161,9 @@ def _read_values(path: Path) -> Any:
     try:
         return _unpacked(json.loads(path.read_bytes()))
     except (ValueError, LookupError, TypeError):
-        raise Error(f"{path}: is no file of ours; pickles are not read. Remove it, it is made anew.") from None
+        raise Error(
+            f"{path}: was not written by mmscore; pickles are not read. Remove it, it is written again."
+        ) from None
 
 
 def _packed(value: Any) -> Any:

@@ -118,23 +118,46 @@ class QuestionIndex:
         held = [text for text in asked if _is_contained(text, question)]
         return asked[max(held, key=len)] if held else None
 
+    def find_among(self, texts: Sequence[str]) -> int | None:
+        """Give the row whose group and question are both among some texts."""
+        groups = [group for group in map(_name_group, texts) if group in self._rows]
+        questions = _fold(pa.array(texts, pa.string())).to_pylist() if groups else []
+        found = (self.find(group, question) for group in groups for question in questions)
+        return next((number for number in found if number is not None), None)
 
-def find_by_question(predictions: Rows, references: Rows) -> pa.Array:
-    """Find the row number of each prediction's reference by group and question, null for none.
+
+def find_by_question(predictions: Rows, references: Rows) -> tuple[pa.Array, pa.Array]:
+    """Find the row number of each prediction's reference by group and question, and that of each refused row's.
 
     Groups that are names of images are the same with and without their extension; a prediction's id may be such a name.
+    A refused row has no group and no question; whichever of its fields names a group, another one asks.
+
+    Returns:
+        A number a prediction, null for none; a number a refused row, null for none.
     """
     index = QuestionIndex(references)
-    return pa.array([index.find(group, text) for group, text in _list_questions(predictions)], pa.int32())
+    found = [index.find(group, text) for group, text in _list_questions(predictions)]
+    refused = [index.find_among(refusal.texts) for refusal in predictions.rejected]
+    return pa.array(found, pa.int32()), pa.array(refused, pa.int32())
+
+
+def quote_question(rows: Rows, number: int) -> str:
+    """Give the group and the question of a row, to be shown."""
+    group, question = _list_questions(rows)[number]
+    return f"{group} {_quote(question)}"
 
 
 def _list_questions(rows: Rows) -> list[tuple[str, str]]:
     """Give the group, else the id, and the folded question of each row; "" for a row without one."""
     identity = rows.identity
     named = identity["group"] if "group" in identity.column_names else pa.nulls(len(rows), pa.string())
-    groups = [_EXTENSION.sub("", group or "") for group in pc.coalesce(named, identity["id"]).to_pylist()]
+    groups = [_name_group(group or "") for group in pc.coalesce(named, identity["id"]).to_pylist()]
     questions = pa.Table.from_batches(rows.read([QUESTION]))[QUESTION].combine_chunks()
     return [*zip(groups, _fold(pc.fill_null(questions, "")).to_pylist(), strict=True)]
+
+
+def _name_group(text: str) -> str:
+    return _EXTENSION.sub("", text)
 
 
 def _has_texts(rows: Rows, name: str) -> bool:

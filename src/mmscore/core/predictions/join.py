@@ -13,7 +13,13 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, show
 from mmconvert.core.record import NUMBER_DIGITS, encode_json
-from mmscore.core.predictions.agreement import MOST_UNLIKE, QUESTION, compare_questions, find_by_question
+from mmscore.core.predictions.agreement import (
+    MOST_UNLIKE,
+    QUESTION,
+    compare_questions,
+    find_by_question,
+    quote_question,
+)
 from mmscore.core.predictions.load import FORMAT, NUMBERED, ROW, SOURCE, TABLES, Refusal, Rows, check_ids
 
 ANSWER_COLUMNS = frozenset(("id", "prediction", "prediction_status", "prediction_error", "method", "model"))
@@ -34,7 +40,7 @@ _PLAIN = TABLES | {"table"}
 
 _COPY = "variant"
 _EXTRA = "extra"
-_GIVE = "Give the dataset that was asked about: --answers DATASET."
+_GIVE = "Give the dataset of the predictions: --answers DATASET."
 _ALLOW = "Give the dataset that the predictions were made of, or score all the same: --allow-mismatch."
 
 
@@ -44,7 +50,8 @@ def join(predictions: Rows, references: Rows, *, allow_mismatch: bool = False) -
     Questions and options of joined rows must agree (`compare_questions`) but for `MOST_UNLIKE` of the rows. Ids with
     which a reader numbered rows say nothing but their place: such rows must have questions that agree. Where no id is
     found, rows are joined by group (the image that questions are about; its name may be the prediction's id) and
-    question, where the references have groups, else by place where one side at least has no ids of its own.
+    question, where the references have groups, else by place where one side at least has no ids of its own. Where
+    fewer than half of either side's rows are joined by group and question, the references are those of another file.
 
     Several replies to one question, which have a variant where the dataset has none, all find it by
     their sample, and keep their variants. Where both sides say something of a question the dataset
@@ -157,9 +164,9 @@ def _find_pairs(predictions: Rows, references: Rows) -> _Pairs:
         refused = _find_partners(_build_lookup(predictions.rejected), references.identity)
         return _Pairs(partner, refused, vouched=not (_is_numbered(predictions) and _is_numbered(references)))
     if _has_groups(references) and QUESTION in predictions.names:
-        partner = find_by_question(predictions, references)
+        partner, refused = find_by_question(predictions, references)
         if partner.null_count < len(partner):
-            return _Pairs(partner, pa.nulls(len(predictions.rejected), pa.int32()), how=BY_QUESTION)
+            return _Pairs(partner, refused, how=BY_QUESTION)
     places, theirs = _list_places(predictions), _list_places(references)
     if _is_numbered(predictions) or _is_numbered(references):
         partner = pc.index_in(places, value_set=theirs)
@@ -220,6 +227,11 @@ def _check_pairs(
     Raises:
         Error: Too many rows differ, or cannot be compared where no id vouches for them.
     """
+    if pairs.how == BY_QUESTION and (apart := _describe_other_file(predictions, references, pairs.partner)):
+        if not allow_mismatch:
+            raise Error(f"{references.path}: {apart}. {_ALLOW}")
+        absent = f"{pairs.partner.null_count}/{len(predictions)}"
+        return (f"{references.path}: {apart}; scored all the same (--allow-mismatch).",), absent
     found = compare_questions(predictions, references, pairs.partner)
     unknown = 0 if pairs.vouched else found.joined - found.compared
     doubtful = found.unlike + unknown
@@ -237,6 +249,24 @@ def _check_pairs(
     if not allow_mismatch:
         raise Error(f"{references.path}: {what}. {_ALLOW}")
     return (f"{references.path}: {what}; scored all the same (--allow-mismatch).",), f"{doubtful}/{found.joined}"
+
+
+def _describe_other_file(predictions: Rows, references: Rows, partner: pa.Array) -> str:
+    """Say that two files ask about other images: fewer than half of either side's rows find one of the other's.
+
+    A key of more questions than were asked, or answers to more than a key holds, leave one side whole.
+    """
+    found = pc.is_valid(partner)
+    joined, met = len(partner) - partner.null_count, len(pc.unique(partner.drop_null()))
+    if joined * 2 >= len(partner) or met * 2 >= len(references):
+        return ""
+    others = pc.invert(pc.is_in(pa.array(np.arange(len(references), dtype=np.int32)), value_set=partner))
+    ours, theirs = (pc.indices_nonzero(rows)[0].as_py() for rows in (pc.invert(found), others))
+    return (
+        f"is another file: {joined:,} of {len(partner):,} rows of {predictions.path} have their {BY_QUESTION} here. "
+        f"One that has not: {quote_question(predictions, ours)}; one of {references.path}: "
+        f"{quote_question(references, theirs)}"
+    )
 
 
 def _find_partners(predictions: pa.Table, references: pa.Table) -> pa.Array:

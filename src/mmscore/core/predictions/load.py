@@ -77,13 +77,17 @@ _IDENTITY = ("sample", "group", "variant", "round", "dataset", "task", "model", 
 
 
 class Refusal(msgspec.Struct, frozen=True):
-    """A row that cannot be scored: its id, where it has one, and why; and by what else its question can be found."""
+    """A row that cannot be scored: its id, where it has one, and why; and by what else its question can be found.
+
+    `texts`: what its fields hold, of which one may name a group and one ask the question.
+    """
 
     id: str | None
     message: str
     sample: str | None = None
     variant: str | None = None
     row: int | None = None
+    texts: tuple[str, ...] = ()
 
 
 class Rows(msgspec.Struct, frozen=True):
@@ -168,7 +172,7 @@ def open_rows(
     Raises:
         UsageError: Nothing stands there, or the format is unknown.
         Error: The file is damaged, lacks a required column, has one of another type, holds no row,
-            or has an id twice; or its format cannot be told.
+            or has an id twice; or its format cannot be told, or reads no prediction of any row.
     """
     place = locate_predictions(path)
     if len(several := _list_config_folders(place.path)) > 1:
@@ -179,6 +183,8 @@ def open_rows(
         rows = _load_parquet(str(path), files, required)
     else:
         rows = _load_other_format(str(path), place.path, format, mapping)
+        if "prediction" in required and len(rows) and not rows.rejected:
+            _require_prediction(rows)
     rows = replace(rows, title=place.title)
     if not len(rows):
         first = f"The first of {len(rows.rejected)} reasons: {rows.rejected[0].message}" if rows.rejected else ""
@@ -186,6 +192,14 @@ def open_rows(
     if not repeated:
         check_ids(rows)
     return rows
+
+
+def _require_prediction(rows: Rows) -> None:
+    if all(batch.column(0).null_count == len(batch) for batch in rows.read(["prediction"])):
+        raise Error(
+            f"{rows.path}: no row has a prediction. Give the file of predictions, or name the column that holds them: "
+            "--map prediction=COLUMN."
+        )
 
 
 def _is_foreign(files: Sequence[Path], required: Sequence[str]) -> bool:
@@ -303,7 +317,7 @@ def list_read_files(folder: Path, format: str | None) -> list[Path]:
     name = format or guess(folder)[0]
     plugin: Format = load("mmconvert.formats", name)
     if plugin.files is None:
-        raise UsageError(f"{folder}: format {name} does not say which files of a folder it reads. Name its files.")
+        raise UsageError(f"{folder}: format {name} does not support folders. Name its files.")
     return require_inside(folder, plugin.files(folder))
 
 
@@ -387,13 +401,13 @@ def _cast_column(array: pa.Array, name: str, file: Path) -> pa.Array:
         if not (_fits(array.type, want) or (name not in PREDICTION_SCHEMA.names and _is_plain(array.type))):
             raise Error(
                 f"{file} {name}: expected {_describe_type(want)}, found "
-                f"{_describe_type(array.type)}. Write the column anew."
+                f"{_describe_type(array.type)}. Write the column again as UTF-8."
             )
         array = array.cast(want)
     try:
         array.validate(full=True)
     except pa.ArrowInvalid:
-        raise Error(f"{file} {name}: holds bytes that are not UTF-8. Write the column anew.") from None
+        raise Error(f"{file} {name}: holds bytes that are not UTF-8. Write the column again as UTF-8.") from None
     return array
 
 
@@ -429,10 +443,8 @@ def _describe_type(type_: pa.DataType) -> str:
 def _load_other_format(
     path: str, place: Path, format: str | None, mapping: Sequence[str] = (), reading: str | None = None
 ) -> Rows:
-    records = convert.read(place, format, read_as=reading, mapping=tuple(mapping), for_scoring=True)
-    if records.format in TABLES:
-        # Their refused rows are kept, since they may name the question in other columns than the id.
-        records = convert.read(place, records.format, keep_refused=True, for_scoring=True)
+    # Refused rows are kept, since they may name the question in other columns than the id.
+    records = convert.read(place, format, read_as=reading, mapping=tuple(mapping), keep_refused=True, for_scoring=True)
     stream = iter(records)
     tables = []
     while chunk := _take_chunk(stream):
@@ -480,7 +492,8 @@ def _build_refusal(reject: Rejected) -> Refusal:
     """Say why a row was refused; without a sample of its own its id is the sample, as in rows that are read."""
     fields = reject.row.fields if reject.row else {}
     sample, variant = (None if fields.get(name) is None else str(fields[name]) for name in ("sample", "variant"))
-    return Refusal(reject.id, str(reject), sample or reject.id, variant, reject.where.row)
+    texts = tuple(dict.fromkeys(str(value) for value in fields.values()))
+    return Refusal(reject.id, str(reject), sample or reject.id, variant, reject.where.row, texts)
 
 
 def _build_column(name: str, records: Sequence[Record]) -> pa.Array:
@@ -500,7 +513,7 @@ def check_ids(rows: Rows) -> None:
     example = twice[0].as_py()
     first, second = [i for i, id in enumerate(rows.identity["id"].to_pylist()) if id == example][:2]
     raise Error(
-        f"{rows.path} id: {len(twice)} ids stand there more than once, one in rows {first} and {second} "
+        f"{rows.path} id: {len(twice)} ids appear more than once, one in rows {first} and {second} "
         f"{show(example)}. Give every row an id of its own, copies of a question as <sample>#<variant>."
     )
 

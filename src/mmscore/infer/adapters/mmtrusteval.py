@@ -148,7 +148,7 @@ def build_messages(record: Record, folder: Path) -> list[dict[str, Any]]:
 
 def _build_message(turn: Turn, images: Sequence[Image], folder: Path) -> dict[str, Any]:
     if len(images) > 1:
-        raise RowError("images.count", "images", f"a turn of MMTrustEval shows one picture (got {len(images)}).")
+        raise RowError("images.count", "images", f"a turn of MMTrustEval shows one image (got {len(images)}).")
     text = join_texts(turn)
     if not images:
         return {"role": turn.role, "content": text}

@@ -235,7 +235,7 @@ class InterfaceBackend:
     def _prepare_record(self, record: Record) -> _Asked | Answer:
         if len(record.images) != 1:
             more = " --no-interleave shows the first." if record.images else ""
-            return failed(f"images: an interface takes one picture a row, the row has {len(record.images)}.{more}")
+            return failed(f"images: an interface takes one image per row, the row has {len(record.images)}.{more}")
         if self._likely and not record.options:
             return failed("options: there are none to choose from. Use --method generate.")
         try:

@@ -197,7 +197,7 @@ def store_images(line: Any) -> list[str]:
     """
     cell = line.get("image")
     if cell is None:
-        raise RowError("image.missing", "image", "the row has no picture.")
+        raise RowError("image.missing", "image", "the row has no image.")
     texts = parse_list(cell) if isinstance(cell, str) and looks_like_list(cell) else cell
     texts = [texts] if isinstance(texts, str) else texts
     folder = _folder.get()

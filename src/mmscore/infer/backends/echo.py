@@ -55,7 +55,7 @@ class Echo:
                 file.write(record.id + "\n")
         time.sleep(self._delay)
         if self._fail and record.source.row % self._fail == self._fail - 1:
-            return failed(f"echo was told to fail every {self._fail}. row")
+            return failed(f"echo fails every {self._fail}. row")
         return Answer(self._read_text(record), finish_reason="stop")
 
     def _read_text(self, record: Record) -> str:

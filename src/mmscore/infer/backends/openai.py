@@ -130,7 +130,7 @@ class OpenAIBackend:
                 alone = True  # it may be the field that is refused
                 continue
             if self._output_scores and came[0].text and came[0].token_logprobs is None:
-                raise Error("the service gives no log-probabilities of tokens. Leave --output-scores out.")
+                raise Error("the API server returns no log-probabilities. Leave --output-scores out.")
             if refused:
                 came *= left
             elif left > 1 and self._takes_n is None:
@@ -189,7 +189,7 @@ def _read_extra_body(text: str | None) -> Mapping[str, Any]:
     try:
         fields = json.loads(text or "{}", parse_constant=_reject_constant)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"--extra-body: is no JSON ({take_first_line(error)}) {show(text)}.") from None
+        raise UsageError(f"--extra-body: is not JSON ({take_first_line(error)}) {show(text)}.") from None
     if not isinstance(fields, dict):
         raise UsageError(f'--extra-body: expected an object such as {{"top_k": 20}} {show(text)}.')
     if fixed := _FIXED & fields.keys():
@@ -198,7 +198,7 @@ def _read_extra_body(text: str | None) -> Mapping[str, Any]:
 
 
 def _reject_constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _build_request(generation: Generation, extra: Mapping[str, Any]) -> dict[str, Any]:
@@ -256,12 +256,12 @@ def _build_image(number: int, image: Image, max_side: int | None) -> dict[str, A
         try:
             kind, _, _ = probe(data)
         except RowError as error:
-            raise RowError(error.code, "images", f"picture {number}: {error.message}") from None
+            raise RowError(error.code, "images", f"image {number}: {error.message}") from None
         url = f"data:{MIME_TYPES[kind]};base64,{pybase64.b64encode(data).decode()}"
     elif image.url:
         url = image.url
     else:
-        raise RowError("image.missing", "images", f"picture {number} has neither bytes nor an address.")
+        raise RowError("image.missing", "images", f"image {number} has neither bytes nor an address.")
     detail = {} if image.detail is None else {"detail": image.detail}
     return {"type": "image_url", "image_url": {"url": url, **detail}}
 

@@ -73,7 +73,7 @@ class TransformersBackend:
         dtype = _find_dtype(options.dtype or ("bfloat16" if on_gpu else "float32"))
         self._processor = _load(AutoProcessor, options.model, source)
         if not (hasattr(self._processor, "image_processor") and hasattr(self._processor, "tokenizer")):
-            raise Error(f"{options.model}: takes no pictures. Choose a vision-language model.")
+            raise Error(f"{options.model}: takes no images. Choose a vision-language model.")
         if options.template == CHAT and getattr(self._processor, "chat_template", None) is None:
             raise Error(
                 f"{options.model}: has no chat template. Choose a model that was tuned to answer in turns, "
@@ -337,7 +337,7 @@ def _load(kind: Any, model: str, source: str, **options: Any) -> Any:
     try:
         return kind.from_pretrained(source, **options)
     except Exception as error:  # a broken folder shows itself in every kind of exception
-        where = "" if Path(source).is_dir() else " It is no folder here, so it was looked for on the Hub."
+        where = "" if Path(source).is_dir() else " It is not a folder here, so it was looked for on the Hub."
         raise Error(f"{model}: cannot be loaded ({type(error).__name__}: {_take_first_line(error)}).{where}") from error
 
 

@@ -57,7 +57,9 @@ def _check_order(messages: Sequence[Turn]) -> None:
                 "history.order", "messages", f"turn {start + place + 1} is of the role {turn.role!r}, not {wanted!r}."
             )
     if (len(messages) - start) % 2 == 0:
-        raise RowError("history.order", "messages", f"turn {len(messages)} is not the user's; a dialog ends with one.")
+        raise RowError(
+            "history.order", "messages", f"turn {len(messages)} is not the user's; a conversation ends with one."
+        )
 
 
-PROTOCOL = Protocol(summary="Replay the user's turns with the model's own replies between them", history=replay)
+PROTOCOL = Protocol(summary="Replay the user's turns with the model's own responses between them", history=replay)

@@ -173,7 +173,7 @@ def main_score(scores: Mapping[str, float], name: str | None = MAIN) -> str:
         ('Rouge-L-R', 'acc')
     """
     if not scores:
-        raise Error("the rules gave no score, so that none can take the judge's verdict. Ask the judge alone.")
+        raise Error("the rules gave no score, so that none can take the judge's verdict. Use the judge alone.")
     return name if name is not None and name in scores else next(iter(scores))
 
 

@@ -105,7 +105,7 @@ def aggregate_metrics(
         for number in aggregate(responses, aggregation, release):
             found.setdefault(number.label, []).append((subset, number))
     if not found:
-        raise Error("no reply has a score, so that there is nothing to report.")
+        raise Error("no response has a score, so that there is nothing to report.")
     metrics = []
     for label, numbers in found.items():
         rows = [
@@ -147,7 +147,7 @@ def choose_primary_metric(metrics: Sequence[MetricScore], wanted: Identity | Non
     fitting = [m for m in metrics if (m.identity == wanted if wanted else m.identity.name in NAMES)]
     if len(fitting) > 1:
         listed = ", ".join(metric.label for metric in fitting)
-        raise Error(f"several metrics could stand for the report: {listed}. Name one as primary.")
+        raise Error(f"several metrics could be the report's primary metric: {listed}. Name one as primary.")
     return fitting[0] if fitting else None
 
 

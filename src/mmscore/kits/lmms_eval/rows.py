@@ -11,7 +11,7 @@ from mmscore.core.recipe import Facts, Item, Recipe, parse_whole_response, read_
 KIT = "lmms-eval"
 VERSIONS: Mapping[str, str] = {"0.7": "EvolvingLMMs-Lab/lmms-eval@75571cf (0.7.2)"}
 FORMATS = frozenset(("lmms_eval_samples",))
-REWRITTEN = "rewritten reply"
+REWRITTEN = "rewritten response"
 """How an answer was read that is compared in a form of its own."""
 
 RESPONSES = "filtered_resps"

@@ -75,7 +75,7 @@ def _read_percent(log: Mapping[str, Any], key: str) -> float:
 
 def _average(values: Sequence[float]) -> float:
     if not values:
-        raise Error("scores: a task lacks the logs that it averages, such as those with unrelated pictures.")
+        raise Error("scores: a task lacks the logs that it averages, such as those with unrelated images.")
     return sum(values) / len(values)
 
 
@@ -133,7 +133,7 @@ def _average_safety(count: int | None) -> Task:
         logs = files[0].values()
         values = [_read_percent(x, key) if "RtA" in key else 1 - _read_number(x, key) for x in logs for key in x]
         if count is not None and len(values) != count:
-            raise Error(f"scores: the kit expects {count} numbers in this task, and there are {len(values)}.")
+            raise Error(f"scores: the framework expects {count} numbers in this task, and there are {len(values)}.")
         return 100 * _average(values)
 
     return score

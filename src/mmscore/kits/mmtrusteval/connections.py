@@ -60,7 +60,7 @@ def connect_classifiers(places: Any) -> Classify:
             if not isinstance(value, str):
                 raise UsageError(f"{CLASSIFIERS}, {evaluator}, {name}: expected a text {show(value)}.")
         if missing := [name for name, needed in known.items() if needed and name not in place]:
-            raise UsageError(f"{CLASSIFIERS}, {evaluator}: {missing[0]} is missing. Say where it is.")
+            raise UsageError(f"{CLASSIFIERS}, {evaluator}: {missing[0]} is missing. Give its location.")
     return combine_classifiers({evaluator: _open_when_needed(evaluator, place) for evaluator, place in places.items()})
 
 

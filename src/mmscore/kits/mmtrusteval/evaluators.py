@@ -51,7 +51,7 @@ def refuse_chat_model(model: str, prompt: str, generation: Settings) -> str:
     """
     raise UnconnectedError(
         f"the chain asks the chat model {model!r}, and none is connected here. Score a log in which the evaluator's "
-        "column stands, or a dataset of the kit with --recipe mmtrust_judged --judge mmtrust."
+        "column stands, or a dataset of the framework with --recipe mmtrust_judged --judge mmtrust."
     )
 
 
@@ -62,8 +62,8 @@ def refuse_classifier(evaluator: str, pred: Any, label: Any, settings: Settings)
         UnconnectedError: Always.
     """
     raise UnconnectedError(
-        f"{evaluator} needs a model or a service that is not connected here. "
-        "Score a log in which its column stands, or say where it is with --recipe-options (docs/recipes.md)."
+        f"{evaluator} needs a model or an API server that is not connected here. "
+        "Score a log that has its column, or say where it is with --recipe-options (docs/recipes.md)."
     )
 
 
@@ -188,7 +188,7 @@ def _read_agreement(settings: Settings, setting: EvaluatorContext) -> Read:
     def read(pred: Any) -> Parsed:
         text = _read_text(pred)
         if not phrases:
-            raise UsageError("kv_mapping: is empty. Leave it out for the kit's own phrases.")
+            raise UsageError("kv_mapping: is empty. Leave it out for the framework's own phrases.")
         return mmtrust_agreement(text, phrases, degrees)
 
     return read

@@ -59,7 +59,7 @@ def load_longformer(folder: str | Path, *, device: str | None = None) -> Classif
 
     def classify(evaluator: str, pred: Any, label: Any, settings: Settings) -> float:
         if evaluator not in LABELS:
-            raise UnconnectedError(f"{evaluator} is no classifier of replies. Connect another for it.")
+            raise UnconnectedError(f"{evaluator} is not a classifier of responses. Connect another for it.")
         return float(label_of(_require_text(pred, "pred")) in settings.get("label_fields", LABELS[evaluator]))
 
     return classify
@@ -96,7 +96,7 @@ def load_harmbench(folder: str | Path, prompt: str, *, device: str | None = None
 
     def classify(evaluator: str, pred: Any, label: Any, settings: Settings) -> float:
         if evaluator != HARMBENCH:
-            raise UnconnectedError(f"{evaluator} is no classifier of harm. Connect another for it.")
+            raise UnconnectedError(f"{evaluator} is not a classifier of harm. Connect another for it.")
         values = {"behavior": _require_text(label, "label"), "generation": _require_text(pred, "pred")}
         return float(first_token(fill_template(prompt, values)) == YES)
 

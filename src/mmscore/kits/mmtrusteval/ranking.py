@@ -83,7 +83,7 @@ def build_task_cells(entries: Sequence[Entry], name_of: Callable[[str], str]) ->
             why = f" ({entry.messages[-1]})" if entry.messages else ""
             raise Error(
                 f"{entry.predictions}: {entry.recipe} gives no numbers of a task of MMTrustEval{why}. "
-                "Say which dataset it is: NAME=PATH."
+                "Name its dataset: NAME=PATH."
             )
         models.setdefault(entry.model, []).extend((entry, row) for row in rows)
     return [cell for model, found in models.items() for cell in _build_model_cells(model, found, name_of)]

@@ -115,7 +115,7 @@ def _classify(name: str, score: Callable[[str], float]) -> Classify:
         try:
             return score(pred)
         except (LookupError, TypeError, ValueError, AttributeError, OverflowError):
-            raise RowError("service.reply", "pred", f"the service of {name} gave no scores as expected.") from None
+            raise RowError("service.reply", "pred", f"the API server of {name} gave no scores as expected.") from None
 
     return classify
 
@@ -130,7 +130,7 @@ class _Service:
             address = httpx2.URL(url)
         except (httpx2.InvalidURL, TypeError) as error:
             raise UsageError(
-                f"{url}: is no address ({take_first_line(error)}). Write it as https://HOST/PATH."
+                f"{url}: is not an address ({take_first_line(error)}). Write it as https://HOST/PATH."
             ) from None
         if address.scheme not in ("http", "https") or not address.host or address.userinfo:
             raise UsageError(f"expected http:// or https://, a host and no password {show(url)}.")
@@ -153,7 +153,7 @@ class _Service:
             try:
                 response = self._client.post(self._url, json=body)
             except httpx2.ConnectError as error:
-                raise Error(f"{self._shown}: nobody answers ({take_first_line(error)}). Start the service.") from None
+                raise Error(f"{self._shown}: nobody answers ({take_first_line(error)}). Start the server.") from None
             except httpx2.HTTPError as error:
                 reason = type(error).__name__
                 continue

@@ -40,7 +40,7 @@ def build_log(
          'per_sample_results': [{'content': 'Is it?', 'pred': 'Yes', 'label': 1}]}
     """
     if not columns["extra"]:
-        raise Error("there are no answered samples, and the kit's runner needs one.")
+        raise Error("there are no answered samples, and the framework's runner needs one.")
     found = dict(run(range(len(columns["extra"]))))
     for subset, numbers in _group_subsets(columns["extra"]).items():
         found |= {f"{key}_{subset}": value for key, value in run(numbers).items() if not _is_column(value)}
@@ -80,7 +80,7 @@ def _is_column(value: Any) -> bool:
 
 def _read_number(key: str, value: Any) -> float:
     if isinstance(value, np.ndarray):
-        raise Error(f"{key}: is one number a label, which the kit's log cannot hold. Choose an average.")
+        raise Error(f"{key}: is one number a label, which the framework's log cannot hold. Choose an average.")
     return float(value)
 
 

@@ -168,7 +168,7 @@ def detect_benchmark(dataset: str, tasks: Iterable[str]) -> Benchmark:
     if len(offers) > 1:
         raise UsageError(
             f"{dataset!r} is several datasets of ReForm-Eval ({', '.join(b.name for b in offers)}). "
-            "Say which: NAME=PATH."
+            "Name one of them: NAME=PATH."
         )
     return offers[0] if offers else find_benchmark(dataset)
 

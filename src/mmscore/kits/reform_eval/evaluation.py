@@ -139,12 +139,14 @@ def _judge_ocr_record(record: Record, method: str) -> _Judged:
 def _judge_kie_record(record: Record, method: str) -> _Judged:
     prediction, answer = (_read_text_or_texts(record, name) for name in ("prediction", "answer"))
     if not isinstance(prediction, str) or not isinstance(answer, str):
-        raise RowError("answer.type", "answer", f"the kit evaluates texts only here {show(answer)}. Give one text.")
+        raise RowError(
+            "answer.type", "answer", f"the framework evaluates texts only here {show(answer)}. Give one text."
+        )
     return _Judged(match_kie(prediction, answer), True, prediction)
 
 
 _WITHOUT = {
-    "round_id": " Only dialogs have rounds: leave multi_round_eval out.",
+    "round_id": " Only conversations have rounds: leave multi_round_eval out.",
     "references": " Only captions have them: give the formulation of this dataset.",
 }
 """What to do where a field is missing that datasets of one kind have."""
@@ -281,7 +283,7 @@ def _group_by_sample(records: Sequence[Record], judged: Sequence[_Judged]) -> Ma
                 raise RowError("id.type", "sample_id", f"expected a text or a number {show(sample)}.")
         groups.setdefault(sample, []).append(result.said)
     if len({len(said) for said in groups.values()}) > 1:
-        raise Error("sample_id: some samples stand more often than others, which the kit cannot average.")
+        raise Error("sample_id: some samples occur more often than others, which the framework cannot average.")
     return groups
 
 

@@ -31,6 +31,6 @@ def find_dimension(label: str | None, dataset: str | None, tasks: frozenset[str]
         RankColumn(dataset='FUNSD', column='Scene Text', metric='accuracy', factor=100.0)
     """
     if label is None and dataset is None:
-        raise UsageError("the file does not say which dataset it is for. Say it: NAME=PATH.")
+        raise UsageError("the file does not state its dataset. Give it as NAME=PATH.")
     benchmark = find_benchmark(label) if label is not None else detect_benchmark(dataset or "", tasks)
     return RankColumn(benchmark.name, benchmark.dimension, METRICS[benchmark.formulation], 100.0)

@@ -139,6 +139,6 @@ def build_choice_table(scored: Scored, metrics: Metrics) -> Sequence[Row]:
     """
     copies = {len(part) for _, part in scored.split("sample")}
     if len(copies) > 1:
-        raise Error("sample: some samples have more answered rows than others, and the kit cannot average them.")
+        raise Error("sample: some samples have more answered rows than others, and the framework cannot average them.")
     shown = [name for name in metrics if copies != {1} or name != INSTABILITY]
     return build_log_table(SINGLE_CHOICE, {name: metrics[name].value for name in shown})

@@ -141,7 +141,7 @@ def list_categories(scored: Scored, level: str) -> set[str]:
     """
     values = set(scored.column(level))
     if None in values and len(values) > 1:
-        raise Error(f"{level}: some rows have none, and the kit cannot sort its table then. Fill the column.")
+        raise Error(f"{level}: some rows have none, and the framework cannot sort its table then. Fill the column.")
     return {value for value in values if value is not None}
 
 

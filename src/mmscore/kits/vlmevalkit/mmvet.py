@@ -108,7 +108,9 @@ def build_mmvet_tables(
         for name in (*named, OVERALL, combination):
             scores.setdefault(name, []).append(score)
     if missing := [name for name in CAPABILITIES if not scores[name]]:
-        raise Error(f"category: no row needs {', '.join(missing)}, and the kit's table averages over each. Score more.")
+        raise Error(
+            f"category: no row needs {', '.join(missing)}, and the framework's table averages over each. Score more."
+        )
     return _build_lines(scores, (*CAPABILITIES, OVERALL)), _build_lines(scores, (*combinations, OVERALL))
 
 

@@ -97,5 +97,5 @@ def require_cell(cells: Mapping[str, str], name: str) -> str:
         RowError: The row has no such cell.
     """
     if name not in cells:
-        raise RowError("extra.missing", f"extra.{name}", "is missing. Keep this column of the kit's table.")
+        raise RowError("extra.missing", f"extra.{name}", "is missing. Keep this column of the framework's table.")
     return cells[name]

@@ -94,7 +94,7 @@ class JudgeSetting(msgspec.Struct, frozen=True):
         if not isinstance(step, Step):
             raise Error(
                 f"judge {self.name!r}: `step` returns no Question, Verdict, NoVerdict or LEAVE {show(step)}. "
-                "Return one of them for every row and reply."
+                "Return one of them for every row and response."
             )
         return step
 
@@ -238,13 +238,17 @@ class Spent(msgspec.Struct, frozen=True):
     def __str__(self) -> str:
         """Say it in a sentence."""
         lost = self.failed - self.unasked
-        failed = f", {lost} rows without a verdict (--rejudge failed asks them again)" if lost else ""
-        failed += f", {self.unasked:,} rows not asked for want of calls or tokens" if self.unasked else ""
+        failed = f", {lost} samples without a verdict (--rejudge failed judges them again)" if lost else ""
+        failed += (
+            (f", {self.unasked:,} samples not judged: the limit of requests or tokens is reached")
+            if self.unasked
+            else ""
+        )
         again = f", repeat {self.repeat + 1}" if self.repeat else ""
         prompt = f"; {describe_built_in(self.built_in)}" if self.built_in else ""
         return (
             f"{self.predictions}: judge {self.judge} ({self.model}{again}): {self.rows:,} rows, "
-            f"{self.stored:,} replies from the store, {self.asked:,} new in {self.calls:,} calls, "
+            f"{self.stored:,} responses from the store, {self.asked:,} new in {self.calls:,} calls, "
             f"{self.prompt_tokens:,} + {self.completion_tokens:,} tokens{failed}{prompt}"
         )
 
@@ -446,7 +450,7 @@ class ModelJury:
             responses.append(answer.text)
             cut = answer.finish_reason == CUT_OFF
         if cut and isinstance(step, NoVerdict):
-            step = NoVerdict(f"{step.reason}; the reply was cut off, allow more max_tokens")
+            step = NoVerdict(f"{step.reason}; the response was cut off, allow more max_tokens")
         return CaseOutcome(step, responses[-1] if responses else None, digest, len(responses)), all_stored
 
     async def _read_or_ask(self, key: str, question: JudgeQuestion, *, anew: bool) -> tuple[Answer, bool]:

@@ -92,41 +92,41 @@ class JudgeOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Who judges after the rules, and how, as every command that scores takes it."""
 
     judge: tuple[str, ...] = ()
-    """Judge protocol, NAME@VERSION; may be repeated."""
+    """Judge protocol, NAME@VERSION for a version; repeatable."""
     judge_model: tuple[str, ...] = ()
-    """Model at the service; may be repeated."""
+    """Judge model on the API server; repeatable."""
     judge_base_url: str | None = None
-    """Service of the judge. [default: OPENAI_BASE_URL]"""
+    """Base URL of the judge's API server. [default: $OPENAI_BASE_URL]"""
     api_key_env: str | None = None
-    """Variable of the service's key. [default: OPENAI_API_KEY]"""
+    """Environment variable that holds the API key. [default: OPENAI_API_KEY]"""
     judge_strategy: str | None = None
-    """auto, rule, llm, llm_recall, or the judge's own."""
+    """When the judge model is used: auto, rule, llm, llm_recall, or a strategy of the judge."""
     judge_concurrency: Annotated[int, msgspec.Meta(ge=1, le=1000)] | None = None
-    """Questions at once."""
+    """Maximum concurrent requests."""
     judge_prompt: str | None = None
-    """Your prompt with the judge's {slots}: a file, the text, or the framework's checkout."""
+    """Your prompt template with the judge's {slots}: a file, the text, or the framework's checkout."""
     judge_system: str | None = None
-    """System turn in front of the prompt."""
+    """System prompt of the judge."""
     judge_generation: str | None = None
-    """Chat completion options, {"temperature": 0}."""
+    """Chat completion options of the judge, for example {"temperature": 0}."""
     judge_repeats: Annotated[int, msgspec.Meta(ge=1, le=100)] | None = None
-    """How often to ask each question."""
+    """Number of times each item is judged."""
     judge_aggregation: str | None = None
-    """Of several verdicts: mean, median or majority_vote."""
+    """How several verdicts are combined: mean, median or majority_vote."""
     judge_min_valid: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    """Judges that must have a verdict."""
+    """Minimum number of judges with a verdict."""
     judge_score_mapping: str | None = None
-    """Labels of your own, {"A": 1, "B": 0.5, "C": 0}."""
+    """Your own labels and their scores, for example {"A": 1, "B": 0.5, "C": 0}."""
     judge_score_pattern: str | None = None
-    """Where a verdict stands in the reply."""
+    """Regular expression that finds the verdict in the judge's response."""
     judge_max_calls: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    """Most calls, retries included."""
+    """Maximum number of judge requests, retries included."""
     judge_max_total_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
-    """Most tokens, replies included."""
+    """Maximum number of tokens, prompts and responses together."""
     judge_cache: str | None = None
-    """Stored replies. [default: PREDICTIONS.judge.sqlite]"""
+    """Cache of judge responses. [default: PREDICTIONS.judge.sqlite]"""
     rejudge: Literal["failed"] | None = None
-    """Ask again about rows without a verdict."""
+    """Judge items without a verdict again."""
 
     def build_request(self, spent: Callable[[Spent], None] = lambda spent: None) -> JudgeRequest | None:
         """Say who is asked; None for nobody.
@@ -170,12 +170,12 @@ def choose_panel(request: JudgeRequest, choice: RecipeChoice) -> Panel:
         idle = next(setting for setting in chosen if not setting.asks)
         others = " or ".join(idle.judge.strategies)
         raise UsageError(
-            f"judge {idle.name!r} would ask nobody, beside others that do. Give --judge-strategy {others}."
+            f"judge {idle.name!r} would send no request, beside others that do. Give --judge-strategy {others}."
         )
     seats = len(chosen) * max(1, len(request.models))
     if request.min_valid > seats:
         raise UsageError(
-            f"--judge-min-valid: {request.min_valid} verdicts of {seats} judges. Name more, or ask for less."
+            f"--judge-min-valid: {request.min_valid} verdicts of {seats} judges. Name more, or lower --judge-min-valid."
         )
     settings = tuple(
         replace(setting, model=model, repeat=repeat)
@@ -254,7 +254,7 @@ def _read_labels(request: JudgeRequest, name: str, judge: Judge, version: str) -
     if version not in judge.takes_labels:
         raise UsageError(f"judge {name!r}@{version} has verdicts of its own. Leave --judge-score-mapping out.")
     if request.prompt is None:
-        raise UsageError("--judge-score-mapping: say what the labels mean in a wording of yours, --judge-prompt FILE.")
+        raise UsageError("--judge-score-mapping: explain the labels in your own prompt template, --judge-prompt FILE.")
     found = _read_json_object("--judge-score-mapping", request.score_mapping or "", '{"A": 1, "B": 0.5, "C": 0}')
     wrong = [key for key, worth in found.items() if not key or not _is_fraction(worth)]
     if not found or wrong:
@@ -275,7 +275,7 @@ def _read_pattern(text: str, name: str, judge: Judge, version: str) -> str:
         re.compile(text)
     except re.error as error:
         raise UsageError(
-            f"--judge-score-pattern: is no regular expression ({take_first_line(error)}) {show(text)}."
+            f"--judge-score-pattern: is not a regular expression ({take_first_line(error)}) {show(text)}."
         ) from None
     return text
 
@@ -284,14 +284,14 @@ def _read_json_object(flag: str, text: str, example: str) -> Mapping[str, Any]:
     try:
         found = json.loads(text, parse_constant=_reject_constant)
     except (ValueError, RecursionError) as error:
-        raise UsageError(f"{flag}: is no JSON ({take_first_line(error)}) {show(text)}.") from None
+        raise UsageError(f"{flag}: is not JSON ({take_first_line(error)}) {show(text)}.") from None
     if not isinstance(found, dict):
         raise UsageError(f"{flag}: expected an object such as {example} {show(text)}.")
     return found
 
 
 def _reject_constant(name: str) -> float:
-    raise ValueError(f"{name} is no JSON number")
+    raise ValueError(f"{name} is not a JSON number")
 
 
 def _read_kit_prompts(folder: Path, name: str, judge: Judge) -> Mapping[str, str]:
@@ -308,7 +308,7 @@ def _read_kit_prompts(folder: Path, name: str, judge: Judge) -> Mapping[str, str
 
 def _read_prompt(path: str, name: str, judge: Judge) -> str:
     if not judge.slots:
-        raise UsageError(f"judge {name!r} takes no wording of yours. Leave --judge-prompt out.")
+        raise UsageError(f"judge {name!r} takes no prompt template. Leave --judge-prompt out.")
     if any(f"{{{slot}}}" in path for slot in judge.slots):  # the wording itself
         text, path = path, "--judge-prompt"
     else:
@@ -361,9 +361,11 @@ def store_place(request: JudgeRequest, predictions: str) -> Path:
         UsageError: Nothing stands beside standard input, and no file is named; or a folder is.
     """
     if not request.cache and predictions == STDIN:
-        raise UsageError("-: the judge's replies have no place beside standard input. Name a file with --judge-cache.")
+        raise UsageError(
+            "-: the judge's responses have no place beside standard input. Name a file with --judge-cache."
+        )
     if request.cache and (place := Path(request.cache)).is_dir():
-        raise UsageError(f"{place}: is a folder. Name a file for the judge's replies: {place / 'judge.sqlite'}.")
+        raise UsageError(f"{place}: is a folder. Name a file for the judge's responses: {place / 'judge.sqlite'}.")
     return Path(request.cache) if request.cache else build_store_path(predictions)
 
 
@@ -376,7 +378,7 @@ def open_store(place: Path) -> Iterator[AnswerStore]:
         Error: Another process holds it, or it is damaged.
     """
     if not os.access(place.parent, os.W_OK):
-        raise UsageError(f"{place}: the judge's replies cannot be kept there. Name another file with --judge-cache.")
+        raise UsageError(f"{place}: the judge's responses cannot be kept there. Name another file with --judge-cache.")
     with hold(place, other="name another file with --judge-cache") as held, AnswerStore(held, fingerprint="") as store:
         yield store
 

@@ -62,6 +62,6 @@ def test_other_media_are_refused() -> None:
 
 def test_both_numbers_are_named_where_they_differ() -> None:
     check_count(2, 2, "images")
-    with pytest.raises(RowError, match="show 2 pictures, but the row has 3") as caught:
+    with pytest.raises(RowError, match="show 2 images, but the row has 3") as caught:
         check_count(2, 3, "images")
     assert (caught.value.code, caught.value.field) == ("placeholder.count", "images")

@@ -42,7 +42,7 @@ def test_a_text_without_placeholders_is_one_part() -> None:
 
 @pytest.mark.parametrize("text", ["<image 0>", "<image 6>", "<image 999999>", "<image 06>"])
 def test_a_placeholder_without_its_picture_is_refused(text: str) -> None:
-    with pytest.raises(RowError, match=f"{text} stands in the text, but there is no picture") as refused:
+    with pytest.raises(RowError, match=f"{text} is in the text, but there is no image") as refused:
         interleave(f"a {text}", PICTURES, "question")
     assert (refused.value.code, refused.value.field) == ("placeholder.no_image", "question")
 

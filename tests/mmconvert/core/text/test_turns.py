@@ -36,7 +36,7 @@ def test_only_the_last_user_turn_changes() -> None:
 
 
 def test_a_picture_that_the_record_has_not_is_refused() -> None:
-    with pytest.raises(RowError, match="picture 9"):
+    with pytest.raises(RowError, match="image 9"):
         replace_prompt(DIALOG, put_images_first("x", (9,)))
 
 

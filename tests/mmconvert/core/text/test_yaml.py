@@ -36,3 +36,15 @@ def test_reads_what_people_write(monkeypatch: pytest.MonkeyPatch) -> None:
     values = load_yaml(text)
     assert values["runs"] == [{"max": 8, "n": 1}, {"max": 8, "n": 2}]
     assert load_yaml("") is None
+
+
+@pytest.mark.parametrize("tag", ["!!python/object/apply:os.system ['touch made']", "!!python/name:os.system", "!a 1"])
+def test_a_tag_that_makes_an_object_is_refused(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, tag: str) -> None:
+    monkeypatch.chdir(tmp_path)
+    file = tmp_path / "task.yaml"
+    file.write_text(f"datasets: {tag}\n")
+    for read in (read_options, read_mapping_file):
+        with pytest.raises(Error, match=r"task\.yaml"):
+            read(str(file))
+    assert read_front_matter(f"---\ndatasets: {tag}\n---\n") == {}
+    assert not (tmp_path / "made").exists()

@@ -52,7 +52,7 @@ def test_pictures_are_named_by_index_or_by_their_paths():
     assert list_image_paths({"image_path": "rel/a.png"}) == ["rel/a.png"]
     with pytest.raises(RowError, match="a name for each"):
         list_image_files({"index": 1, "image": ["a", "b"], "image_path": "x.jpg"})
-    with pytest.raises(RowError, match="no picture"):
+    with pytest.raises(RowError, match="no image"):
         list_image_paths({"image_path": None})
 
 

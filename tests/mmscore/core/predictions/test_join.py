@@ -306,6 +306,44 @@ def test_a_question_that_no_group_asks_is_rejected_and_not_joined_by_place(tmp_p
     assert "no row with the group and question of this one" in rows.rejected[0].message
 
 
+def _write_mme(folder, *images):
+    """Write a key as MME has it, two questions an image."""
+    folder.mkdir()
+    lines = [f"{image}.png\tIs it {what}?\tYes" for image in images for what in ("a red car", "a blue boat")]
+    (folder / "color.txt").write_text("".join(f"{line}\n" for line in lines))
+    return open_rows(folder, required=("id",))
+
+
+def _answer_mme(path, *images, broken=""):
+    lines = [
+        {"question_id": f"color/{image}.png", "prompt": f"Is it {what}?", "text": None if image == broken else "Yes",
+         "answer_id": "a", "model_id": "m"}
+        for image in images for what in ("a red car", "a blue boat")
+    ]  # fmt: skip
+    return open_rows(_write_lines(path, lines))
+
+
+def test_a_refused_row_that_is_joined_by_its_question_is_not_missing_as_well(tmp_path):
+    rows = join(_answer_mme(tmp_path / "a.jsonl", *"12", broken="2"), _write_mme(tmp_path / "key", *"123"))
+    assert (len(rows), len(rows.rejected)) == (2, 2)
+    assert rows.missing == ("color-000000004", "color-000000005")
+
+
+def test_a_key_of_other_images_is_another_file_and_a_larger_or_smaller_key_is_none(tmp_path):
+    key = _write_mme(tmp_path / "key", *"12345")
+    for name, images in (("all", "12345678"), ("few", "1"), ("half", "123678")):
+        assert join(_answer_mme(tmp_path / f"{name}.jsonl", *images), key).mismatch == ""
+    other = _answer_mme(tmp_path / "other.jsonl", *"16789")
+    wanted = (
+        r"is another file: 2 of 10 rows of .*other.jsonl have their group and question here\. "
+        r"One that has not: color/6 'is it a red car\?'; one of .*key: color/2 'is it a red car\?'\. .*--allow-mismatch"
+    )
+    with pytest.raises(Error, match=wanted):
+        join(other, key)
+    rows = join(other, key, allow_mismatch=True)
+    assert (len(rows), rows.mismatch) == (2, "8/10")
+
+
 NUMBERED = [{"id": f"{n:09d}", "question": f"What is shown in {n}?", "answer": str(n)} for n in range(4)]
 
 

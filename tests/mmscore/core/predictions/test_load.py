@@ -41,8 +41,8 @@ def test_a_kits_file_goes_through_its_format(tmp_path):
 @pytest.mark.parametrize(
     ("columns", "words"),
     [
-        ({"id": ["1"], "predictions": ["x"]}, ["p.parquet", "'prediction'", "Did you mean predictions?"]),
-        ({"Id": ["1"], "prediction": ["x"]}, ["'id'"]),
+        ({"id": ["1"], "predictoin": ["x"]}, ["p.parquet", "'prediction'", "Did you mean predictoin?"]),
+        ({"Ids": ["1"], "prediction": ["x"]}, ["'id'"]),
         ({"id": ["1"], "prediction": [["x"]]}, ["prediction", "expected text", "lists of text"]),
         ({"id": [1.5], "prediction": ["x"]}, ["id", "expected text", "double"]),
         ({"id": ["1"], "prediction": ["x"], "options": ["A"]}, ["options", "expected lists of text"]),
@@ -88,7 +88,7 @@ def test_bytes_that_are_no_text_are_refused(tmp_path):
 @pytest.mark.parametrize("content", [b"", b"PAR1PAR1", b"id,prediction\n1,x\n"])
 def test_a_damaged_file_is_refused_by_name(tmp_path, content):
     (tmp_path / "p.parquet").write_bytes(content)
-    with pytest.raises(Error, match=r"p\.parquet: .*(empty|damaged|no parquet file)"):
+    with pytest.raises(Error, match=r"p\.parquet: .*(empty|damaged|not a parquet file)"):
         open_rows(tmp_path / "p.parquet")
 
 
@@ -147,3 +147,12 @@ def test_a_parquet_table_with_names_of_its_own_is_read_as_any_other_table(tmp_pa
     assert batch.to_pylist()[0] == {"id": "0", "answer": "red", "prediction": "red"}
     columns = "--map id=question_id --map question=question --map answer=gt --map prediction=response"
     assert found.notes == (f"{tmp_path}/p.parquet: read with {columns}.",)
+
+
+def test_a_table_without_predictions_is_refused_and_not_counted_as_failed(tmp_path):
+    file = tmp_path / "q.csv"
+    file.write_text("question,answer,my_model\nWho?,me,you\n")
+    with pytest.raises(Error, match=r"no row has a prediction.*--map prediction=COLUMN"):
+        open_rows(file)
+    assert len(open_rows(file, required=("id",))) == 1
+    assert len(open_rows(file, mapping=("prediction=my_model",))) == 1

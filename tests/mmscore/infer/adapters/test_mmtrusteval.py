@@ -120,7 +120,7 @@ def test_what_is_no_reply_is_a_state() -> None:
 
 def test_two_pictures_in_a_turn_are_refused_by_row() -> None:
     one, two = answer(Heard(), record(1, picture("red"), picture("blue"), "x"), record(2, "y"))
-    assert "shows one picture (got 2)" in one.error
+    assert "shows one image (got 2)" in one.error
     assert two.text == "ok"
 
 

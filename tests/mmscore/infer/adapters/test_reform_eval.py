@@ -109,10 +109,10 @@ def test_single_prompts_are_asked_one_by_one():
 
 def test_a_row_that_breaks_its_batch_fails_alone():
     backend = adapt("mine", Batches, options())
-    answers = backend.answer([record(0, RED, "Red?"), record(1, RED, "break"), record(2, "no picture")])
+    answers = backend.answer([record(0, RED, "Red?"), record(1, RED, "break"), record(2, "no image")])
     assert [answer.text for answer in answers] == ["said Red?", None, None]
     assert answers[1].error == "ValueError: a row broke"
-    assert answers[2].error == "images: an interface takes one picture a row, the row has 0."
+    assert answers[2].error == "images: an interface takes one image per row, the row has 0."
     (unwritten,) = adapt("mine", (Batches(), lambda sample: sample["no"]), options()).answer(
         [record(0, RED, **OPTIONS)]
     )

@@ -140,8 +140,8 @@ def test_the_key_of_a_named_variable_is_sent(monkeypatch):
         (Generation(temperature=1, top_k=5), {}, {}, "no --top-k"),
         (Generation(num_beams=2), {}, {}, "no --num-beams"),
         (Generation(), {}, {"batch_size": 4, "dtype": "float16", "attn": "sdpa"}, "no --batch-size, --dtype, --attn"),
-        (Generation(), {"extra_body": "{"}, {}, "--extra-body: is no JSON"),
-        (Generation(), {"extra_body": '{"x": NaN}'}, {}, "NaN is no JSON number"),
+        (Generation(), {"extra_body": "{"}, {}, "--extra-body: is not JSON"),
+        (Generation(), {"extra_body": '{"x": NaN}'}, {}, "NaN is not a JSON number"),
         (Generation(), {"extra_body": "[1]"}, {}, "--extra-body: expected an object"),
         (Generation(), {"extra_body": '{"n": 2, "stream": true}'}, {}, "n, stream cannot be set here"),
         (Generation(max_new_tokens=3), {"extra_body": '{"max_tokens": 2}'}, {}, "max_tokens is an option of its own"),
@@ -172,9 +172,9 @@ def test_backends_without_a_service_refuse_its_options(plugin):
 
 def test_a_row_that_cannot_be_sent_fails_by_name_and_alone():
     bad = {
-        1: (record(1, b"no picture at all", "x"), "images: picture 1: no PNG"),
-        2: (record(2, picture("red"), picture("red", (200, 200))[:100], "x"), "images: picture 2: "),
-        3: (replace(record(3, picture("red")), images=(Image(None, 1),)), "picture 1 has neither bytes nor an address"),
+        1: (record(1, b"no picture at all", "x"), "images: image 1: no PNG"),
+        2: (record(2, picture("red"), picture("red", (200, 200))[:100], "x"), "images: image 2: "),
+        3: (replace(record(3, picture("red")), images=(Image(None, 1),)), "image 1 has neither bytes nor an address"),
         4: (replace(record(4, "x"), messages=turns(("tool", "42"))), "messages: turn 1 is of the role 'tool'"),
     }
     rows = [bad[i][0] if i in bad else record(i, f"good {i}") for i in range(6)]
@@ -294,7 +294,7 @@ def test_what_every_row_would_meet_ends_the_run_and_earlier_answers_are_given_ou
     with chat_server(say) as server:
         stream = opened(server.url, concurrency=1).stream(record(i, str(i)) for i in range(20))
         given = [next(stream)[0][0] for _ in range(5)]
-        with pytest.raises(Error, match="refuses the key"):
+        with pytest.raises(Error, match="rejects the key"):
             next(stream)
     assert given == [0, 1, 2, 3, 4]
     assert len(server.asked) == 6
@@ -319,7 +319,7 @@ def test_a_row_that_waits_for_its_next_try_is_not_asked_when_the_run_has_ended()
     def say(request):
         return refused(503) if request["messages"][0]["content"] == "0" else Said(refused(403).body, 403, silent=0.2)
 
-    with chat_server(say) as server, pytest.raises(Error, match="refuses the key"):
+    with chat_server(say) as server, pytest.raises(Error, match="rejects the key"):
         opened(server.url, concurrency=2).answer([record(i, str(i)) for i in range(5)])
     assert len(server.asked) == 2
 
@@ -357,9 +357,9 @@ def drawn(url: str, n: int, **service: object):
 
 
 def test_several_replies_are_one_request():
-    with chat_server(lambda request: several(*(f"reply {i}" for i in range(request["n"])))) as server:
+    with chat_server(lambda request: several(*(f"response {i}" for i in range(request["n"])))) as server:
         answers = drawn(server.url, 3).answer([*replies_to(record(0, "a"), 3), *replies_to(record(1, "b"), 3)])
-    assert [answer.text for answer in answers] == ["reply 0", "reply 1", "reply 2"] * 2
+    assert [answer.text for answer in answers] == ["response 0", "response 1", "response 2"] * 2
     assert [(request["n"], request["seed"]) for request in server.asked] == [(3, 10), (3, 10)]
     assert [answer.prompt_tokens for answer in answers] == [7, None, None] * 2
 
@@ -422,7 +422,7 @@ def test_a_choice_without_text_is_asked_for_again():
 
 
 def test_greedy_replies_are_not_asked_for_several_times():
-    with pytest.raises(UsageError, match="--n: greedy replies are all the same"):
+    with pytest.raises(UsageError, match="--n: greedy responses are all the same"):
         opened("http://localhost:1/v1", more={"n": 2})
 
 
@@ -445,7 +445,7 @@ def test_a_small_picture_keeps_its_bytes_and_a_broken_one_fails_its_row():
     request = request_of(record(0, data, "?"), more={"max_image_side": 30})
     assert base64.b64decode(request["messages"][0]["content"][0]["image_url"]["url"].partition(",")[2]) == data
     (answer,) = opened("http://localhost:1/v1", more={"max_image_side": 5}).answer([record(0, data[:60], "?")])
-    assert answer.error.startswith("images: picture 1 cannot be decoded")
+    assert answer.error.startswith("images: image 1 cannot be decoded")
 
 
 def test_the_size_of_pictures_is_part_of_the_identity():
@@ -470,6 +470,6 @@ def test_log_probabilities_are_asked_for_and_kept():
 def test_a_service_without_log_probabilities_ends_the_run(logprobs):
     body = json.loads(said("yes").body)
     body["choices"][0]["logprobs"] = logprobs
-    refused_run = pytest.raises(Error, match=r"gives no log-probabilities of tokens\. Leave --output-scores out")
+    refused_run = pytest.raises(Error, match=r"returns no log-probabilities\. Leave --output-scores out")
     with chat_server(script(Said(json.dumps(body).encode()))) as server, refused_run:
         opened(server.url, more={"output_scores": True}).answer([record(0, "?")])

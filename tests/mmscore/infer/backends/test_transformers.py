@@ -103,9 +103,9 @@ def test_a_literal_placeholder_fails_its_row_alone_where_it_cannot(idefics3):
 def test_a_bad_row_fails_by_name_and_alone(random_llava):
     cut = picture("red", (200, 200))[:100]
     bad = {
-        2: (record(2, b"no picture at all", "x"), "picture 1 has no known format"),
-        4: (record(4, picture("red"), cut, "x"), "picture 2 cannot be decoded"),
-        5: (replace(record(5, picture("red"), "x"), images=(Image(None, 1, url="http://x/"),)), "only an address"),
+        2: (record(2, b"no picture at all", "x"), "image 1 has no known format"),
+        4: (record(4, picture("red"), cut, "x"), "image 2 cannot be decoded"),
+        5: (replace(record(5, picture("red"), "x"), images=(Image(None, 1, url="http://x/"),)), "only a URL"),
         6: (record(6, picture("red"), "long " * 900), "the prompt has 4534 tokens, the model takes 4096"),
     }
     rows = [bad[i][0] if i in bad else record(i, picture("green"), f"good {i}") for i in range(9)]
@@ -332,7 +332,7 @@ def test_a_reply_does_not_hang_on_how_many_there_are(random_llava):
 
 
 def test_greedy_replies_are_not_asked_for_several_times(random_llava):
-    with pytest.raises(UsageError, match="--n: greedy replies are all the same"):
+    with pytest.raises(UsageError, match="--n: greedy responses are all the same"):
         opened(random_llava, n=2)
 
 
@@ -375,7 +375,7 @@ def test_a_model_without_turns_answers_finished_texts(request, model):
     answers = backend.answer([*bad, rows[0]])
     assert [answer.status for answer in answers] == ["failed", "failed", "failed", "ok"]
     assert answers[1].error == (
-        "images: this model takes one picture a row, the row has 2. --no-interleave shows the first."
+        "images: this model takes one image per row, the row has 2. --no-interleave shows the first."
     )
     assert answers[3] == together[0]
     assert [answer.prompt_tokens for answer in together] == [
@@ -456,5 +456,5 @@ def test_what_cannot_be_compiled_says_so(trained_llava, monkeypatch):
     monkeypatch.setattr(LlavaForConditionalGeneration, "_can_compile_fullgraph", False)
     with pytest.raises(UsageError, match="--compile: transformers cannot compile a LlavaForConditionalGeneration"):
         opened(trained_llava, compile=True)
-    with pytest.raises(UsageError, match="--compile is for the steps of a reply"):
+    with pytest.raises(UsageError, match="--compile is for the steps of a response"):
         opened(trained_llava, compile=True, method="likelihood")

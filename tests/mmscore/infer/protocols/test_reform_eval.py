@@ -111,7 +111,7 @@ def test_a_copy_without_a_reply_ends_its_dialog_alone(tmp_path):
     table = pq.read_table(output)
     errors = dict(zip(table["id"].to_pylist(), table["prediction_error"].to_pylist(), strict=True))
     assert {errors[f"8_{n}#{copy}"] for n in (2, 3) for copy in range(COPIES)} == {
-        "round: round 1 of the dialog has no reply, so this one waits."
+        "round: round 1 of the conversation has no response, so this one waits."
     }
     again = Says(lambda record: "(A)")
     assert asked(folder, output, again, protocol=protocol).failed == 0

@@ -33,7 +33,7 @@ def dialog(name: str, rounds: int, **fields: object) -> list[Record]:
 
 
 def echo(asked_row: Record) -> str:
-    return f"reply to {said(asked_row)[-1]} after {len(asked_row.messages) - 1}"
+    return f"response to {said(asked_row)[-1]} after {len(asked_row.messages) - 1}"
 
 
 @pytest.fixture
@@ -51,15 +51,15 @@ def test_each_round_hears_the_model_s_own_replies_and_the_file_keeps_its_order(t
     assert asked(written(tmp_path / "d", rows), output, backend, protocol=PROTOCOL).failed == 0
     heard = {row.id: said(row) for row in backend.asked}
     assert heard["x2"] == [
-        *("x asks 0", "reply to x asks 0 after 0"),
-        *("x asks 1", "reply to x asks 1 after 2"),
+        *("x asks 0", "response to x asks 0 after 0"),
+        *("x asks 1", "response to x asks 1 after 2"),
         "x asks 2",
     ]
     assert heard["9"] == ["alone"]
     rounds = [row.round or 0 for row in backend.asked]
     assert rounds == sorted(rounds)
     assert pq.read_table(output)["id"].to_pylist() == [row.id for row in rows]
-    assert predictions(output)[2] == "reply to x asks 2 after 4"
+    assert predictions(output)[2] == "response to x asks 2 after 4"
 
 
 def test_pictures_stay_in_the_turns_that_show_them(tmp_path, output):
@@ -97,7 +97,7 @@ def test_a_resumed_dialog_goes_on_where_it_failed(tmp_path, output):
     assert asked(folder, output, broken, protocol=PROTOCOL).failed == 2
     assert predictions(output)[1:3] == [None, None]
     row = pq.read_table(output).to_pylist()[2]
-    assert row["prediction_error"] == "round: round 1 of the dialog has no reply, so this one waits."
+    assert row["prediction_error"] == "round: round 1 of the conversation has no response, so this one waits."
     again = Says(echo)
     assert asked(folder, output, again, protocol=PROTOCOL).failed == 0
     assert [row.id for row in again.asked] == ["x1", "x2"]
@@ -123,7 +123,7 @@ def test_one_that_shares_holds_the_same_dialogs(tmp_path, output):
 ORDERS: list[tuple[Sequence[str], str]] = [
     (["user", "user"], "turn 2 is of the role 'user', not 'assistant'"),
     (["assistant", "user"], "turn 1 is of the role 'assistant', not 'user'"),
-    (["system", "user", "assistant"], "turn 3 is not the user's; a dialog ends with one"),
+    (["system", "user", "assistant"], "turn 3 is not the user's; a conversation ends with one"),
     (["system", "assistant"], "turn 2 is of the role 'assistant', not 'user'"),
     (["user", "system", "user"], "turn 2 is of the role 'system', not 'assistant'"),
     (["user", "tool", "user"], "turn 2 is of the role 'tool', not 'assistant'"),

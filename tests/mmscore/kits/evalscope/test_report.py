@@ -89,7 +89,7 @@ def test_a_choice_that_nothing_meets_is_told():
 
 
 def test_nothing_scored_is_refused():
-    with pytest.raises(Error, match="no reply"):
+    with pytest.raises(Error, match="no response"):
         _metrics({"a": []}, {}, "1.3.0")
 
 

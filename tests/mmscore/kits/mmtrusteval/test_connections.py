@@ -69,7 +69,7 @@ def test_a_log_that_has_the_column_is_not_scored_again(server, options, log):
 
 
 def test_a_bundle_asks_nobody(server, options, log, tmp_path):
-    with pytest.raises(UsageError, match="asks models or services here, which a bundle cannot hold"):
+    with pytest.raises(UsageError, match="uses models or API servers here, which a bundle cannot contain"):
         bundle(Request((str(log),), ("mmtrust_task",), recipe_options=str(options)), tmp_path / "b")
     assert server.requests == []
     plain = tmp_path / "plain.yaml"

@@ -143,7 +143,7 @@ def test_reports_are_ranked_by_dataset_too(logs, tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["{report}", "--by", "dataset"], 2, "does not say how the answers were made. Say it: --method generation"),
+        (["{report}", "--by", "dataset"], 2, "does not state how the predictions were made. Give --method generation"),
         (
             ["{report}", "--by", "aspect", "--recipe", "own_choice"],
             2,
@@ -152,7 +152,7 @@ def test_reports_are_ranked_by_dataset_too(logs, tmp_path):
         (["safebench={report}", "--by", "aspect"], 2, "holds 3 entries, and safebench= names the dataset of one"),
         (["{log}", "--by", "aspect", "--metric", "x"], 2, "--by aspect ranks by scores of its own"),
         (["{report}", "{report}", "--by", "aspect"], 2, "there is another log"),
-        (["{damaged}", "--by", "aspect"], 1, "is no report that mmscore wrote"),
+        (["{damaged}", "--by", "aspect"], 1, "is not a report that mmscore wrote"),
         (["{later}", "--by", "aspect"], 1, "has schema version 99"),
     ],
     ids=str,

@@ -96,7 +96,11 @@ def test_the_command_writes_it_and_leaves_rows_without_a_score_out(tmp_path):
 @pytest.mark.parametrize(
     ("arguments", "code", "message"),
     [
-        (["{log}", "--recipe", "own_short_answer"], 2, "--log: recipe 'own_short_answer' knows no log of its kit."),
+        (
+            ["{log}", "--recipe", "own_short_answer"],
+            2,
+            "--log: recipe 'own_short_answer' knows no log of its framework.",
+        ),
         (["{log}", "{log}", "--recipe", "mmtrust_yes_no"], 2, "--log: a log is of one file by one recipe."),
         (["{log}", "--dataset", "dt-text", "--dry-run"], 2, "--log: --dry-run scores nothing"),
     ],

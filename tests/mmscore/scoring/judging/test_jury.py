@@ -31,7 +31,7 @@ def _step(case, replies):
     if replies and replies[-1].isupper():
         return Verdict(Parsed(replies[-1], "judge"))
     if len(replies) == TRIES:
-        return NoVerdict("three replies in small letters")
+        return NoVerdict("three responses in small letters")
     return JudgeQuestion(case.item.prediction, {"temperature": 0.5 * len(replies)}, system="Shout.")
 
 
@@ -121,7 +121,7 @@ def test_a_call_without_a_reply_ends_the_rows_tries(tmp_path):
 
     with chat_server(say) as server:
         (outcome,), _ = _judged(server, tmp_path, ["a"])
-    assert outcome.step == NoVerdict("no reply: 400 too long")
+    assert outcome.step == NoVerdict("no response: 400 too long")
     assert (outcome.reply, outcome.tries) == (None, 2)
     assert len(server.asked) == 2
 
@@ -144,7 +144,7 @@ def test_a_failure_that_passes_by_itself_is_asked_about_in_the_next_run(tmp_path
 def test_a_verdict_that_was_cut_off_is_named(tmp_path):
     with chat_server(lambda request: said("small", "length")) as server:
         (outcome,), _ = _judged(server, tmp_path, ["a"])
-    assert outcome.step.reason.endswith("the reply was cut off, allow more max_tokens")
+    assert outcome.step.reason.endswith("the response was cut off, allow more max_tokens")
 
 
 def test_a_protocol_that_never_ends_is_named(tmp_path):
@@ -174,7 +174,7 @@ def test_replies_before_a_fatal_error_are_kept(tmp_path):
         return refused(401) if len(server.asked) > 4 else said("LOUD")
 
     rows = [f"row {n}" for n in range(10)]
-    with chat_server(say) as server, pytest.raises(Error, match="refuses the key"):
+    with chat_server(say) as server, pytest.raises(Error, match="rejects the key"):
         _judged(server, tmp_path, rows, concurrency=1)
     with chat_server(lambda request: said("LOUD")) as server:
         _judged(server, tmp_path, rows)
