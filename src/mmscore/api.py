@@ -23,6 +23,7 @@ from mmscore.infer import session
 from mmscore.infer.adapter import split_backend
 from mmscore.infer.ledger import Summary
 from mmscore.infer.options import PredictOptions
+from mmscore.reporting.live.server import LiveView, ViewOptions
 from mmscore.reporting.notebook import NotebookReport as Report
 from mmscore.reporting.publish import HubOptions, PushedPredictions, push_results
 from mmscore.reporting.submit import Submission, SubmitOptions
@@ -49,6 +50,7 @@ __all__ = [
     "Explanation",
     "JudgeRequest",
     "ListedPlugin",
+    "LiveView",
     "Outcome",
     "Ranking",
     "Report",
@@ -67,6 +69,7 @@ __all__ = [
     "score",
     "submit",
     "verify",
+    "view",
 ]
 
 
@@ -477,6 +480,28 @@ def verify(folder: str | Path) -> Verification:
         Error: The folder is no bundle, or its manifest is damaged or leads out of it.
     """
     return verify_bundle(Path(folder))
+
+
+@check_python_call
+def view(folder: str | Path, *, port: int = 0) -> LiveView:
+    """Serve the live view of the runs below a folder, as `mmscore view` does, until `close` or the end of the program.
+
+    Args:
+        folder: Folder whose runs are shown, those of folders below it too.
+        port: Port of 127.0.0.1; 0 takes a free one.
+
+    Returns:
+        The view: `url` is the address of its page with its token; as a context manager it ends with the block.
+
+    Raises:
+        UsageError: There is no such folder, or the port is taken.
+
+    Example:
+        >>> view("missing")
+        Traceback (most recent call last):
+        mmconvert.core.errors.UsageError: missing: no such file or folder. See what is there: ls .
+    """
+    return LiveView(folder, build_options(ViewOptions, {"port": port}, "view"))
 
 
 @check_python_call

@@ -28,6 +28,11 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "mmscore run task.yaml --work-dir results",
         "mmscore run task.yaml --dry-run",
     ),
+    "view": (
+        "mmscore.cli.view:view",
+        "Watch the runs below a folder in the browser.",
+        "mmscore view results",
+    ),
     "compare": (
         "mmscore.cli.compare:compare",
         "Compare two predictions files sample by sample.",

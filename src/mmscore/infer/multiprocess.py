@@ -26,7 +26,7 @@ from mmconvert.storage.source_files import watch_sources
 from mmscore.infer.ledger import Summary
 from mmscore.infer.open import open_backend
 from mmscore.infer.options import PredictOptions
-from mmscore.infer.runner import plan_job, predict, resume_note, write_stopped
+from mmscore.infer.runner import plan_job, predict, resume_note, summarize_job, write_stopped
 from mmscore.llm.cache_lock import hold
 from mmscore.llm.response_cache import Answer, AnswerStore, store_path
 
@@ -128,7 +128,7 @@ def _predict_share(
     job = plan_job(rows, output, backend, options, task=task)
     with (
         hold(store_path(output), share=True) as held,
-        AnswerStore(held, fingerprint=rows.fingerprint) as store,
+        AnswerStore(held, fingerprint=rows.fingerprint, run=summarize_job(job)) as store,
         show_progress("predict", quiet=quiet) as advance,
     ):
         return predict(job, store, advance)

@@ -456,6 +456,11 @@ def _write(rows: Answered, writer: PredictionWriter) -> None:
         raise
 
 
+def summarize_job(job: Job) -> dict[str, Any]:
+    """Say in a few words what a run does, for those who watch it."""
+    return {"rows": job.num_rows, "model": job.backend.name, "dataset": job.dataset.path.name, "started": time.time()}
+
+
 def _describe_job(job: Job) -> dict[str, Any]:
     return {
         "mmscore": __version__,
