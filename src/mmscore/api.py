@@ -23,6 +23,7 @@ from mmscore.infer import session
 from mmscore.infer.adapter import split_backend
 from mmscore.infer.ledger import Summary
 from mmscore.infer.options import PredictOptions
+from mmscore.reporting.live.server import LiveView, ViewOptions
 from mmscore.reporting.notebook import NotebookReport as Report
 from mmscore.reporting.publish import HubOptions, PushedPredictions, push_results
 from mmscore.reporting.submit import Submission, SubmitOptions
@@ -49,6 +50,7 @@ __all__ = [
     "Explanation",
     "JudgeRequest",
     "ListedPlugin",
+    "LiveView",
     "Outcome",
     "Ranking",
     "Report",
@@ -67,6 +69,7 @@ __all__ = [
     "score",
     "submit",
     "verify",
+    "view",
 ]
 
 
@@ -135,15 +138,17 @@ def predict(
     quiet: bool = True,
     **options: Unpack[PredictKeywords],
 ) -> Summary:
-    """Ask a model about every row of a dataset and write its replies to a predictions file; `push` publishes it.
+    """Ask a model about every row of a dataset and write its responses to a predictions file; `push` publishes it.
 
     Args:
-        dataset: Folder or parquet file of ours, or its URL. Or data in memory, as `mmconvert.convert` takes them.
-        output: The predictions file that shall appear, or its URL; the replies are kept in a store beside it, of a URL
+        dataset: Folder or parquet file created by mmconvert, or its URL. Or data in memory, as `mmconvert.convert`
+        takes them.
+        output: The predictions file that shall appear, or its URL; the responses are kept in a store beside it, of a
+        URL
             in `NAME.work` in the current folder.
         model: Folder, Hub id, or a name for the predictions file; the backend's own name by default.
         backend: Name of a backend, `file.py@name`, or an object: a backend, a function from a batch of
-            records to answers, a model of a kit whose classes are known here.
+            records to answers, a model of a framework whose classes are known here.
         resume: Go on where a run stopped, also when the output stands already.
         restart: Forget the stored answers.
         share: Let other processes answer rows of the same output.
@@ -239,10 +244,10 @@ def score(
     judge: JudgeRequest | str | None = None,
     **options: Unpack[ReportKeywords],
 ) -> Report:
-    """Score predictions as each recipe's kit would.
+    """Score predictions as each recipe's framework would.
 
     Args:
-        predictions: A parquet file or folder of ours, a kit's own result file, `-` for standard input,
+        predictions: A parquet file or folder created by mmconvert, a framework's result file, `-` for standard input,
             or a Hub id `USER/REPO`; several are models side by side. Or data in memory, as `mmconvert.convert` takes
             them.
         recipe: Names, with `@version` where wanted, or recipes; none takes the one that fits the file.
@@ -273,7 +278,7 @@ def judge(
     recipe: str | Recipe | Sequence[str | Recipe] = (),
     **options: Unpack[ReportKeywords],
 ) -> Report:
-    """Score predictions with a judge that reads them after the rules; replies are stored, nothing is asked twice.
+    """Score predictions with a judge that reads them after the rules; responses are stored, nothing is asked twice.
 
     Args:
         predictions: As `score`.
@@ -337,7 +342,7 @@ def push(
 
 @check_python_call(options=RunOptions)
 def run(task: str | Path | Mapping[str, Any], *, quiet: bool = True, **options: Unpack[RunKeywords]) -> list[Outcome]:
-    """Ask every model of a task about every dataset and score the replies.
+    """Ask every model of a task about every dataset and score the responses.
 
     Args:
         task: File of `mmscore run`, or what such a file holds.
@@ -393,7 +398,7 @@ def compare(
 
 @check_python_call(options=ExplainOptions)
 def explain(predictions: str | Path, **options: Unpack[ExplainKeywords]) -> Explanation:
-    """Show what was read out of each reply, by which rule; with two recipes, where their numbers part.
+    """Show what was read out of each response, by which rule; with two recipes, where their numbers part.
 
     Args:
         predictions: As `score`, one file.
@@ -462,7 +467,7 @@ def bundle(
 
 @check_python_call
 def verify(folder: str | Path) -> Verification:
-    """Compare every byte of a bundle with its manifest, score it anew and compare every number.
+    """Compare every byte of a bundle with its manifest, score it again and compare every number.
 
     Args:
         folder: The bundle.
@@ -475,6 +480,28 @@ def verify(folder: str | Path) -> Verification:
         Error: The folder is no bundle, or its manifest is damaged or leads out of it.
     """
     return verify_bundle(Path(folder))
+
+
+@check_python_call
+def view(folder: str | Path, *, port: int = 0) -> LiveView:
+    """Serve the live view of the runs below a folder, as `mmscore view` does, until `close` or the end of the program.
+
+    Args:
+        folder: Folder whose runs are shown, those of folders below it too.
+        port: Port of 127.0.0.1; 0 takes a free one.
+
+    Returns:
+        The view: `url` is the address of its page with its token; as a context manager it ends with the block.
+
+    Raises:
+        UsageError: There is no such folder, or the port is taken.
+
+    Example:
+        >>> view("missing")
+        Traceback (most recent call last):
+        mmconvert.core.errors.UsageError: missing: no such file or folder. See what is there: ls .
+    """
+    return LiveView(folder, build_options(ViewOptions, {"port": port}, "view"))
 
 
 @check_python_call

@@ -78,13 +78,27 @@ def opened(browser: Browser, path: Path, state: str = "", **context: Any) -> Ite
         state: What stands behind the `#` of its address.
         context: Options of a browser context, such as `color_scheme`.
     """
+    with _watched(browser, f"{path.resolve().as_uri()}#{state}", None, context) as page:
+        yield page
+
+
+@contextlib.contextmanager
+def opened_url(browser: Browser, url: str, **context: Any) -> Iterator[Page]:
+    """Open a page of a server; leaving the block fails if it had a word to say or asked another one for anything."""
+    with _watched(browser, url, url.partition("?")[0], context) as page:
+        yield page
+
+
+@contextlib.contextmanager
+def _watched(browser: Browser, url: str, own: str | None, context: dict[str, Any]) -> Iterator[Page]:
     trouble: list[str] = []
 
     def heard(message: ConsoleMessage) -> None:
         trouble.append(f"console {message.type}: {message.text}")
 
     def asked(request: Request) -> None:
-        if not request.url.startswith("data:") and not request.is_navigation_request():
+        is_own = own is not None and request.url.startswith(own)
+        if not is_own and not request.url.startswith("data:") and not request.is_navigation_request():
             trouble.append(f"request: {request.url}")
 
     page = browser.new_context(**context).new_page()
@@ -93,7 +107,7 @@ def opened(browser: Browser, path: Path, state: str = "", **context: Any) -> Ite
     page.on("dialog", lambda dialog: trouble.append(f"conversation: {dialog.message}"))
     page.on("request", asked)
     try:
-        page.goto(f"{path.resolve().as_uri()}#{state}")
+        page.goto(url)
         yield page
         assert trouble == []
     finally:

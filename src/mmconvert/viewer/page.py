@@ -77,7 +77,7 @@ def write_page(
         if _SCRIPT_END.search(text):
             raise ValueError("a script holds </script or <!--, which would end or hide it inside a page")
     shell = Template((_HERE / "shell.html").read_text("utf-8")).substitute(
-        title=html.escape(escape_control(title)), policy=_build_policy(code), styles=style, version=__version__
+        title=html.escape(escape_control(title)), policy=build_script_policy(code), styles=style, version=__version__
     )
     head, foot = shell.split(_DATA)
     with open_published_file(path) as temporary, temporary.open("w", encoding="utf-8", newline="\n") as file:
@@ -106,7 +106,8 @@ def write_page(
     return count
 
 
-def _build_policy(scripts: Sequence[str]) -> str:
+def build_script_policy(scripts: Sequence[str]) -> str:
+    """Give the content security policy of a page that runs these scripts and no others, and asks for nothing."""
     digests = [base64.b64encode(hashlib.sha256(text.encode()).digest()).decode() for text in scripts]
     hashes = " ".join(f"'sha256-{digest}'" for digest in digests)
     # Styles may stand anywhere: chart libraries write them into their SVG, and no style can reach out of the page.

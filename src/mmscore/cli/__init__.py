@@ -28,6 +28,11 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "mmscore run task.yaml --work-dir results",
         "mmscore run task.yaml --dry-run",
     ),
+    "view": (
+        "mmscore.cli.view:view",
+        "Watch the runs below a folder in the browser.",
+        "mmscore view results",
+    ),
     "compare": (
         "mmscore.cli.compare:compare",
         "Compare two predictions files sample by sample.",
@@ -75,7 +80,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 }
 """Where each command is, what it does, examples of its use."""
 
-# Files of users, named as file.py@name, may import the kit that they were written for.
+# Files of users, named as file.py@name, may import the framework that they were written for.
 kit_imports.install()
 
 

@@ -26,7 +26,7 @@ from mmconvert.storage.source_files import watch_sources
 from mmscore.infer.ledger import Summary
 from mmscore.infer.open import open_backend
 from mmscore.infer.options import PredictOptions
-from mmscore.infer.runner import plan_job, predict, resume_note, write_stopped
+from mmscore.infer.runner import plan_job, predict, resume_note, summarize_job, write_stopped
 from mmscore.llm.cache_lock import hold
 from mmscore.llm.response_cache import Answer, AnswerStore, store_path
 
@@ -128,7 +128,7 @@ def _predict_share(
     job = plan_job(rows, output, backend, options, task=task)
     with (
         hold(store_path(output), share=True) as held,
-        AnswerStore(held, fingerprint=rows.fingerprint) as store,
+        AnswerStore(held, fingerprint=rows.fingerprint, run=summarize_job(job)) as store,
         show_progress("predict", quiet=quiet) as advance,
     ):
         return predict(job, store, advance)
@@ -141,7 +141,7 @@ def run_together(work: Work, count: int, begin: Callable[[Known], None]) -> Toge
         work: Picklable; called in each process with its number, from 0, and a function that it calls when it has its
             model, before it opens the store. It answers rows until there are none, whoever answers them.
         count: Processes, from 2.
-        begin: Called here when the first process has its model; none goes on before that is done.
+        begin: Called here when the first process has its model; none continues before that is done.
 
     Raises:
         Error: All of them ended without a result; says why the first one did, and is of its kind.
@@ -164,7 +164,7 @@ def run_together(work: Work, count: int, begin: Callable[[Known], None]) -> Toge
     finally:
         for member in members:
             if member.is_alive():
-                # Not told to stop: each would write what stands, and this process does. No stored reply is lost.
+                # Not told to stop: each would write what stands, and this process does. No stored response is lost.
                 member.kill()
                 member.join()
     summaries = [one for one in said if isinstance(one, Summary)]

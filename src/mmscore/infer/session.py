@@ -24,7 +24,7 @@ from mmscore.infer.open import open_backend
 from mmscore.infer.options import LOCAL, PredictOptions
 from mmscore.infer.predictions_file import is_interrupted
 from mmscore.infer.ray_pool import RayPool
-from mmscore.infer.runner import Job, plan_job, resume_note
+from mmscore.infer.runner import Job, plan_job, resume_note, summarize_job
 from mmscore.llm.budget import read_price
 from mmscore.llm.cache_lock import Held, hold
 from mmscore.llm.response_cache import AnswerStore, store_path
@@ -83,7 +83,7 @@ def predict_here(
     """Answer every row of a dataset and write the predictions file.
 
     Args:
-        dataset: Folder or parquet file of ours.
+        dataset: Folder or parquet file created by mmconvert.
         output: The predictions file that shall appear.
         options: Who is asked, and how.
         backend: Who answers, an object of the user's; None for whom the options name.
@@ -166,7 +166,8 @@ def open_where_asked(options: PredictOptions, *, quiet: bool) -> Backend:
 
 def _run_job(job: Job, held: Held, options: PredictOptions, *, quiet: bool) -> Summary:
     """Run a job on the store beside its output, and say how far it is."""
-    with AnswerStore(held, fingerprint=job.dataset.fingerprint, restart=options.restart) as store:
+    restart = options.restart
+    with AnswerStore(held, fingerprint=job.dataset.fingerprint, restart=restart, run=summarize_job(job)) as store:
         found = resume_note(store, job.dataset)
         if found and not quiet:
             print_message(found)

@@ -1,4 +1,4 @@
-"""The store of replies: what a model or a judge has said is on the disk and is never asked again.
+"""The store of responses: what a model or a judge has said is on the disk and is never asked again.
 
 One SQLite file beside the output, in WAL mode with full synchronisation: `put` returns when the
 answers would survive a power cut. A key is a digest of everything an answer depends on, so an edited
@@ -10,7 +10,7 @@ import contextlib
 import hashlib
 import json
 import sqlite3
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
 from types import TracebackType
 from typing import Any
@@ -36,24 +36,26 @@ _TABLES = {
 _LOOKUP_KEYS = 500  # SQLite takes at least 999 parameters a statement
 _PATIENCE = 60.0  # seconds for which a process that shares waits for the others' transactions
 _ROOM_BESIDE = 400  # bytes that key, index and log take beside an answer
+_MAX_STEPS = 20_000  # hundred thousands of steps of SQLite that a look into a store may take
+_MAX_RUN = 100_000  # characters that a run says of itself
 _ASKED = ""  # owner of a claim whose row failed: nobody who shares asks it again
 
 
 class Answer(PluginStruct, frozen=True):
-    """A reply, or the reason why there is none. A failure is a state, never a text.
+    """A response, or the reason why there is none. A failure is a state, never a text.
 
     Attributes:
-        text: The reply, "" where the model said nothing; None only when there is no reply.
+        text: The response, "" where the model said nothing; None only when there is no response.
         status: `ok`, `failed` or `skipped`.
-        error: Why there is no reply; None when all is well.
+        error: Why there is no response; None when all is well.
         finish_reason: `stop`, `length`, or the service's own word.
-        thinking: The reasoning block that was cut from the reply.
-        prompt_tokens: Tokens of the prompt, pictures included.
+        thinking: The reasoning block that was cut from the response.
+        prompt_tokens: Tokens of the prompt, images included.
         completion_tokens: Tokens that were generated, the end token included.
         option_logprobs: Summed natural log-probability of each present option.
         option_tokens: Tokens of each present option.
-        token_logprobs: Natural log-probability of each token: of the reply, or of the options in turn.
-        passing: True of a failure that passes by itself, such as an overload; None of any other, and of a reply.
+        token_logprobs: Natural log-probability of each token: of the response, or of the options in turn.
+        passing: True of a failure that passes by itself, such as an overload; None of any other, and of a response.
     """
 
     text: str | None = None
@@ -69,7 +71,7 @@ class Answer(PluginStruct, frozen=True):
     passing: bool | None = None
 
     def __post_init__(self) -> None:
-        """Refuse an answer that is neither a reply nor a failure.
+        """Refuse an answer that is neither a response nor a failure.
 
         Raises:
             ValueError: `text` is None although the status is `ok`, or stands beside a failure.
@@ -139,14 +141,18 @@ class AnswerStore:
         previous_fingerprint: What the last run said of its input; "" in a new store.
     """
 
-    def __init__(self, held: Held, *, fingerprint: str, restart: bool = False) -> None:
+    def __init__(
+        self, held: Held, *, fingerprint: str, restart: bool = False, run: Mapping[str, Any] | None = None
+    ) -> None:
         """Name the store; nothing is touched before `with`.
 
         Args:
             held: The store's place, see `mmscore.llm.cache_lock.hold`; the file is made when missing.
             fingerprint: Digest of the input as a whole, kept in the header to tell the user when it changed.
             restart: Drop the answers that stand there.
+            run: JSON values about the run, for those who watch its progress; None leaves those that stand there.
         """
+        self._run = run
         self.path = held.path
         self.held = held
         self.previous_fingerprint = ""
@@ -171,6 +177,9 @@ class AnswerStore:
                 row = self._db.execute("SELECT value FROM header WHERE name = 'fingerprint'").fetchone()
                 with _open_transaction(self._db):
                     self._db.execute("INSERT OR REPLACE INTO header VALUES ('fingerprint', ?)", (self._fingerprint,))
+                    if self._run is not None:
+                        text = json.dumps(self._run)
+                        self._db.execute("INSERT OR REPLACE INTO header VALUES ('run', ?)", (text,))
                 self.previous_fingerprint = row[0] if row and isinstance(row[0], str) else ""
                 if self.shared:
                     self._join()
@@ -294,8 +303,48 @@ class AnswerStore:
             return dict(self._db.execute("SELECT status, count(*) FROM answers GROUP BY status"))
 
 
+class StoreProgress(msgspec.Struct, frozen=True):
+    """What a store says of its run.
+
+    Attributes:
+        ok: Answers.
+        failed: Failures.
+        run: What the run says of itself, such as its `rows`; {} where it says nothing.
+    """
+
+    ok: int
+    failed: int
+    run: Mapping[str, Any]
+
+
+def read_progress(path: Path) -> StoreProgress:
+    """Look into a store, also one that a run is writing to; nothing is changed, no file is made.
+
+    Raises:
+        Error: It is no store, is damaged, or cannot be read without its log.
+    """
+    # Where no log stands beside it nobody writes, and SQLite need not make one to read.
+    has_log = path.with_name(f"{path.name}-wal").exists()
+    uri = f"{path.resolve().as_uri()}?mode=ro{'' if has_log else '&immutable=1'}"
+    try:
+        with contextlib.closing(sqlite3.connect(uri, uri=True, timeout=1)) as db:
+            db.text_factory = lambda data: data.decode(errors="replace")
+            db.execute("PRAGMA trusted_schema = OFF")
+            steps = iter(range(_MAX_STEPS))
+            db.set_progress_handler(lambda: next(steps, None) is None, 100_000)
+            tables = db.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
+            if not tables or any(sql != f"CREATE TABLE {name} {_TABLES.get(name)}" for name, sql in tables):
+                raise Error(f"{path}: is not a store of answers.")
+            counts = dict(db.execute("SELECT status, count(*) FROM answers GROUP BY status"))
+            row = db.execute("SELECT value FROM header WHERE name = 'run'").fetchone()
+        run = json.loads(row[0]) if row and isinstance(row[0], str) and len(row[0]) < _MAX_RUN else {}
+    except (sqlite3.Error, OSError, ValueError, RecursionError) as error:
+        raise Error(f"{path}: cannot be read ({error}).") from error
+    return StoreProgress(counts.get(OK, 0), counts.get(FAILED, 0), run if isinstance(run, dict) else {})
+
+
 def _encode(answer: Answer) -> str:
-    # ASCII escapes: a reply may hold a lone surrogate, which SQLite's UTF-8 cannot.
+    # ASCII escapes: a response may hold a lone surrogate, which SQLite's UTF-8 cannot.
     return json.dumps({name: value for name, value in asdict(answer).items() if value is not None})
 
 

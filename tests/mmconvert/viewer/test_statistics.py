@@ -16,7 +16,7 @@ def counted(*records):
 
 
 def asked(n, **columns):
-    return record(n, picture("red"), "Which colour?", task="vqa", **columns)
+    return record(n, replace(picture("red"), width=32, height=16), "Which colour?", task="vqa", **columns)
 
 
 def test_letters_stand_in_their_order_and_other_answers_by_number():
