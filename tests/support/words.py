@@ -108,4 +108,6 @@ def _list_help(program: str) -> Iterator[str]:
     yield group.get_help(context)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
-        yield command.get_help(click.Context(command, info_name=f"{program} {name}", terminal_width=200))
+        yield command.get_help(
+            click.Context(command, info_name=f"{program} {name}", terminal_width=300, max_content_width=300)
+        )
