@@ -1,6 +1,5 @@
 """The pages on bad input and on threats claim nothing that no file shows: each claim has an input and its outcome."""
 
-import base64
 import json
 import os
 import re
@@ -21,7 +20,6 @@ from mmconvert.core.text import yaml
 from mmconvert.images import frame_process, verify, video
 from mmconvert.io import parquet, tables
 from mmconvert.pipeline import read
-from mmconvert.pipeline.inputs import Input
 from mmconvert.plugins.format import Target
 from mmconvert.plugins.registry import load
 from mmscore.core.predictions import load as predictions
