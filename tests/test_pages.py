@@ -46,7 +46,9 @@ def test_a_how_to_begins_with_the_demo_files(page):
     assert first.command.startswith("mmconvert demo --files-only demo\n") is (page not in WITHOUT_DEMO_FILES)
 
 
-@pytest.mark.parametrize("page", ["bad-input", pytest.param("why-frameworks-disagree", marks=pytest.mark.release)])
+@pytest.mark.parametrize(
+    "page", ["bad-input", "faq", "install", pytest.param("why-frameworks-disagree", marks=pytest.mark.release)]
+)
 def test_what_an_explanation_shows_is_so(page, tmp_path):
     follow(DOCS / f"{page}.md", tmp_path)
 

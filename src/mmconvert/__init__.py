@@ -1,4 +1,4 @@
-"""Files of any multimodal kit in, one Arrow schema out."""
+"""Files of any multimodal framework in, one Arrow schema out."""
 
 from importlib import import_module
 from importlib.util import find_spec

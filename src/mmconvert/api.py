@@ -149,7 +149,7 @@ def convert(
     quiet: bool = True,
     **options: Unpack[ConvertKeywords],
 ) -> Summary:
-    """Turn files of any known format into one dataset that appears whole or not at all.
+    """Turn files of any known format into one dataset that is written atomically.
 
     Args:
         inputs: Files, folders of files of one format, `split=PATH`, bare dataset names, URLs. Or data in memory: a
@@ -160,7 +160,7 @@ def convert(
         **options: Listed here by the decorator; several values as a list.
 
     Returns:
-        Counts, the place of the dataset and of the refused rows. Refused rows raise nothing: see `rows_rejected`.
+        Counts, the place of the dataset and of the skipped rows. Refused rows raise nothing: see `rows_rejected`.
 
     Raises:
         UsageError: An option is unknown or excludes another, a path is missing, or the output stands already.
@@ -220,7 +220,7 @@ def inspect(path: Given, **options: Unpack[FileKeywords]) -> list[Inspected]:
 def export(
     dataset: FilePath, output: FilePath, *, to: str, quiet: bool = True, **options: Unpack[ExportKeywords]
 ) -> Exported:
-    """Write a dataset back in another format; the file appears whole or not at all.
+    """Write a dataset back in another format; the file is written atomically.
 
     Args:
         dataset: A converted dataset, or a file of any known format.
@@ -248,7 +248,7 @@ def preview(
     quiet: bool = True,
     **options: Unpack[PreviewKeywords],
 ) -> Previewed:
-    """Show rows on one HTML page, as a model sees them, with their pictures and problems.
+    """Show rows on one HTML page, as a model sees them, with their images and problems.
 
     Args:
         inputs: As `convert`.
@@ -273,7 +273,7 @@ def preview(
 
 @check_python_call(options=PushOptions)
 def push(folder: FilePath, repo_id: str, *, quiet: bool = True, **options: Unpack[PushKeywords]) -> Pushed:
-    """Publish a converted dataset on the Hub, after every byte and picture was checked.
+    """Publish a converted dataset on the Hub, after every byte and image was checked.
 
     Args:
         folder: The dataset.

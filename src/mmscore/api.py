@@ -138,15 +138,17 @@ def predict(
     quiet: bool = True,
     **options: Unpack[PredictKeywords],
 ) -> Summary:
-    """Ask a model about every row of a dataset and write its replies to a predictions file; `push` publishes it.
+    """Ask a model about every row of a dataset and write its responses to a predictions file; `push` publishes it.
 
     Args:
-        dataset: Folder or parquet file of ours, or its URL. Or data in memory, as `mmconvert.convert` takes them.
-        output: The predictions file that shall appear, or its URL; the replies are kept in a store beside it, of a URL
+        dataset: Folder or parquet file created by mmconvert, or its URL. Or data in memory, as `mmconvert.convert`
+        takes them.
+        output: The predictions file that shall appear, or its URL; the responses are kept in a store beside it, of a
+        URL
             in `NAME.work` in the current folder.
         model: Folder, Hub id, or a name for the predictions file; the backend's own name by default.
         backend: Name of a backend, `file.py@name`, or an object: a backend, a function from a batch of
-            records to answers, a model of a kit whose classes are known here.
+            records to answers, a model of a framework whose classes are known here.
         resume: Go on where a run stopped, also when the output stands already.
         restart: Forget the stored answers.
         share: Let other processes answer rows of the same output.
@@ -242,10 +244,10 @@ def score(
     judge: JudgeRequest | str | None = None,
     **options: Unpack[ReportKeywords],
 ) -> Report:
-    """Score predictions as each recipe's kit would.
+    """Score predictions as each recipe's framework would.
 
     Args:
-        predictions: A parquet file or folder of ours, a kit's own result file, `-` for standard input,
+        predictions: A parquet file or folder created by mmconvert, a framework's result file, `-` for standard input,
             or a Hub id `USER/REPO`; several are models side by side. Or data in memory, as `mmconvert.convert` takes
             them.
         recipe: Names, with `@version` where wanted, or recipes; none takes the one that fits the file.
@@ -276,7 +278,7 @@ def judge(
     recipe: str | Recipe | Sequence[str | Recipe] = (),
     **options: Unpack[ReportKeywords],
 ) -> Report:
-    """Score predictions with a judge that reads them after the rules; replies are stored, nothing is asked twice.
+    """Score predictions with a judge that reads them after the rules; responses are stored, nothing is asked twice.
 
     Args:
         predictions: As `score`.
@@ -340,7 +342,7 @@ def push(
 
 @check_python_call(options=RunOptions)
 def run(task: str | Path | Mapping[str, Any], *, quiet: bool = True, **options: Unpack[RunKeywords]) -> list[Outcome]:
-    """Ask every model of a task about every dataset and score the replies.
+    """Ask every model of a task about every dataset and score the responses.
 
     Args:
         task: File of `mmscore run`, or what such a file holds.
@@ -396,7 +398,7 @@ def compare(
 
 @check_python_call(options=ExplainOptions)
 def explain(predictions: str | Path, **options: Unpack[ExplainKeywords]) -> Explanation:
-    """Show what was read out of each reply, by which rule; with two recipes, where their numbers part.
+    """Show what was read out of each response, by which rule; with two recipes, where their numbers part.
 
     Args:
         predictions: As `score`, one file.
@@ -465,7 +467,7 @@ def bundle(
 
 @check_python_call
 def verify(folder: str | Path) -> Verification:
-    """Compare every byte of a bundle with its manifest, score it anew and compare every number.
+    """Compare every byte of a bundle with its manifest, score it again and compare every number.
 
     Args:
         folder: The bundle.

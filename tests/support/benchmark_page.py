@@ -77,7 +77,7 @@ LLAVA = {
 """Benchmark, as LLaVA's answers to it are called -> the questions that have its references."""
 
 REFORM_EVAL = {
-    "captions": "caption", "dialogs": "multiple_choice", "key information": "kie", "OCR": "ocr",
+    "captions": "caption", "conversations": "multiple_choice", "key information": "kie", "OCR": "ocr",
     "single choice": "multiple_choice",
 }  # fmt: skip
 """Formulation of ReForm-Eval -> task of its rows."""
@@ -125,7 +125,7 @@ def list_results() -> list[Results]:
         recipe = _choose("llava_answers", benchmark, task)
         found.append(Results(benchmark, "LLaVA", f"mmscore answers/MODEL.jsonl --answers {key}", recipe))
     for formulation, task in REFORM_EVAL.items():
-        rounds = formulation == "dialogs"
+        rounds = formulation == "conversations"
         recipe = _choose("reform_predictions", "", task, grouped=rounds, rounds=rounds)
         command = "mmscore DATASET_FORMULATION_METHOD_MODEL.json"
         found.append(Results(f"ReForm-Eval, {formulation}", "ReForm-Eval", command, recipe))

@@ -31,7 +31,7 @@ def build_question_record(
     split: str | None = None,
     category: str | None = None,
 ) -> Record:
-    """Make the record of a benchmark's question; its picture is shown where it is at hand.
+    """Make the record of a benchmark's question; its image is shown where it is available.
 
     Args:
         row: The raw row.
@@ -39,14 +39,14 @@ def build_question_record(
         key: The question's id.
         question: Its text.
         dataset: The benchmark's name.
-        image: Name of the picture, None for a question without one.
-        image_needed: Refuse a question whose picture is not at hand, which is kept without it otherwise.
+        image: Name of the image, None for a question without one.
+        image_needed: Refuse a question whose image is not available, which is kept without it otherwise.
         options: Options by letter.
         answer: The reference.
         answers: All references, where there are several.
         label: The reference as the source wrote it, None for that of `answers` or `answer`.
         extra: Fields without a column.
-        group: What questions are about together, such as the picture.
+        group: What questions are about together, such as the image.
         hint: What goes before the question.
         split: Its split.
         category: Its category.

@@ -15,8 +15,8 @@ IGNORED = -100
 class ChatCollator:
     """Words rows with a processor's chat template and pads them.
 
-    Rows of `--view sft` are learnt as they stand, but for pictures and padding; of `--view prompt-completion` the
-    completion alone. A row may be text alone, or show several pictures.
+    Rows of `--view sft` are learnt as they stand, but for images and padding; of `--view prompt-completion` the
+    completion alone. A row may be text alone, or show several images.
     """
 
     def __init__(self, processor: Any) -> None:
@@ -30,13 +30,13 @@ class ChatCollator:
         """Give the model's arguments.
 
         Args:
-            rows: Rows as `datasets` reads them, pictures decoded.
+            rows: Rows as `datasets` reads them, images decoded.
 
         Returns:
             The processor's tensors, one row a row, and `labels`: `input_ids`, `IGNORED` for what is not learnt.
 
         Raises:
-            Error: A row shows other pictures than it has, or is laid out for evaluation.
+            Error: A row shows other images than it has, or is laid out for evaluation.
         """
         talks = [_read_turns(row) for row in rows]
         batch = self._build_tensors(talks)
@@ -62,7 +62,7 @@ class ChatCollator:
 
 
 def _read_turns(row: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """Give the turns of a row, each picture in its part."""
+    """Give the turns of a row, each image in its part."""
     turns = [*row["prompt"], *row["completion"]] if "completion" in row else row["messages"]
     if turns[-1]["role"] != "assistant":
         raise Error(

@@ -1,4 +1,4 @@
-"""What readers of training data share: turns with their roles, lists of pictures, one record a dialog."""
+"""What readers of training data share: turns with their roles, lists of images, one record a conversation."""
 
 from collections.abc import Collection, Mapping, Sequence
 from typing import Any
@@ -75,13 +75,13 @@ def read_marked_turns(
     shown_by: Collection[str] = ("system", "user", "assistant"),
     videos: bool = False,
 ) -> tuple[tuple[Turn, ...], list[dict[str, Any]]]:
-    """Read turns whose content is one text with markers for pictures.
+    """Read turns whose content is one text with markers for images.
 
     Args:
         value: The list of messages as the source has it.
         field: Its name.
         keys: The message's keys for role and content.
-        markers: What stands for a picture.
+        markers: What stands for an image.
         shown_by: Roles whose markers count; in other turns they are text.
         videos: Give parts of type `video`, in whose place `load_shown_media` puts frames.
 
@@ -114,7 +114,7 @@ def take_system_turn(
     """Take the field `system` out of a row and put it before its turns.
 
     Raises:
-        RowError: `messages.content`: it is no text.
+        RowError: `messages.content`: it is not a text.
     """
     system = fields.pop("system", None)
     if system is None or system == "":
@@ -125,7 +125,7 @@ def take_system_turn(
 
 
 def count_image_parts(turns: Sequence[Turn], type: str = IMAGE) -> int:
-    """Count the pictures that turns show, or parts of another type."""
+    """Count the images that turns show, or parts of another type."""
     return sum(part.type == type for turn in turns for part in turn.content)
 
 
@@ -172,12 +172,12 @@ def list_elements(value: Any, field: str) -> list[tuple[str, Any]]:
 
 
 def load_image(value: Any, slot: int, context: Context) -> Image:
-    """Load what a source wrote for a picture: a path, a data URL, an address, or a cell of parquet.
+    """Load what a source wrote for an image: a path, a data URL, an address, or a cell of parquet.
 
     Args:
         value: A text, bytes, or an object with `bytes` and `path` (or `url`).
-        slot: Number of the picture in the row, from 1.
-        context: Where pictures lie.
+        slot: Number of the image in the row, from 1.
+        context: Where images lie.
 
     Raises:
         RowError: `image.type`, or the codes of `Pictures.of_reference`.
@@ -186,13 +186,13 @@ def load_image(value: Any, slot: int, context: Context) -> Image:
 
 
 def load_shown_images(value: Any, field: str, turns: Sequence[Turn], context: Context) -> tuple[Image, ...]:
-    """Load the pictures of a row after counting them against what its turns show.
+    """Load the images of a row after counting them against what its turns show.
 
     Args:
-        value: One picture or a list of them.
+        value: One image or a list of them.
         field: Name of the field.
         turns: The row's turns.
-        context: Where pictures lie.
+        context: Where images lie.
 
     Raises:
         RowError: `placeholder.count`, or the codes of `load_image`.
@@ -203,17 +203,17 @@ def load_shown_images(value: Any, field: str, turns: Sequence[Turn], context: Co
 def load_shown_media(
     value: Any, field: str, videos: Sequence[tuple[str, Any]], turns: Sequence[Turn], context: Context
 ) -> tuple[tuple[Turn, ...], tuple[Image, ...]]:
-    """Load the pictures of a row, and frames of its videos, after counting both against what its turns show.
+    """Load the images of a row, and frames of its videos, after counting both against what its turns show.
 
     Args:
-        value: One picture or a list of them.
+        value: One image or a list of them.
         field: Name of the field.
         videos: Place and value of each video, as `take_videos` gives them.
         turns: The row's turns, with parts of type `image` and `video`.
-        context: Where pictures and videos lie.
+        context: Where images and videos lie.
 
     Returns:
-        The turns, an image part for each frame in the place of a video's, and the picture of each image part.
+        The turns, an image part for each frame in the place of a video's, and the image of each image part.
 
     Raises:
         RowError: `placeholder.count`, or the codes of `load_image` and `load_frames`.
@@ -241,7 +241,7 @@ def load_shown_media(
 
 
 def put_in_front(turns: Sequence[Turn], type: str, number: int) -> tuple[Turn, ...]:
-    """Show pictures or videos that no marker shows at the beginning of the first turn that is not the system's."""
+    """Show images or videos that no marker shows at the beginning of the first turn that is not the system's."""
     first = next((at for at, turn in enumerate(turns) if turn.role != "system"), 0)
     parts = (*[Part(type)] * number, *turns[first].content)
     return (*turns[:first], replace(turns[first], content=parts), *turns[first + 1 :])
@@ -261,7 +261,7 @@ def refuse_media(fields: Mapping[str, Any]) -> None:
 
 
 def format_last_question(turns: Sequence[Turn], images: Sequence[Image]) -> str | None:
-    """Give the text of the last user turn, `<image k>` where pictures stand; None without one."""
+    """Give the text of the last user turn, `<image k>` where images stand; None without one."""
     at, found = 0, None
     for turn in turns:
         count = count_image_parts([turn])
@@ -281,7 +281,7 @@ def build_conversation_record(
 ) -> Record:
     """Make the record of a row of training data.
 
-    Training files repeat ids (LLaVA's name a picture with several dialogs), so rows are numbered and the
+    Training files repeat ids (LLaVA's name an image with several conversations), so rows are numbered and the
     source's id is `sample`.
 
     Args:
@@ -289,7 +289,7 @@ def build_conversation_record(
         context: What is known beside it.
         fields: What is left of its fields.
         turns: Its turns, the assistant's among them.
-        images: One picture for each image part.
+        images: One image for each image part.
         extras: Further fields of each message.
 
     Raises:

@@ -1,4 +1,4 @@
-"""How a writer stores pictures: inside the file, by content name, or under the source's own names."""
+"""How a writer stores images: inside the file, by content name, or under the source's own names."""
 
 import os
 from collections.abc import Callable, Iterable, Iterator, Sequence
@@ -16,12 +16,12 @@ from mmconvert.plugins.format import Loss, Target
 def drop_records_without_bytes(
     records: Iterable[Record], losses: list[Loss], stored: Callable[[Record], Iterable[Image]]
 ) -> Iterator[Record]:
-    """Pass on the records whose pictures can be stored; those with a kept address are left out and named.
+    """Pass on the records whose images can be stored; those with a kept address are left out and named.
 
     Args:
         records: Any records.
         losses: Collects a loss for each record that is left out.
-        stored: Gives the pictures of a record that the format stores.
+        stored: Gives the images of a record that the format stores.
 
     Yields:
         Records in order.
@@ -36,19 +36,19 @@ def drop_records_without_bytes(
 
 
 def build_data_url(image: Image) -> str:
-    """Write a picture as a data URL, its bytes untouched.
+    """Write an image as a data URL, its bytes untouched.
 
     Raises:
-        Error: The picture has no bytes (a kept address).
+        Error: The image has no bytes (a kept address).
     """
     return f"data:{MIME_TYPES[image.format]};base64,{encode_base64(image)}"
 
 
 def encode_base64(image: Image) -> str:
-    """Write a picture as base64, its bytes untouched.
+    """Write an image as base64, its bytes untouched.
 
     Raises:
-        Error: The picture has no bytes (a kept address).
+        Error: The image has no bytes (a kept address).
     """
     if image.bytes is None:
         message = (
@@ -59,18 +59,18 @@ def encode_base64(image: Image) -> str:
 
 
 def store_image(image: Image, target: Target) -> str:
-    """Store a picture the way the target asks for and say what stands for it in the file.
+    """Store an image the way the target asks for and say what stands for it in the file.
 
     Args:
-        image: A picture with bytes, or a kept address.
+        image: An image with bytes, or a kept address.
         target: `images` decides: `inline` gives a data URL; `files` writes `<sha256[:16]>.<ext>`;
             `original` writes the source's own name where it has one, else as `inline`.
 
     Returns:
-        A data URL, an address, or a path relative to the picture folder.
+        A data URL, an address, or a path relative to the image folder.
 
     Raises:
-        Error: Two different pictures have the same original name.
+        Error: Two different images have the same original name.
     """
     if image.bytes is None and image.url is not None:
         return image.url
@@ -78,15 +78,15 @@ def store_image(image: Image, target: Target) -> str:
 
 
 def as_files(images: Sequence[Image], target: Target) -> bool:
-    """Tell whether pictures shall be written as files.
+    """Tell whether images shall be written as files.
 
-    Under `original` a picture without a name stood inside its source and goes back inside.
+    Under `original` an image without a name stood inside its source and goes back inside.
     """
     return target.images == "files" or (target.images == "original" and all(image.name for image in images))
 
 
 def write_image_file(image: Image, target: Target) -> str:
-    """Write a picture into the target's folder and give its path inside it; see `store_image`."""
+    """Write an image into the target's folder and give its path inside it; see `store_image`."""
     if image.bytes is None:
         message = (
             f"the image {image.url} is only a URL and has no bytes. Convert with --allow-remote, without --keep-urls."
@@ -109,15 +109,15 @@ def write_image_file(image: Image, target: Target) -> str:
 
 
 def write_image_path(image: Image, target: Target) -> str:
-    """Write a picture as a file for a format that knows nothing but paths, and give its path.
+    """Write an image as a file for a format that knows nothing but paths, and give its path.
 
     Args:
-        image: A picture with bytes.
+        image: An image with bytes.
         target: `images` `inline` counts as `files`.
 
     Returns:
         The path inside `image_dir` where that is given; else from the folder of the output, where
-        pictures without a name of their own lie in `images/`.
+        images without a name of their own lie in `images/`.
 
     Raises:
         Error: See `store_image`.

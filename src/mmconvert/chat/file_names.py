@@ -1,4 +1,4 @@
-"""The name that a kit's convention gives a file, told from the first record that goes into it."""
+"""The name that a framework's convention gives a file, detected by the first record that goes into it."""
 
 import re
 from typing import Any

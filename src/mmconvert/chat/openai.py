@@ -1,4 +1,4 @@
-"""OpenAI's chat messages as JSON: roles, parts and pictures, read and written."""
+"""OpenAI's chat messages as JSON: roles, parts and images, read and written."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -69,11 +69,11 @@ def read_content(
     Args:
         content: The content as the source has it.
         where: Place of its message.
-        shown_before: How many pictures earlier messages show.
-        context: Where pictures lie.
+        shown_before: How many images earlier messages show.
+        context: Where images lie.
 
     Raises:
-        RowError: `messages.content`, `messages.part`, `media.unsupported`, or the codes of pictures.
+        RowError: `messages.content`, `messages.part`, `media.unsupported`, or the codes of images.
     """
     if isinstance(content, str):
         return (Part("text", content),), ()
@@ -161,12 +161,12 @@ def holds_part_values(messages: Any) -> bool:
 
 
 def build_part(part: Part, images: Iterator[Image], target: Target) -> dict[str, Any]:
-    """Write a part; a picture is stored as the target asks for.
+    """Write a part; an image is stored as the target asks for.
 
     Args:
         part: The part.
-        images: Gives the next picture; one is taken for an image part.
-        target: How pictures are stored.
+        images: Gives the next image; one is taken for an image part.
+        target: How images are stored.
     """
     if part.type == "text":
         return {"type": "text", "text": part.text}

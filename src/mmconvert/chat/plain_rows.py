@@ -152,13 +152,13 @@ def read_plain_row(row: Row, context: Context) -> Iterable[Record]:
 
     Args:
         row: The row; `SHARED_ID` in it is an id that other rows have too.
-        context: Pictures, and the columns that the user named.
+        context: Images, and the columns that the user named.
 
     Yields:
         One record.
 
     Raises:
-        RowError: `question.missing`, `answer.not_an_option`, `<field>.type`, or the codes of pictures and options.
+        RowError: `question.missing`, `answer.not_an_option`, `<field>.type`, or the codes of images and options.
     """
     columns, _ = find_columns(tuple(row.fields), context.mapping)
 
@@ -232,7 +232,7 @@ def _read_text(value: Any, column: str) -> str | None:
 
 
 def _load_images(fields: Mapping[str, Any], named: Sequence[str], context: Context, needed: bool) -> tuple[Image, ...]:
-    """Load the pictures of a row; one that is missing refuses the row where it is needed."""
+    """Load the images of a row; one that is missing refuses the row where it is needed."""
     images: list[Image] = []
     for column in named:
         value = read_mapped(fields, column)
@@ -336,7 +336,7 @@ def _build_turns(
     reply: str | None,
     context: Context,
 ) -> tuple[tuple[Turn, ...], tuple[Image, ...]]:
-    """Put pictures where placeholders name them, those that none names in front."""
+    """Put images where placeholders name them, those that none names in front."""
     if not question and not images:
         return (), ()
     prompt = build_plain_prompt(question or CAPTION_PROMPT, hint, options)

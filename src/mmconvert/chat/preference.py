@@ -37,7 +37,7 @@ def count_shared(chosen: Sequence[Any], rejected: Sequence[Any]) -> int:
 
 
 def take_scores(fields: dict[str, Any]) -> dict[str, float]:
-    """Take margin and scores out of a row; what is no number stays there."""
+    """Take margin and scores out of a row; what is not a number stays there."""
     found = {}
     for name in SCORES:
         value = fields.get(name)
@@ -62,9 +62,9 @@ def build_pair_record(
         context: What is known beside it.
         fields: What is left of its fields; margin and scores are taken out.
         turns: Those of the prompt, of the chosen and of the rejected response.
-        images: One picture for each image part, in this order.
+        images: One image for each image part, in this order.
         extras: Further fields of each message of the prompt.
-        others: Pictures that the rejected side sees in the place of the prompt's, () where they are the same.
+        others: Images that the rejected side sees in the place of the prompt's, () where they are the same.
 
     Raises:
         RowError: `preference.prompt`: the prompt does not end with the user; `preference.role`: a response does not

@@ -34,7 +34,7 @@ def build_training_rows(
         records: Any records; the answer of an evaluation record becomes the assistant's turn.
         losses: Collects what the format cannot hold.
         row: Record with its assistant's turn -> the format's row; raises RowError to leave it out.
-        addresses: The format takes addresses of pictures.
+        addresses: The format takes addresses of images.
         held: Columns of `UNHELD` that the format does hold.
         pair: Preference pair -> the format's row; raises RowError to leave it out; None for a format without pairs.
 
@@ -113,7 +113,7 @@ def build_message_rows(
         record: The record.
         keys: The message's keys for role and content.
         names: Role -> the format's word.
-        markers: What stands for a picture.
+        markers: What stands for an image.
         shown_by: Roles whose markers count; in other turns the text is written as it is.
 
     Raises:
@@ -157,7 +157,7 @@ def drop_system_turns(record: Record, losses: list[Loss]) -> Record:
     """Take the system turns out for a trainer that brings its own.
 
     Raises:
-        RowError: `target.role`: a picture stands in one.
+        RowError: `target.role`: an image stands in one.
     """
     keep = [number for number, turn in enumerate(record.messages) if turn.role != "system"]
     if len(keep) == len(record.messages):
@@ -172,7 +172,7 @@ def drop_system_turns(record: Record, losses: list[Loss]) -> Record:
 
 
 def require_alternation(turns: Sequence[Turn]) -> None:
-    """Refuse a dialog that is not user, assistant, user, assistant, ...
+    """Refuse a conversation that is not user, assistant, user, assistant, ...
 
     Raises:
         RowError: `target.order`.
@@ -183,15 +183,15 @@ def require_alternation(turns: Sequence[Turn]) -> None:
 
 
 SIDES = ("user", "assistant")
-"""Keys of a pair in the_cauldron and its kin, whose pictures all stand in front of the first question."""
+"""Keys of a pair in the_cauldron and its kin, whose images all stand in front of the first question."""
 
 
 def read_turns(texts: Any, images: int) -> tuple[tuple[Turn, ...], list[dict[str, Any]]]:
-    """Read pairs as turns, all pictures in front of the first question.
+    """Read pairs as turns, all images in front of the first question.
 
     Args:
         texts: The field `texts` as the source has it.
-        images: How many pictures the row has.
+        images: How many images the row has.
 
     Returns:
         The turns, and the further fields of each pair with its user's turn.
@@ -218,7 +218,7 @@ def read_turns(texts: Any, images: int) -> tuple[tuple[Turn, ...], list[dict[str
 def build_pairs(record: Record, losses: list[Loss], kept: Sequence[str] = ()) -> list[dict[str, Any]]:
     """Write turns as pairs; see `read_turns`.
 
-    A literal `<image>` is escaped: processors whose token it is would read it as a picture.
+    A literal `<image>` is escaped: processors whose token it is would read it as an image.
 
     Args:
         record: A record that ends with the assistant's turn.

@@ -1,7 +1,7 @@
 """Videos of a row as the frames that stand in their place, where the user says how many; else such a row is refused.
 
-Formats show frames as they show pictures: a marker or a part of a video becomes an image part for each frame, and in a
-text that numbers its media, `<video 1>` becomes `<image 3><image 4>`, so that whatever words the text anew finds them.
+Formats show frames as they show images: a marker or a part of a video becomes an image part for each frame, and in a
+text that numbers its media, `<video 1>` becomes `<image 3><image 4>`, so that whatever words the text again finds them.
 """
 
 import re
@@ -82,7 +82,7 @@ class ShownVideos:
     """Videos that texts show by `<video k>` or `<video_k>`, or by `<video>` for each in its order.
 
     Attributes:
-        images: Pictures of the row by slot; frames are added behind them.
+        images: Images of the row by slot; frames are added behind them.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class ShownVideos:
 
         Args:
             videos: Place and value of each, in order or by number.
-            images: Pictures of the row by slot.
+            images: Images of the row by slot.
             context: Where videos lie.
         """
         self._videos = dict(videos) if isinstance(videos, Mapping) else dict(enumerate(videos, 1))

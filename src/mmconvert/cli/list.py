@@ -1,4 +1,4 @@
-"""`mmconvert list`: the plug-ins at hand."""
+"""`mmconvert list`: the plug-ins available."""
 
 import click
 

@@ -1,4 +1,4 @@
-"""The plug-ins at hand as the `list` commands show them."""
+"""The plug-ins available as the `list` commands show them."""
 
 import json
 import shutil

@@ -76,7 +76,7 @@ def build_lists(rows: Sequence[Sequence[Any]], values: pa.Array) -> pa.ListArray
 
 
 def build_binary(values: Sequence[bytes | None]) -> pa.BinaryArray:
-    """Build a column of bytes, each copied once: a growing builder would copy every picture more than once."""
+    """Build a column of bytes, each copied once: a growing builder would copy every image more than once."""
     if None in values:
         return pa.array(values, pa.binary())
     data: Sequence[bytes] = values  # type: ignore[assignment]

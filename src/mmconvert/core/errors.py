@@ -30,7 +30,7 @@ class UsageError(Error):
 
 
 class RowError(Error):
-    """One row is refused; the pipeline adds file and row and goes on.
+    """One row is refused; the pipeline adds file and row and continues.
 
     Args:
         code: Stable dotted word for programs, such as `image.truncated`.
@@ -63,7 +63,7 @@ class in_field:  # noqa: N801 - reads as a function; a generator's context would
 
 
 def show(value: object, limit: int = 80) -> str:
-    """Show a value inside a message, cut so that a picture does not flood the terminal.
+    """Show a value inside a message, cut so that an image does not flood the terminal.
 
     Args:
         value: Anything with a repr.

@@ -1,4 +1,4 @@
-"""How values show themselves in a notebook: a room above says it, since pictures need more than the core has."""
+"""How values show themselves in a notebook: a room above says it, since images need more than the core has."""
 
 from collections.abc import Callable
 from typing import Any

@@ -41,7 +41,7 @@ class Place(NamedTuple):
 
     Attributes:
         exists: It exists.
-        folder: It is no file.
+        folder: It is not a file.
         is_remote: Tells texts that are no path but an address, which are taken as they are.
     """
 

@@ -33,7 +33,7 @@ Task = Literal["multiple_choice", "yes_no", "vqa", "caption", "ocr", "kie", "cha
 
 
 class Image(PluginStruct, frozen=True, gc=False):
-    """A picture as the source stored it; never decoded, never re-encoded.
+    """An image as the source stored it; never decoded, never re-encoded.
 
     Attributes:
         bytes: The original file; None only for a URL that was kept as a reference.
@@ -45,8 +45,8 @@ class Image(PluginStruct, frozen=True, gc=False):
         height: Pixels, 0 without bytes.
         detail: OpenAI's `detail` of an image_url part, None where the source has none.
         url: The address a kept reference stands for.
-        time: Seconds from the start of the video that it is a frame of, None for any other picture.
-        source_name: The file that it was taken from, where several pictures come of one; None elsewhere.
+        time: Seconds from the start of the video that it is a frame of, None for any other image.
+        source_name: The file that it was taken from, where several images come of one; None elsewhere.
     """
 
     bytes: bytes | None
@@ -62,7 +62,7 @@ class Image(PluginStruct, frozen=True, gc=False):
     source_name: str | None = None
 
     def __repr__(self) -> str:
-        """Say which picture it is, without its bytes."""
+        """Say which image it is, without its bytes."""
         size = "no bytes" if self.bytes is None else f"{len(self.bytes):,} bytes"
         name = self.name or self.url
         known = f" {name!r}" if name else ""
@@ -70,7 +70,7 @@ class Image(PluginStruct, frozen=True, gc=False):
 
 
 class Part(PluginStruct, frozen=True, gc=False):
-    """A piece of a turn: `text` with its text, or `image`, which stands for the next picture."""
+    """A piece of a turn: `text` with its text, or `image`, which stands for the next image."""
 
     type: str
     text: str = ""
@@ -101,16 +101,16 @@ class Source(PluginStruct, frozen=True, gc=False):
 
 
 class Preference(PluginStruct, frozen=True, gc=False):
-    """Two replies to one prompt, the better one and the other.
+    """Two responses to one prompt, the better one and the other.
 
     Attributes:
-        chosen: Turns of the better reply.
+        chosen: Turns of the better response.
         rejected: Turns of the other one.
         margin: How much better it is, None where the source does not say.
-        score_chosen: Score of the better reply, as a judge or a rater gave it.
+        score_chosen: Score of the better response, as a judge or a rater gave it.
         score_rejected: Score of the other one.
-        rejected_images: Where the rejected side sees other pictures of the prompt: their positions in `attachments`,
-            one for each picture that the prompt shows; () where both sides see the same.
+        rejected_images: Where the rejected side sees other images of the prompt: their positions in `attachments`,
+            one for each image that the prompt shows; () where both sides see the same.
     """
 
     chosen: tuple[Turn, ...]
@@ -157,7 +157,7 @@ class Record(PluginStruct, frozen=True, gc=False):
     preference: Preference | None = None
 
     def __repr__(self) -> str:
-        """Say which record it is in one line: texts cut short, no pictures."""
+        """Say which record it is in one line: texts cut short, no images."""
         values = {name: getattr(self, name) for name in ("id", "task", "question", "options", "answer", "prediction")}
         shown = [f"{name}={_shorten(value)}" for name, value in values.items() if value not in (None, ())]
         pictures = f", {len(self.images)} images" if self.images else ""
@@ -266,7 +266,7 @@ def describe_hf_feature(type_: pa.DataType) -> Any:
 
 
 def attach_features(schema: pa.Schema) -> pa.Schema:
-    """Attach the metadata that makes `datasets` read the columns as its features, pictures included."""
+    """Attach the metadata that makes `datasets` read the columns as its features, images included."""
     features = {f.name: describe_hf_feature(f.type) for f in schema}
     return schema.with_metadata({"huggingface": json.dumps({"info": {"features": features}})})
 
@@ -305,7 +305,7 @@ def _build_nested(rows: Sequence[Sequence[Any]], build: Callable[[Sequence[Any]]
 def _build_images(images: Sequence[Image]) -> pa.Array:
     paths = pa.nulls(len(images), pa.string())
     columns = [build_binary([i.bytes for i in images]), paths]
-    # What was kept as an address is null: `datasets` opens no picture that has neither bytes nor path.
+    # What was kept as an address is null: `datasets` opens no image that has neither bytes nor path.
     absent = pa.array([i.bytes is None for i in images]) if any(i.bytes is None for i in images) else None
     return pa.StructArray.from_arrays(columns, fields=list(IMAGE_TYPE), mask=absent)
 
@@ -360,7 +360,7 @@ def to_arrow(records: Sequence[Record]) -> pa.RecordBatch:
     """Turn records into one batch of `SCHEMA`.
 
     Args:
-        records: Any number of records; together under 2 GiB of text and of pictures.
+        records: Any number of records; together under 2 GiB of text and of images.
 
     Returns:
         A batch of `len(records)` rows in the same order.
@@ -385,9 +385,9 @@ LATER_FIELDS = ("time", "source_name", "numbered")
 
 
 def list_missing_columns(names: Iterable[str]) -> list[str]:
-    """List the columns that a dataset of ours must have and these names lack.
+    """List the columns that a dataset created by mmconvert must have and these names lack.
 
-    Pictures may be missing, as in a predictions file, and what version 1 did not have; `prompt` stands for `messages`.
+    Images may be missing, as in a predictions file, and what version 1 did not have; `prompt` stands for `messages`.
 
     Example:
         >>> list_missing_columns(name for name in SCHEMA.names if name not in ("id", "images"))
@@ -474,7 +474,7 @@ def from_arrow(batch: pa.RecordBatch) -> Iterator[Record]:
 
 
 def join_prompt_text(record: Record) -> str:
-    """Join the text of the last user turn, `<image>` where a picture stands; for logs and simple models.
+    """Join the text of the last user turn, `<image>` where an image stands; for logs and simple models.
 
     Example:
         >>> turn = Turn("user", (Part("image"), Part("text", "What is it?")))
@@ -492,7 +492,7 @@ OPTION_MARK = "option_mark"
 
 
 def estimate_weight(record: Record) -> int:
-    """Estimate the bytes a record takes in memory: its pictures and its prompt."""
+    """Estimate the bytes a record takes in memory: its images and its prompt."""
     total = 0
     for image in record.images:
         total += len(image.bytes or b"")
@@ -505,7 +505,7 @@ def estimate_weight(record: Record) -> int:
 
 
 def list_turns(record: Record) -> Sequence[Turn]:
-    """List every turn of a record in the order of its pictures: the prompt's, the chosen ones, the rejected ones."""
+    """List every turn of a record in the order of its images: the prompt's, the chosen ones, the rejected ones."""
     pair = record.preference
     return record.messages if pair is None else (*record.messages, *pair.chosen, *pair.rejected)
 
@@ -520,19 +520,19 @@ _TEXT_VALUES = attrgetter(*TEXTS)
 
 
 def count_images(turns: Iterable[Turn]) -> int:
-    """Count the pictures that turns show."""
+    """Count the images that turns show."""
     return sum(part.type == "image" for turn in turns for part in turn.content)
 
 
 def remove_preference(record: Record) -> Record:
-    """Give the prompt of a pair alone, with the pictures that it shows; any other record as it is."""
+    """Give the prompt of a pair alone, with the images that it shows; any other record as it is."""
     if record.preference is None:
         return record
     return msgspec.structs.replace(record, preference=None, images=record.images[: count_images(record.messages)])
 
 
 def keep_chosen(record: Record) -> Record:
-    """Give a pair as the prompt with its better reply; any other record as it is."""
+    """Give a pair as the prompt with its better response; any other record as it is."""
     if record.preference is None:
         return record
     turns = (*record.messages, *record.preference.chosen)

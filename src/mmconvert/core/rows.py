@@ -101,7 +101,7 @@ class Span(PluginStruct, frozen=True):
 
 
 MOST_ROW_BYTES = 64 << 20
-"""Bytes of one raw row, pictures that stand in it as text among them. A row passes through several hands, and each
+"""Bytes of one raw row, images that stand in it as text among them. A row passes through several hands, and each
 keeps a copy."""
 
 
@@ -114,7 +114,7 @@ def build_too_large_error(size: int | None = None, field: str = "") -> RowError:
 
     Example:
         >>> build_too_large_error(100_000_000).message
-        'the row holds 100,000,000 bytes, over the limit of 64 MiB. Give its pictures as files, or leave the row out.'
+        'the row holds 100,000,000 bytes, over the limit of 64 MiB. Give its images as files, or leave the row out.'
     """
     holds = "more" if size is None else f"{size:,} bytes"
     limit = f"{'than' if size is None else 'over'} the limit of {MOST_ROW_BYTES >> 20} MiB"

@@ -1,4 +1,4 @@
-"""What is read of a user's files once a run: a later run of the same process reads it anew."""
+"""What is read of a user's files once a run: a later run of the same process reads it again."""
 
 from collections.abc import Callable
 from functools import cache

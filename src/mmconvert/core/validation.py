@@ -31,7 +31,7 @@ def check_record(record: Record) -> Record:
     Raises:
         RowError: `id.missing`: the id is blank; `<field>.type`: a value of another type than the column's, a number
             out of range, half a character; `messages.part`: a part that is neither text nor image;
-            `messages.images`: not one picture for each image part; `preference.type`, `preference.missing`,
+            `messages.images`: not one image for each image part; `preference.type`, `preference.missing`,
             `preference.images`: see `_check_preference`; `text.too_large`: all texts are over the limit.
     """
     if record.preference is not None:
@@ -122,7 +122,7 @@ def _check_preference(record: Record, pair: Preference) -> None:
 
     Raises:
         RowError: `preference.type`: a value of another type, or a number that is not finite; `preference.missing`: a
-            side without turns; `preference.images`: not one attached picture for each that the prompt shows.
+            side without turns; `preference.images`: not one attached image for each that the prompt shows.
     """
     if not isinstance(pair, Preference):
         raise RowError("preference.type", "preference", f"expected two sides {show(pair)}.")

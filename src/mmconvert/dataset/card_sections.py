@@ -1,6 +1,6 @@
 """What a dataset card says to people, as Markdown: each part follows from the card's own YAML.
 
-A part that tells of the whole repository is written anew when cards are joined.
+A part that tells of the whole repository is written again when cards are joined.
 """
 
 import re
@@ -93,7 +93,7 @@ def write_section(title: str, summary: str, parts: Iterable[tuple[str, Sequence[
 
 
 def renew_parts(text: str, values: Values) -> str:
-    """Write the parts anew that a section has and that follow from the card's YAML."""
+    """Write the parts again that a section has and that follow from the card's YAML."""
     for heading, lines in PARTS.items():
         text = replace_part(text, heading, lines(values))
     return text

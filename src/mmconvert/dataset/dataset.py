@@ -1,10 +1,10 @@
-"""A dataset on disk: parquet shards, a card, a manifest; it appears whole or not at all.
+"""A dataset on disk: parquet shards, a card, a manifest; it is written atomically.
 
     DIR/data/<split>-00000-of-0000N.parquet      (<config>/... for a named config)
     DIR/README.md                                dataset card
     DIR/.mmconvert/manifest.json                 shards, rows, bytes, sha256; written last
 
-Written straight with pyarrow: `datasets`' own encoder drops picture bytes when a path exists on disk
+Written straight with pyarrow: `datasets`' own encoder drops image bytes when a path exists on disk
 and keeps every row in memory.
 """
 
@@ -71,7 +71,7 @@ class DatasetWriter:
 
         Raises:
             UsageError: Something stands there and neither flag says what to do with it.
-            Error: What stands there is no dataset of ours.
+            Error: What stands there is no dataset created by mmconvert.
         """
         self.path = Path(path)
         self.about = dict(about or {})
@@ -324,7 +324,7 @@ def read_shard_batches(file: Path, columns: Sequence[str] | None) -> Iterator[pa
         Error: The file is damaged.
     """
     try:
-        # Not in batches over several row groups, which would hold more pictures than they give.
+        # Not in batches over several row groups, which would hold more images than they give.
         parquet = open_checked_parquet(file)
         wanted = None if columns is None else [c for c in columns if c in parquet.schema_arrow.names]
         for group in range(parquet.num_row_groups):

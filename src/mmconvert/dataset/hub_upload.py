@@ -1,6 +1,6 @@
 """Publish a converted dataset on the Hugging Face Hub: our own shards, one commit, nothing else.
 
-Everything is checked before the first request: every byte against the manifest, every picture
+Everything is checked before the first request: every byte against the manifest, every image
 decoded. Uploaded bytes are content-addressed, so a push that was cut off sends only what is missing.
 """
 
@@ -35,7 +35,7 @@ if TYPE_CHECKING:  # the Hub's client takes time to load, and most datasets stay
 CARD = "README.md"
 MAIN = "main"
 _HASHING = 0.2
-"""Part of the checks' time that the digests take, the pictures' decoding takes the rest."""
+"""Part of the checks' time that the digests take, the images' decoding takes the rest."""
 _NAME = r"(?![-.])(?![^/]*(?:--|\.\.))[\w.-]{1,96}(?<![-.])(?<!\.git)"
 _REPO_ID = re.compile(f"{_NAME}/{_NAME}", re.ASCII)
 _ELSEWHERE = re.compile(r"/|~|[A-Za-z]:[\\/]|\\\\|(.*[\\/])?\.\.[\\/]")
@@ -107,7 +107,7 @@ def check_target(repo_id: str, *, revision: str | None = None, create_pr: bool =
 
 
 def prepare(folder: str | Path, advance: Advance = lambda done: None) -> Upload:
-    """Check a dataset in full, without any request: digests, picture bytes, decoding.
+    """Check a dataset in full, without any request: digests, image bytes, decoding.
 
     Args:
         folder: A dataset that `mmconvert` wrote.
@@ -118,7 +118,7 @@ def prepare(folder: str | Path, advance: Advance = lambda done: None) -> Upload:
 
     Raises:
         UsageError: There is no such folder.
-        Error: It is no dataset of ours, a byte has changed, or a row has a picture that is a kept URL, a
+        Error: It is no dataset created by mmconvert, a byte has changed, or a row has an image that is a kept URL, a
             path, or cannot be decoded.
     """
     folder = Path(folder)
@@ -308,7 +308,7 @@ def _commit(api: "HfApi", place: _Place, upload: Upload, origin: Origin | None) 
     left = {path: size for path, size in there.items() if path not in stale}
     refuse_beyond(repo_id, check_limits({**left, **upload.files}, len(upload.files)))
     additions = [CommitOperationAdd(shard.file, upload.folder / shard.file) for shard in shards]
-    # The client has read the files once more, and the Hub takes nothing but bytes of that digest.
+    # The client has read the files again, and the Hub takes nothing but bytes of that digest.
     for shard, addition in zip(shards, additions, strict=True):
         if addition.upload_info.sha256.hex() != shard.sha256:
             raise ChangedError(f"{upload.folder / shard.file}: changed while it was read. Run again.")
@@ -320,7 +320,7 @@ def _commit(api: "HfApi", place: _Place, upload: Upload, origin: Origin | None) 
         *(CommitOperationAdd(name, data) for name, data in upload.more.items()),
     ]
     try:
-        # On a parent that is no longer the head the Hub answers 412 and the whole is worked out anew.
+        # On a parent that is no longer the head the Hub answers 412 and the whole is worked out again.
         commit = api.create_commit(
             repo_id,
             operations,

@@ -1,6 +1,6 @@
 """Parquet files as this project writes them: options, digests, and bytes that are on the disk.
 
-Pictures are stored uncompressed (they are), text with zstd; page checksums, page index and
+Images are stored uncompressed (they are), text with zstd; page checksums, page index and
 content-defined chunking are on.
 """
 
@@ -26,7 +26,7 @@ BATCH_RECORDS = 5_000
 CHUNKING = {"min_chunk_size": 896 << 10, "max_chunk_size": 1 << 20, "norm_level": 0}
 """Pages end where the content says, so that the Hub stores once what two versions share. Content is looked at
 from the least size on only, which takes time. pyarrow's own least size, 256 KiB, serves compressed text better; of
-pictures, stored as they are, the Hub finds the more again the fewer page headers stand between them."""
+images, stored as they are, the Hub finds the more again the fewer page headers stand between them."""
 
 _DISTINCT = {"id", "sample", "question", "text", "name", "sha256", "row"}
 """Leaves whose values differ from row to row: a dictionary of them would be a second copy, and a larger one."""
@@ -43,10 +43,10 @@ class Shard(msgspec.Struct, frozen=True):
 
 @lru_cache(maxsize=8)
 def list_parquet_options(schema: pa.Schema) -> dict[str, Any]:
-    """Give the options every parquet file of ours is written with.
+    """Give the options every parquet file created by mmconvert is written with.
 
     Args:
-        schema: Columns of the file; leaves named `bytes` hold pictures and stay as they are.
+        schema: Columns of the file; leaves named `bytes` hold images and stay as they are.
     """
     sink = io.BytesIO()
     pq.ParquetWriter(sink, schema).close()

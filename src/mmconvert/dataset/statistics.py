@@ -28,7 +28,7 @@ def build_split_info(folder: Path, split: str, shards: Sequence[Shard]) -> Split
 
 
 def count_split_values(files: Iterable[Path]) -> Mapping[str, Mapping[str, int]]:
-    """Count the values of `COLUMNS`; no other column is read, pictures least of all.
+    """Count the values of `COLUMNS`; no other column is read, images least of all.
 
     Args:
         files: The shards of a split.
@@ -41,7 +41,7 @@ def count_split_values(files: Iterable[Path]) -> Mapping[str, Mapping[str, int]]
         parquet = open_checked_parquet(file)
         there = [name for name in COLUMNS if name in parquet.schema_arrow.names]
         counted = _count_values if parquet.metadata.num_rows > _FEW else _count_few
-        # A few row groups of pictures together: each alone holds some hundred rows.
+        # A few row groups of images together: each alone holds some hundred rows.
         for batch in parquet.iter_batches(_ROWS, columns=there, use_threads=False):
             for name in there:
                 counts[name].update(counted(batch[name]))

@@ -17,7 +17,7 @@ from mmconvert.storage.temporary import build_temporary_prefix
 
 
 def verify(path: str | Path, advance: Advance = lambda done: None) -> list[str]:
-    """Re-read every byte of a dataset of ours: sha256 of every shard, checksum of every page, rows.
+    """Re-read every byte of a dataset created by mmconvert: sha256 of every shard, checksum of every page, rows.
 
     Args:
         path: Its folder, its name on the Hub, or its URL in a store, from which one shard at a time is fetched.

@@ -50,7 +50,7 @@ def build_reference_response(record: Record) -> str | None:
     """Word the reference as a model should have said it.
 
     Returns:
-        Name and text of each right option (the name alone where the option is a picture), the first
+        Name and text of each right option (the name alone where the option is an image), the first
         reference elsewhere, None for an unlabelled record. An option's name is its letter, or what the prompt
         shows in its place.
 
@@ -100,7 +100,7 @@ def gains_answer_turn(record: Record) -> bool:
 def list_sft_turns(record: Record) -> tuple[Turn, ...]:
     """Give the turns to train on: the prompt and, where it does not end with one, the assistant's answer.
 
-    A reply that a prompt only begins is completed with the answer.
+    A response that a prompt only begins is completed with the answer.
 
     Raises:
         RowError: `view.no_prompt`, `view.no_answer`: there is nothing to show or nothing to learn.
@@ -118,7 +118,7 @@ def list_sft_turns(record: Record) -> tuple[Turn, ...]:
 
 
 def remove_response(record: Record) -> Record:
-    """Take off the reply that a training view put behind the prompt; a dialog keeps its own last words.
+    """Take off the response that a training view put behind the prompt; a conversation keeps its own last words.
 
     Args:
         record: Any record; one whose last turn is not the reference's words stays as it is.
@@ -180,10 +180,10 @@ def is_tie(record: Record) -> bool:
 
 
 def require_pair(record: Record) -> Preference:
-    """Give a pair that trainers can take: pictures in the prompt alone, the same for both sides, which differ.
+    """Give a pair that trainers can take: images in the prompt alone, the same for both sides, which differ.
 
     Raises:
-        RowError: `view.no_pair`: the row is none; `view.pair`: a picture in a response, other pictures for the
+        RowError: `view.no_pair`: the row is none; `view.pair`: an image in a response, other images for the
             rejected side, two sides that are alike.
     """
     pair = record.preference

@@ -1,4 +1,4 @@
-"""Write rows with pictures as one parquet file that `load_dataset` opens, in little memory."""
+"""Write rows with images as one parquet file that `load_dataset` opens, in little memory."""
 
 from collections.abc import Iterable, Mapping
 from pathlib import Path
@@ -16,7 +16,7 @@ _ROW_GROUP_ROWS = 1_000
 
 
 def build_image_cell(image: Image) -> dict[str, Any]:
-    """Give a picture as the value of an `Image` column, its bytes untouched."""
+    """Give an image as the value of an `Image` column, its bytes untouched."""
     return {"bytes": image.bytes, "path": None}
 
 
@@ -25,7 +25,7 @@ def write_parquet(rows: Iterable[Mapping[str, Any]], schema: pa.Schema, path: Pa
 
     Args:
         rows: Values by column; `images`, where there is such a column, holds cells as `build_image_cell` gives them.
-        schema: Columns; `with_features` makes `datasets` see pictures.
+        schema: Columns; `with_features` makes `datasets` see images.
         path: The file.
     """
     with OutputFile(path) as file, pq.ParquetWriter(file, schema, **list_parquet_options(schema)) as writer:

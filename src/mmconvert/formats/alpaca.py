@@ -9,7 +9,7 @@ hiyouga/LLaMA-Factory@ff6d4d1 data/README.md, src/llamafactory/data/{parser,conv
 modelscope/ms-swift@3602360 swift/dataset/preprocessor/core.py.
 
 Kept: `id` as `sample`, other fields in `extra`, several outputs too.
-Refused: more `<image>` than images (`placeholder.count`), a history that is no list of pairs (`history.type`),
+Refused: more `<image>` than images (`placeholder.count`), a history that is not a list of pairs (`history.type`),
 sounds, videos without `--frames` (`media.unsupported`).
 Lost: where the instruction ends and the input begins, the dataset_info.json beside the file, which is not read.
 """

@@ -5,7 +5,7 @@ it, `<image>` for the next of the row's `images`; writing adds the file to the `
 hiyouga/LLaMA-Factory@ff6d4d1 data/README.md, src/llamafactory/data/converter.py (AlpacaDatasetConverter, ranking).
 
 Kept: other fields in `extra`.
-Refused: rows whose sides are no texts (`messages.content`), more or fewer `<image>` than pictures
+Refused: rows whose sides are no texts (`messages.content`), more or fewer `<image>` than images
 (`placeholder.count`), videos, sounds (`media.unsupported`).
 Lost: where the instruction ended and the input began.
 """

@@ -1,12 +1,12 @@
 """AMBER's annotations, a JSON array of `id`, `type` and `truth`: the key of responses, which are `id` and `response`.
 
-A discriminative question is answered by yes or no. A generative one lists what is in the picture (`truth`) and what
+A discriminative question is answered by yes or no. A generative one lists what is in the image (`truth`) and what
 models are known to invent (`hallu`), which no text answers: it has no reference here. Source: junyangwang0410/AMBER
 data/annotations.json, inference.py.
 
 Kept: `type` as `category`, its first word as `split`, other fields in `extra`.
-Refused: rows whose `type` is no text, a discriminative `truth` other than yes and no (`answer.type`).
-Lost: nothing; the file holds neither questions nor pictures.
+Refused: rows whose `type` is not a text, a discriminative `truth` other than yes and no (`answer.type`).
+Lost: nothing; the file holds neither questions nor images.
 """
 
 from collections.abc import Iterable

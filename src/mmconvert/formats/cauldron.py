@@ -1,10 +1,10 @@
 """The Cauldron's parquet: `images`, and `texts` with `user`, `assistant` and `source` each.
 
-All pictures stand in front of the first question. Source: the dataset card of HuggingFaceM4/the_cauldron;
+All images stand in front of the first question. Source: the dataset card of HuggingFaceM4/the_cauldron;
 huggingface/nanoVLM@4e0c096 data/datasets.py.
 
 Kept: each question's `source` and other columns in `extra`.
-Refused: texts that are no pairs of `user` and `assistant` (`messages.content`), pictures that cannot be read.
+Refused: texts that are no pairs of `user` and `assistant` (`messages.content`), images that cannot be read.
 Lost: nothing.
 """
 

@@ -1,12 +1,12 @@
-"""EvalScope's replies: `predictions/{model}/{benchmark}_{subset}.jsonl`, one `model_output` a line.
+"""EvalScope's responses: `predictions/{model}/{benchmark}_{subset}.jsonl`, one `model_output` a line.
 
-The lines hold the messages that were sent, with pictures that were sent as data, and no references: those
+The lines hold the messages that were sent, with images that were sent as data, and no references: those
 come from the dataset (`--answers`), whose rows stand in the order of `index`. Source: modelscope/evalscope
 1.3.0 to 1.14.1 evalscope/api/evaluator/cache.py:ModelResult.
 
-Kept: the whole `model_output` in `extra`; what the messages hold and is not at hand in `extra.unseen`.
+Kept: the whole `model_output` in `extra`; what the messages hold and is not available in `extra.unseen`.
 Refused: rows without an integer `index` (`id.missing`), a `model_output` without choices (`prediction.type`).
-Lost: all but the last of several rows with one index, as in the kit.
+Lost: all but the last of several rows with one index, as in the framework.
 """
 
 from collections.abc import Iterable
@@ -52,7 +52,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
 
 
 def _read_responses(output: Any) -> list[str | None]:
-    """Read the replies; a failed call has none."""
+    """Read the responses; a failed call has none."""
     if output is None:
         return [None]
     choices = output.get("choices") if isinstance(output, dict) else None

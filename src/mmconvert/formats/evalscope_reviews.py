@@ -1,13 +1,13 @@
-"""EvalScope's reviews: `reviews/{model}/{benchmark}_{subset}.jsonl`, reference, reply and score a line.
+"""EvalScope's reviews: `reviews/{model}/{benchmark}_{subset}.jsonl`, reference, response and score a line.
 
-The reply is `sample_score.score.prediction`; what the kit extracted and scored stays in `extra` and is never
+The response is `sample_score.score.prediction`; what the framework extracted and scored stays in `extra` and is never
 taken for a score of ours. Source: modelscope/evalscope 1.3.0 to 1.14.1
 evalscope/api/evaluator/cache.py:ReviewResult, evalscope/api/metric/scorer.py.
 
-Kept: the whole `sample_score` in `extra`; what the messages hold and is not at hand in `extra.unseen`.
+Kept: the whole `sample_score` in `extra`; what the messages hold and is not available in `extra.unseen`.
 Refused: rows without an integer `index` (`id.missing`), without a score (`prediction.type`), a target that is
 no text.
-Lost: all but the last of several rows with one index, as in the kit.
+Lost: all but the last of several rows with one index, as in the framework.
 """
 
 import re
@@ -62,7 +62,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
 
 
 def _read_review(review: Any) -> tuple[str | None, int | None]:
-    """Give the reply, and the number of the question where it was asked several times."""
+    """Give the response, and the number of the question where it was asked several times."""
     score = review.get("score") if isinstance(review, dict) else None
     if not isinstance(score, dict):
         raise RowError("prediction.type", "sample_score", f"expected an object with a score {show(review)}.")

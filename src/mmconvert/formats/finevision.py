@@ -1,6 +1,6 @@
 """FineVision's parquet: `images`, `texts` with `user` and `assistant`, `source`, and ratings of each text.
 
-All pictures stand in front of the first question. Four ratings (1 to 5, or null) stand in lists beside
+All images stand in front of the first question. Four ratings (1 to 5, or null) stand in lists beside
 the texts, with the smallest of each. Source: the dataset card of HuggingFaceM4/FineVision (revision
 dd30ac3); huggingface/nanoVLM@4e0c096 data/datasets.py.
 

@@ -4,7 +4,7 @@ Source: the data set's own files (https://cs.stanford.edu/people/dorarad/gqa/dow
 
 Kept: `imageId` as `group`; `types`, `groups`, `semantic`, `fullAnswer` and other fields in `extra`.
 Refused: rows without a question.
-Lost: nothing; a picture that is not at hand is named in a warning.
+Lost: nothing; an image that is not available is named in a warning.
 """
 
 from collections.abc import Iterable, Iterator

@@ -6,7 +6,7 @@ tianyi-lab/HallusionBench HallusionBench.json, utils.py; open-compass/VLMEvalKit
 
 Kept: `subcategory` as `l2_category`, `gt_answer_details`, `filename` and other fields in `extra`.
 Refused: rows without a question or one of the fields of the id, a `gt_answer` other than 0 and 1 (`answer.type`).
-Lost: nothing; a picture that is not at hand is named in a warning.
+Lost: nothing; an image that is not available is named in a warning.
 """
 
 from collections.abc import Iterable

@@ -1,12 +1,12 @@
 """Benchmarks as the Hub holds them in parquet: a question, its reference and an `image` a row.
 
 The layouts are those of lmms-lab's repackagings, told by their columns: MMBench, POPE, MME, OCRBench, COCO
-captions, VQAv2, TextVQA, DocVQA, ChartQA, MMT-Bench with several pictures, and any other table of `question`,
-`answer` or `answers`, and pictures. MMBench writes the text "nan" for what is absent. Source: dataset cards of
+captions, VQAv2, TextVQA, DocVQA, ChartQA, MMT-Bench with several images, and any other table of `question`,
+`answer` or `answers`, and images. MMBench writes the text "nan" for what is absent. Source: dataset cards of
 lmms-lab and echo840/OCRBench, EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks.
 
 Kept: columns without a place in `extra`; the names of columns that held the text "nan" in `extra.nan`.
-Refused: rows without a picture (`image.absent`) or a question (`question.missing`), the letter of no option.
+Refused: rows without an image (`image.absent`) or a question (`question.missing`), the letter of no option.
 Lost: which of several layouts a table had; its columns tell it again.
 """
 
@@ -192,7 +192,7 @@ def _read_text(fields: dict[str, Any], name: str) -> str | None:
 
 
 def _take_value(fields: dict[str, Any], name: str | None) -> str | None:
-    """Take a column whose text has a place of its own; what is no text stays where it is."""
+    """Take a column whose text has a place of its own; what is not a text stays where it is."""
     return fields.pop(name) if name is not None and isinstance(fields.get(name), str) else None
 
 

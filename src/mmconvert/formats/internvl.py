@@ -8,7 +8,7 @@ OpenGVLab/InternVL@2410d1d internvl_chat/internvl/train/{internvl_chat_finetune,
 
 Kept: `id` as `sample`, other fields in `extra`, those of a message in `extra.messages_extra`.
 Refused: more or fewer `<image>` than images (`placeholder.count`), tool calls, videos (`media.unsupported`), a
-`repeat_time` that is no number up to 1,000, or above 1 and not whole.
+`repeat_time` that is not a number up to 1,000, or above 1 and not whole.
 Lost: settings of the trainer: `data_augment`, `max_dynamic_patch`, `length` and others of a set.
 """
 

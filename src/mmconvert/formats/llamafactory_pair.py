@@ -1,13 +1,13 @@
 r"""LLaMA-Factory's preference pairs of version 1: JSON with `chosen_messages` and `rejected_messages`.
 
-Both are whole conversations, each message a list of `{"type", "value"}`; `image_url` stands for a picture of its own,
+Both are whole conversations, each message a list of `{"type", "value"}`; `image_url` stands for an image of its own,
 `<image>` in a text for the next of the row's `images`, which both sides see. What both begin with is the prompt.
 Source: hiyouga/LLaMA-Factory@ff6d4d1 src/llamafactory/v1/plugins/data_plugins/converter.py, data/v1_dpo_demo.jsonl.
 
 Kept: other fields in `extra`, those of a message (`loss_weight`) in `extra.messages_extra`, `chosen_extra` and
 `rejected_extra`.
 Refused: sides that begin with other turns (`preference.prompt`), tool calls, videos, sounds (`media.unsupported`),
-more or fewer `<image>` than pictures (`placeholder.count`).
+more or fewer `<image>` than images (`placeholder.count`).
 Lost: nothing.
 """
 
@@ -61,7 +61,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
 
 
 def _read_message(message: dict[str, Any], where: str) -> tuple[Turn, list[tuple[str, Any] | None]]:
-    """Read a message: the turn, and for each of its pictures what it brings itself, None for one of the row's."""
+    """Read a message: the turn, and for each of its images what it brings itself, None for one of the row's."""
     role, content = conversations.read_role(message.get("role"), f"{where}.role"), message.get("content")
     if not isinstance(content, list):
         raise RowError("messages.content", f"{where}.content", f"expected a list of parts {show(content)}.")

@@ -1,12 +1,12 @@
 r"""LLaVA and ShareGPT4V training data: one JSON array, or parquet, with `id`, `image` and `conversations`.
 
-A row shows at most one picture: `image` is its path from the trainer's image folder, `<image>` stands for
+A row shows at most one image: `image` is its path from the trainer's image folder, `<image>` stands for
 it in a turn, with a line break behind it. Turns are `{"from": "human" | "gpt", "value": text}`, the human
 first, then by turns. Source: haotian-liu/LLaVA@c121f04 docs/Finetune_Custom_Data.md, llava/train/train.py;
 ShareGPT4Omni/ShareGPT4V@b6f70e9 docs/Data.md.
 
 Kept: `id` as `sample`, other fields in `extra`, those of a message in `extra.messages_extra`.
-Refused: more or fewer `<image>` than pictures (`placeholder.count`), a list of pictures, tool calls, videos.
+Refused: more or fewer `<image>` than images (`placeholder.count`), a list of images, tool calls, videos.
 Lost: nothing.
 """
 

@@ -9,7 +9,7 @@ llava/eval/model_vqa_loader.py, model_vqa.py, model_vqa_mmbench.py.
 
 Kept: `model_id` as `extra.model`, `answer_id`, `metadata` and other fields in `extra`.
 Refused: rows without a `question_id`, a `prompt` or a `text` that is a text, options that are no list of texts.
-Lost: nothing; the files hold no pictures.
+Lost: nothing; the files hold no images.
 """
 
 from collections import Counter

@@ -6,7 +6,7 @@ VLMEvalKit's table gives them, `caption` and `gpt4_ans`. The folder that holds t
 liuhaotian/llava-bench-in-the-wild on the Hub; haotian-liu/LLaVA@32cebc3 llava/eval/eval_gpt_review_bench.py.
 
 Kept: `question_id` as `sample`, the image's name, `caption`, `gpt4_ans` and other fields in `extra`.
-Refused: rows without a text, with an id that is no text or integer, a picture that is missing unless they are a key.
+Refused: rows without a text, with an id that is not a text or integer, an image that is missing unless they are a key.
 Lost: nothing.
 """
 

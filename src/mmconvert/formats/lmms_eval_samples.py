@@ -1,15 +1,15 @@
-"""lmms-eval's logged samples: `{time}_samples_{task}.jsonl`, prompt, target and replies of one question a line.
+"""lmms-eval's logged samples: `{time}_samples_{task}.jsonl`, prompt, target and responses of one question a line.
 
-`filtered_resps` holds what the task scored, `resps` the replies before filters where they differ; all of them,
-the target and the task's own scores (`mme_perception_score` and such) stay in `extra`. Several replies to one
+`filtered_resps` holds what the task scored, `resps` the responses before filters where they differ; all of them,
+the target and the task's own scores (`mme_perception_score` and such) stay in `extra`. Several responses to one
 question (`repeats`) are several rows, `<doc_id>#<variant>` each, of one `sample`; where the filter kept only the
 first of them as it is, all of `resps` are. Options come from the
 logged question where there is one, else from the prompt's lines `A. text`. Source:
 EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/loggers/evaluation_tracker.py:save_results_samples.
 
-Kept: `doc`, all replies, arguments and the task's scores in `extra`.
-Refused: rows without `doc_id` (`id.missing`), replies by likelihood (`prediction.type`).
-Lost: pictures, which the log does not hold.
+Kept: `doc`, all responses, arguments and the task's scores in `extra`.
+Refused: rows without `doc_id` (`id.missing`), responses by likelihood (`prediction.type`).
+Lost: images, which the log does not hold.
 """
 
 import re
@@ -41,7 +41,7 @@ TASKS = {
 """Tasks whose rows do not show what they ask for."""
 
 ABSENT = "nan"
-"""What the kit's MMBench tables write for an option that is not there."""
+"""What the framework's MMBench tables write for an option that is not there."""
 
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
@@ -121,7 +121,7 @@ def _find_options(prompt: str) -> tuple[str | None, ...]:
 
 
 def _read_answers(target: Any) -> tuple[str, ...]:
-    """Read the references; the kit writes a list as Python does, into a text."""
+    """Read the references; the framework writes a list as Python does, into a text."""
     if isinstance(target, str) and looks_like_list(target):
         try:
             items = parse_list(target)
@@ -135,7 +135,7 @@ def _read_answers(target: Any) -> tuple[str, ...]:
 
 
 def _list_responses(fields: Mapping[str, Any]) -> list[str | None]:
-    """List the replies, at least one: what the task scored, and what a filter that took the first left behind."""
+    """List the responses, at least one: what the task scored, and what a filter that took the first left behind."""
     value = fields.get("filtered_resps")
     first = value[0] if isinstance(value, list) and value else None
     if isinstance(first, list) and len(first) == 2 and str(first[1]) in ("True", "False"):

@@ -5,10 +5,10 @@ options as a list in `candidates`; frames stand in front of the question. What t
 `mmconvert.kits.vlmevalkit.lmu_table`; here is what the benchmarks' names add.
 
 Kept: columns without a place, and headers in the file's own spelling, in `extra`.
-Refused: rows without index, question or picture, references in a circle (`image.reference`), the letter of no
+Refused: rows without index, question or image, references in a circle (`image.reference`), the letter of no
 option, videos without `--frames` (`media.unsupported`).
-Lost: rows without picture or question, with the letter of no option, or whose placeholders are not what the prompt
-shows; hidden pictures where no placeholder says what is shown; the numbers of pictures with gaps; empty texts; further
+Lost: rows without image or question, with the letter of no option, or whose placeholders are not what the prompt
+shows; hidden images where no placeholder says what is shown; the numbers of images with gaps; empty texts; further
 fields under a name of the format's own.
 """
 
@@ -87,7 +87,7 @@ def _build_table_rows(records: Iterable[Record], target: Target, losses: list[Lo
 
 
 def _find_unreadable_field(record: Record) -> tuple[str, str] | None:
-    """Name the field for which a reader would refuse the row or show other pictures, and why."""
+    """Name the field for which a reader would refuse the row or show other images, and why."""
     label = read_letter_or_label(record)
     # An empty option is an empty cell, so that there is none.
     options = [option or None for option in record.options]
@@ -109,7 +109,7 @@ def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[st
     extra = dict(record.extra)
     headers = take_headers(extra)
     images = _list_images(record)
-    # A reader counts the list of pictures.
+    # A reader counts the list of images.
     places = {image.slot: place for place, image in enumerate(images, 1)}
     if any(places[slot] != slot for slot in _list_named_slots(record)):
         losses.append(
@@ -163,7 +163,7 @@ def _number_placeholders(text: str | None, places: Mapping[int, int]) -> str | N
 
 
 def _list_images(record: Record) -> list[Image]:
-    """List the pictures that a row holds, by slot; attachments only where placeholders say what it shows."""
+    """List the images that a row holds, by slot; attachments only where placeholders say what it shows."""
     hidden = record.attachments if _list_named_slots(record) else ()
     return sorted({image.slot: image for image in (*hidden, *record.images)}.values(), key=lambda image: image.slot)
 

@@ -7,8 +7,8 @@ evaluation/generate_response.py, extract_answer.py, calculate_score.py.
 Kept: `extraction`, types, precision, and each member of `metadata` under its own name in `extra`; `prediction` as
 `extra.normalized`.
 Refused: rows without a question, choices that are no list of texts (`options.type`), an answer that is none of the
-choices (`answer.not_an_option`), a missing picture of a row without a response.
-Lost: nothing; a result's picture that is not at hand is named in a warning.
+choices (`answer.not_an_option`), a missing image of a row without a response.
+Lost: nothing; a result's image that is not available is named in a warning.
 """
 
 from collections.abc import Iterable, Iterator

@@ -4,8 +4,9 @@ Source: yuweihao/MM-Vet mm-vet.json; haotian-liu/LLaVA@c121f04 scripts/convert_m
 number behind `v1_` as their id.
 
 Kept: the number as `sample`, `capability` as `category` (`ocr,math`), other fields in `extra`.
-Refused: rows without a question, an answer that is no text, a capability that is no list of texts (`category.type`).
-Lost: nothing; a picture that is not at hand is named in a warning.
+Refused: rows without a question, an answer that is not a text, a capability that is not a list of texts
+(`category.type`).
+Lost: nothing; an image that is not available is named in a warning.
 """
 
 from collections.abc import Iterable, Iterator

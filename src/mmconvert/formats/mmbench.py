@@ -1,7 +1,7 @@
 """MMBench: the question table (TSV, both packagings) and the submission workbook (xlsx).
 
-The TSV is VLMEvalKit's table; in its packaging a rotated copy names the row whose picture it shares,
-in the legacy one every row has its picture. Rotation k of question i has the index i + k * 1,000,000.
+The TSV is VLMEvalKit's table; in its packaging a rotated copy names the row whose image it shares,
+in the legacy one every row has its image. Rotation k of question i has the index i + k * 1,000,000.
 The workbook has the columns question, A, B, C, D, prediction, category, l2_category and index. Source:
 open-compass/MMBench@20faed3 README, MMBench evaluation (the pipeline's document).
 

@@ -1,10 +1,10 @@
 """Datasets of this project: a published folder, or one parquet file with all its columns.
 
-Records come back as they are, with their own provenance; pictures are checked again, because a dataset
+Records come back as they are, with their own provenance; images are checked again, because a dataset
 may come from anywhere.
 
 Kept: everything, `source` included; of a predictions file `model` and `method` in `extra`.
-Refused: columns of another type, rows that do not have the shape of a record (`record.shape`), pictures that
+Refused: columns of another type, rows that do not have the shape of a record (`record.shape`), images that
 are damaged.
 Lost: the other columns of a predictions file beside `prediction`, such as status and log-probabilities.
 """
@@ -27,7 +27,7 @@ from mmconvert.plugins.format import Context, Format, Sample
 _ADDRESS = re.compile("https?://", re.IGNORECASE)
 
 _OF_RUN = ("model", "method")
-"""Columns of a predictions file that say what made its predictions, which kits' file names tell."""
+"""Columns of a predictions file that say what made its predictions, which frameworks' file names tell."""
 
 
 def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
@@ -47,7 +47,7 @@ def _require_types(path: Path) -> None:
 
 
 def _holds(found: pa.DataType, ours: pa.DataType) -> bool:
-    """Tell whether a column gives the Python values that ours gives; other programs may have written it anew."""
+    """Tell whether a column gives the Python values that ours gives; other programs may have written it again."""
     if pa.types.is_null(found):
         return True
     if pa.types.is_list(ours):

@@ -1,13 +1,13 @@
 """MME's folders of texts, one a category, each line `picture<TAB>question<TAB>answer` and, in results, the response.
 
-Tabs alone separate, a quote is a character like any other. Two lines in a row ask about one picture; they
+Tabs alone separate, a quote is a character like any other. Two lines in a row ask about one image; they
 share a `group`, by which MME scores them together. Source: BradyFU/Awesome-Multimodal-Large-Language-Models,
 branch Evaluation, eval_tool/calculation.py and the LaVIN folder beside it.
 
-Kept: the picture's name in `extra.image`.
+Kept: the image's name in `extra.image`.
 Refused: lines with another number of cells than the first one, three or four (`table.cells`), an answer that is not Yes
 or No (`answer.type`).
-Lost: nothing; the files hold no pictures.
+Lost: nothing; the files hold no images.
 """
 
 from collections.abc import Iterable, Iterator

@@ -1,15 +1,15 @@
 """MMMU and MMMU-Pro as Hub parquet: `id`, `question`, `options` as list text, `image_1` .. `image_7`.
 
-All columns but the pictures are texts. `<image k>` in question and options names `image_k`; a vision
-record of MMMU-Pro has one `image` and no question; repackagings have a sequence of options, or of pictures
+All columns but the images are texts. `<image k>` in question and options names `image_k`; a vision
+record of MMMU-Pro has one `image` and no question; repackagings have a sequence of options, or of images
 in `image` or `images`, whose k-th is meant. Source: MMMU-Benchmark/MMMU@bb0b95a and the dataset
 cards of MMMU/MMMU and MMMU/MMMU_Pro.
 
 Kept: explanation, topic, subfield, image types and the options as written in `extra`.
-Refused: rows without id, with neither question nor picture, a placeholder without its picture, the letter of no
+Refused: rows without id, with neither question nor image, a placeholder without its image, the letter of no
 option.
-Lost: rows that a reader would refuse or whose placeholders are not what the prompt shows; hidden pictures where no
-placeholder says what is shown; pictures behind the seventh; gaps between options; an answer that is empty or "?";
+Lost: rows that a reader would refuse or whose placeholders are not what the prompt shows; hidden images where no
+placeholder says what is shown; images behind the seventh; gaps between options; an answer that is empty or "?";
 columns that MMMU has not.
 """
 
@@ -193,7 +193,7 @@ def _says(written: Any, record: Record) -> bool:
 
 
 def _list_stored_images(record: Record) -> list[Image]:
-    """List the pictures that a row holds; attachments only where placeholders say what it shows."""
+    """List the images that a row holds; attachments only where placeholders say what it shows."""
     hidden = record.attachments if _list_named_slots(record) else ()
     return list({image.slot: image for image in (*hidden, *record.images)}.values())
 
@@ -203,7 +203,7 @@ def _list_named_slots(record: Record) -> list[int]:
 
 
 def _find_unreadable_field(record: Record, row: Mapping[str, Any]) -> tuple[str, str] | None:
-    """Name the field for which a reader would refuse the row or show other pictures, and why."""
+    """Name the field for which a reader would refuse the row or show other images, and why."""
     images = {image.slot: image for image in _list_stored_images(record) if f"image_{image.slot}" in row}
     try:
         options = _read_options(row["options"])

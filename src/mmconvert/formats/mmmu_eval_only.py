@@ -7,7 +7,7 @@ mmmu/main_eval_only.py, mmmu/example_outputs/llava1.5_13b_val.json, mmmu/answer_
 Kept: `question_type` and other fields of the key in `extra`.
 Refused: values that are neither a text, null, nor an object (`prediction.type`), a key without `ground_truth`
 (`answer.missing`).
-Lost: nothing; the files hold no questions, options or pictures.
+Lost: nothing; the files hold no questions, options or images.
 """
 
 from collections.abc import Iterable, Iterator

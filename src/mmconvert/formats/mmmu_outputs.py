@@ -11,7 +11,7 @@ names, else under its category; one of no subject of MMMU is left out there.
 Kept: `question_type` and fields without a place in `extra`.
 Refused: rows without a text as id, options without texts (`options.type`); a file that is no JSON list refuses
 all.
-Lost: `total_val_output.json`; questions and pictures are not in the files.
+Lost: `total_val_output.json`; questions and images are not in the files.
 """
 
 from collections.abc import Iterable, Iterator, Mapping

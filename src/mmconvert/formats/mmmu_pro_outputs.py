@@ -5,7 +5,7 @@ The options are list text; `answer` is a letter. What the authors' own parsing a
 
 Kept: what the authors parsed, the file name's model and mode, and a failed call's object in `extra`.
 Refused: rows without id, options that are no list of at most 26, an answer that is no letter.
-Lost: nothing; the files hold no pictures.
+Lost: nothing; the files hold no images.
 """
 
 import re
@@ -97,7 +97,7 @@ def _read_answer(label: Any, options: tuple[str, ...], context: Context) -> str 
 
 
 def _read_response(fields: dict[str, Any]) -> str | None:
-    """Take the reply; an object is what the script writes where the service failed, and stays in `extra`."""
+    """Take the response; an object is what the script writes where the service failed, and stays in `extra`."""
     value = fields.get("response")
     if isinstance(value, dict):
         return None

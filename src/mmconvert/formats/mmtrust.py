@@ -1,14 +1,15 @@
 """MMTrustEval (MultiTrust): samples, and the logs of its task runner.
 
-A sample has `text`, `target`, `extra` and, with a picture, `image_path` (TxtSample, ImageTxtSample as
+A sample has `text`, `target`, `extra` and, with an image, `image_path` (TxtSample, ImageTxtSample as
 `to_dict` gives them); a file is an array of samples. A log is an object whose `per_sample_results` list
 `content` (a text, or a text with `image_path`), `pred`, `label`, `extra` and one column an evaluator. The
 runner leaves out a column in which nothing is true, so a log without `pred` holds empty answers. Logs give
-rows without pictures. A log is of the dataset of the kit that its file is named after, as the kit's own runs and
+rows without images. A log is of the dataset of the framework that its file is named after, as the framework's own
+runs and
 task files name them. Source: thu-ml/MMTrustEval@a067801 mmte/utils/dataclass.py, mmte/tasks/base.py.
 
-Kept: evaluator columns and `extra` in `extra`, a log's picture path in `extra.image_path`.
-Refused: a text, label or reply of another type (`text.type`, `label.type`, `pred.type`), a picture that is
+Kept: evaluator columns and `extra` in `extra`, a log's image path in `extra.image_path`.
+Refused: a text, label or response of another type (`text.type`, `label.type`, `pred.type`), an image that is
 missing.
 Lost: the log's summary (`total_results`), named in a warning.
 """
@@ -74,7 +75,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
 
 
 def _read_content(fields: dict[str, Any], logged: bool) -> tuple[str | None, str | None]:
-    """Take text and picture path out of a row; a log may lack both."""
+    """Take text and image path out of a row; a log may lack both."""
     if not logged:
         value: Any = {"text": fields.pop("text", None), IMAGE_PATH: fields.pop(IMAGE_PATH, None)}
     else:

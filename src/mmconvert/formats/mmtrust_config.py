@@ -1,15 +1,17 @@
-"""MMTrustEval's dataset configuration: a YAML file that says where annotations and pictures are.
+"""MMTrustEval's dataset configuration: a YAML file that says where annotations and images are.
 
 `annotation_file` names a JSON array or JSON Lines, looked for beside the configuration and in the working folder,
-and nowhere else; `image_dir` is the folder of the pictures, inside the image roots. An annotation gives `text` (or
+and nowhere else; `image_dir` is the folder of the images, inside the image roots. An annotation gives `text` (or
 `query`, `question`, `prompt`), `image` (or `image_path`) and `target` (or `truth`, `label`, `answer`). The words are
-the annotation's own; what a dataset class of the kit makes of them is for that class to say (docs/kits/mmtrusteval.md).
-Keys of ours say what the class would: `text`, a wording with `{fields}` of the annotation, and the fields that `image`
-and `target` are to be taken from. A configuration is of the dataset of the kit that it is named after. Source:
+the annotation's own; what a dataset class of the framework makes of them is for that class to say
+(docs/kits/mmtrusteval.md).
+Keys of ours say what the class would: `text`, a prompt template with `{fields}` of the annotation, and
+the fields that `image`
+and `target` are to be taken from. A configuration is of the dataset of the framework that it is named after. Source:
 thu-ml/MMTrustEval@a067801 mmte/configs/datasets, mmte/datasets/vispr.py.
 
 Kept: fields of an annotation without a place in `extra`.
-Refused: a configuration without annotations, an annotation without text (`text.type`), a picture that is missing.
+Refused: a configuration without annotations, an annotation without text (`text.type`), an image that is missing.
 Lost: further keys of the configuration.
 """
 

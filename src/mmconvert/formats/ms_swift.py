@@ -12,7 +12,7 @@ last user is the chosen response of a row with `rejected_response` (a text, or t
 docs/source_en/Customization/Custom-dataset.md, swift/dataset/preprocessor/core.py.
 
 Kept: `objects`, `label` and other fields in `extra`, those of a message in `extra.messages_extra`.
-Refused: more `<image>` than images (`placeholder.count`), a history that is no list of pairs (`history.type`), tool
+Refused: more `<image>` than images (`placeholder.count`), a history that is not a list of pairs (`history.type`), tool
 calls, sounds, videos without `--frames` (`media.unsupported`), a rejected conversation with another prompt
 (`preference.prompt`).
 Lost: which of the forms a row had.
@@ -114,12 +114,12 @@ def _read_pair(
         context: What is known beside it.
         fields: What is left of its fields.
         turns: Those of `messages`, the chosen response among them.
-        images: Their pictures.
+        images: Their images.
         extras: Further fields of each message.
         rejected: Those of `_REJECTED` that the row has.
 
     Raises:
-        RowError: `preference.prompt`: the two sides answer other prompts; the codes of reading turns and pictures.
+        RowError: `preference.prompt`: the two sides answer other prompts; the codes of reading turns and images.
     """
     cut = _find_response(turns)
     prompt, chosen = turns[:cut], turns[cut:]
@@ -147,7 +147,7 @@ def _find_response(turns: Sequence[Turn]) -> int:
 def _read_rejected_turns(
     rejected: Mapping[str, Any], turns: Sequence[Turn], cut: int, context: Context
 ) -> Sequence[Turn]:
-    """Read the turns of the rejected response; those of the chosen one where only its pictures differ."""
+    """Read the turns of the rejected response; those of the chosen one where only its images differ."""
     if (value := rejected.get("rejected_messages")) is not None:
         whole, _ = conversations.read_marked_turns(value, "rejected_messages", KEYS, MARKERS)
         if turns[0].role == "system" and whole[0].role != "system":

@@ -1,8 +1,8 @@
 """OpenAI's fine-tuning data: JSON Lines with `messages` that end with the assistant, under the service's limits.
 
-Pictures are `image_url` parts of user messages. What the service would refuse is left out when writing and
-named: more than 10 pictures in an example, one over 10 MB, one that is not JPEG, PNG or WEBP in RGB or RGBA,
-examples with pictures beyond 50,000. Source: the vision fine-tuning guide of developers.openai.com.
+Images are `image_url` parts of user messages. What the service would refuse is left out when writing and
+named: more than 10 images in an example, one over 10 MB, one that is not JPEG, PNG or WEBP in RGB or RGBA,
+examples with images beyond 50,000. Source: the vision fine-tuning guide of developers.openai.com.
 
 Kept: fields beside the messages in `extra`, those of a message in `extra.messages_extra`.
 Refused: unknown roles and parts (`messages.role`, `messages.part`), tool calls, files, sounds, videos without

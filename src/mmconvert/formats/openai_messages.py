@@ -1,14 +1,14 @@
-"""OpenAI chat messages as JSONL, JSON or TSV: `messages` and `answer`, pictures as parts or as placeholders.
+"""OpenAI chat messages as JSONL, JSON or TSV: `messages` and `answer`, images as parts or as placeholders.
 
 A .json file holds an array of records, or one. Each record has `messages` (a list, or that list as JSON text) and may
-have `answer` (a text or a list of texts). Pictures are `image_url` parts (path, data URL or address), or `<image k>`
-in a user message that is one plain string, with the picture in `image_k`; videos are `video_url` parts, or `<video k>`
+have `answer` (a text or a list of texts). Images are `image_url` parts (path, data URL or address), or `<image k>`
+in a user message that is one plain string, with the image in `image_k`; videos are `video_url` parts, or `<video k>`
 with the video in `video_k`. Source: EvalScope's General-VQA format (its
 custom multimodal dataset document and benchmarks/general_vqa).
 
-Kept: other fields in `extra`, those of a message in `extra.messages_extra`, unshown pictures as attachments.
+Kept: other fields in `extra`, those of a message in `extra.messages_extra`, unshown images as attachments.
 Refused: unknown roles and parts, tool calls, files, sounds, videos without `--frames` (`media.unsupported`), a
-placeholder without its picture (`placeholder.no_image`).
+placeholder without its image (`placeholder.no_image`).
 Lost: nothing.
 """
 

@@ -1,7 +1,7 @@
 """OpenAI's preference fine-tuning data: JSON Lines with `input`, `preferred_output` and `non_preferred_output`.
 
 `input` holds the messages of the prompt, and may hold `tools` and `parallel_tool_calls`; both outputs are lists of the
-assistant's messages. Pictures are `image_url` parts. Source: OpenAI's guide to direct preference optimization.
+assistant's messages. Images are `image_url` parts. Source: OpenAI's guide to direct preference optimization.
 
 Kept: `tools` and other fields in `extra`, those of a message in `extra.messages_extra`.
 Refused: a prompt that does not end with the user (`preference.prompt`), unknown roles and parts (`messages.role`,
@@ -55,7 +55,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
 def _read_turns(
     value: Any, field: str, images: list[Image], context: Context
 ) -> tuple[list[Turn], list[dict[str, Any]]]:
-    """Read messages as turns with their further fields; their pictures are added to those before them."""
+    """Read messages as turns with their further fields; their images are added to those before them."""
     turns, extras = [], []
     for number, message in enumerate(read_messages(value, field)):
         where = f"{field}[{number}]"

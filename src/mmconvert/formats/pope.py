@@ -7,10 +7,10 @@ number their rows alike and `--answers` puts them together. The files end in .js
 one JSON array.
 Source: AoiDragon/POPE@04ed55d README and evaluate.py.
 
-Kept: the picture's name in `group`, the file name's model and other fields in `extra`.
-Refused: rows without a question, an answer that is no text (`answer.type`), a label that is not yes or no
+Kept: the image's name in `group`, the file name's model and other fields in `extra`.
+Refused: rows without a question, an answer that is not a text (`answer.type`), a label that is not yes or no
 (`label.type`).
-Lost: nothing; a question file's picture that is not at hand is named in a warning.
+Lost: nothing; a question file's image that is not available is named in a warning.
 """
 
 import re
@@ -42,7 +42,7 @@ RESPONSES = ("response", "prediction", "pred", "output", "model_answer", "model_
 
 
 def _build_file_name(record: Record) -> str:
-    """Name an answer file after its model and its question file, whose pictures are COCO's as a rule."""
+    """Name an answer file after its model and its question file, whose images are COCO's as a rule."""
     category = record.category if record.category in CATEGORIES else None
     return f"{read_model_name(record)}_coco_pope_{require_text(category, 'category of POPE')}.json"
 
@@ -92,7 +92,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
 
 
 def _load_images(name: Any, context: Context) -> tuple[Image, ...]:
-    """Load a question's picture where it is at hand; labels are of use without it."""
+    """Load a question's image where it is available; labels are of use without it."""
     if not isinstance(name, str):
         return ()
     try:

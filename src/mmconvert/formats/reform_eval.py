@@ -1,9 +1,9 @@
-"""ReForm-Eval's dataset JSON: one file a benchmark, pictures as base64 text inside.
+"""ReForm-Eval's dataset JSON: one file a benchmark, images as base64 text inside.
 
 A file is an object whose `data` lists the items, an array of items, or (VisDial) an object with `questions`,
 `answers` and `dialogs`; the fields of an item tell its family (`families.FAMILIES`), which stands in `category`.
-Nothing is drawn: options keep their order, a question with several wordings takes the first, a family whose
-question is the instruction takes the project's first one. The rounds of a dialog are records of their own.
+Nothing is drawn: options keep their order, a question with several prompt templates takes the first, a family whose
+question is the instruction takes the project's first one. The rounds of a conversation are records of their own.
 TDIUC is a folder with two lists (`kits/reform_eval/tdiuc.py`). Source: FudanDISC/ReForm-Eval@df1cfa7 build; Hugging
 Face dataset Aweminus/ReForm-Eval-Data.
 
@@ -43,7 +43,8 @@ OF_FILE = "of_file"
 """Key in `extra` for what the file says once for all items (version, instructs, ...)."""
 
 NAMED = {name: dataset.family for (name, task), dataset in DATASETS.items() if task is None}
-"""Family of the kit's dataset names that have one; `--dataset` tells what the fields do not (CaptionSelection)."""
+"""Family of the framework's dataset names that have one; `--dataset` tells what the fields do not
+(CaptionSelection)."""
 
 _QUESTION_ALONE = {"question_id", "image_id", "question"}
 _FACTS = "#file"  # carries the file's members to `_read_records`; no field of a source begins so
@@ -73,7 +74,7 @@ def _add_facts(item: Row | Rejected, facts: Mapping[str, Any]) -> Row | Rejected
 
 
 def _replace_indices(row: Row, texts: Mapping[str, Any]) -> Row | Rejected:
-    """Put texts in the place of a dialog's indices."""
+    """Put texts in the place of a conversation's indices."""
     try:
         rounds = [
             {
@@ -131,7 +132,7 @@ def _read_conversation(fields: Mapping[str, Any], facts: Mapping[str, Any], row:
             item = FAMILIES["VisDial"].item(one)
             record = _build_record("VisDial", item, image, one, facts, row, context)
         last = record.messages[-1]
-        # The picture stands in the first question alone.
+        # The image stands in the first question alone.
         messages = (*said, Turn("user", last.content[1:])) if said else record.messages
         records.append(replace(record, messages=messages, group=str(group), round=number))
         shown = () if said else (Part("image"),)
@@ -152,7 +153,7 @@ def _read_rounds(conversation: Any) -> list[dict[str, Any]]:
 
 @contextlib.contextmanager
 def _name_round(number: int) -> Iterator[None]:
-    """Say in which round of the dialog a field is wrong."""
+    """Say in which round of the conversation a field is wrong."""
     try:
         yield
     except RowError as error:
@@ -295,7 +296,7 @@ def _select_family(name: str, records: Iterable[Record], losses: list[Loss]) -> 
 
 
 def _build_head(record: Record | None, name: str) -> dict[str, Any]:
-    """Give what goes before the items: what the file said, else what the kit's loader looks for."""
+    """Give what goes before the items: what the file said, else what the framework's loader looks for."""
     if record is None or not isinstance(record.extra.get(OF_FILE), dict):
         facts: dict[str, Any] = {"version": "1.0"} if SHAPES[name].key else {}
     else:
@@ -307,7 +308,7 @@ def _build_head(record: Record | None, name: str) -> dict[str, Any]:
 
 
 _HELD = ("options", "category", "split", "attachments", "sample")
-"""Columns that an item or its file has a place for, or whose loss is named with the pictures."""
+"""Columns that an item or its file has a place for, or whose loss is named with the images."""
 
 
 def _build_fields(record: Record, name: str, target: Target, losses: list[Loss]) -> dict[str, Any]:
@@ -334,7 +335,7 @@ def _build_fields(record: Record, name: str, target: Target, losses: list[Loss])
         shape.answer: _build_answer(record, FAMILIES[name]),
     }
     fields = {field: value for field, value in fields.items() if field}
-    # Of the kit's own items `extra` has what the file said where the record says it otherwise.
+    # Of the framework's own items `extra` has what the file said where the record says it otherwise.
     return {**fields, **extra} if record.category in SHAPES else add_extra(fields, extra, (), record, losses)
 
 

@@ -3,13 +3,13 @@
 A likelihood run predicts the index of an option, a generation run a text; a file holds one kind. Copies of
 one sample repeat its `sample_id`, all samples equally often. What a file asks follows from its rows:
 `answer_options` make it single choice, `references` captions, `answer` alone open questions. The name
-`{dataset}_{formulation}_{method}_{model}_{model_name}.json` that the kit gives says the rest. Source:
+`{dataset}_{formulation}_{method}_{model}_{model_name}.json` that the framework gives says the rest. Source:
 FudanDISC/ReForm-Eval@df1cfa7 run_eval.py, run_loader_eval.py, metrics.
 
 Kept: the file name's method and model, and fields without a place, in `extra`.
 Refused: a sample with another number of copies (`sample.copies`), predictions of the other method
 (`prediction.mixed`).
-Lost: nothing; the list names no pictures.
+Lost: nothing; the list names no images.
 """
 
 import re
@@ -254,7 +254,7 @@ _SAID_BY_NAME = ("infer_method", "method", "model")
 
 
 def _infer_method(record: Record) -> str:
-    """Say how the prediction was made: in the kit's own word, else in ours."""
+    """Say how the prediction was made: in the framework's own word, else in ours."""
     method = record.extra.get("infer_method") or record.extra.get("method")
     return "likelihood" if method == "likelihood" else "generation"
 

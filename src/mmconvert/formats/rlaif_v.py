@@ -1,12 +1,12 @@
-r"""Preference pairs about pictures as RLAIF-V, RLHF-V and MMPR have them: `question`, `chosen`, `rejected`, `image`.
+r"""Preference pairs about images as RLAIF-V, RLHF-V and MMPR have them: `question`, `chosen`, `rejected`, `image`.
 
-All texts. `image` is a cell of parquet, a path, or a list of them; without `<image>` in the question the pictures stand
+All texts. `image` is a cell of parquet, a path, or a list of them; without `<image>` in the question the images stand
 in front of it, as these sets' trainers put them. In RLHF-V `question`, `chosen` and `rejected` stand as JSON in `text`.
 Source: the cards of openbmb/RLAIF-V-Dataset, openbmb/RLHF-V-Dataset and OpenGVLab/MMPR; OpenGVLab/InternVL@2410d1d
 internvl/train/internvl_chat_mpo.py.
 
 Kept: `idx` as `sample`, `ds_name`, `origin_dataset` and other fields in `extra`.
-Refused: sides that are no texts (`messages.content`), a `text` that is no JSON, more or fewer `<image>` than pictures
+Refused: sides that are no texts (`messages.content`), a `text` that is no JSON, more or fewer `<image>` than images
 (`placeholder.count`), videos, sounds (`media.unsupported`).
 Lost: nothing.
 """

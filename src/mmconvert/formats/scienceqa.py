@@ -4,7 +4,7 @@ Source: lupantech/ScienceQA data/scienceqa/problems.json; haotian-liu/LLaVA@c121
 
 Kept: `subject` as `category`; `image`, `grade`, `topic`, `skill`, `lecture`, `solution` and other fields in `extra`.
 Refused: rows without a question, choices that are no list of texts, an answer that is the number of no choice.
-Lost: nothing; a picture that is not at hand is named in a warning.
+Lost: nothing; an image that is not available is named in a warning.
 """
 
 from collections.abc import Iterable, Iterator

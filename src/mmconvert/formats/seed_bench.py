@@ -5,7 +5,7 @@ Source: AILab-CVC/SEED-Bench SEED-Bench.json; haotian-liu/LLaVA@c121f04 scripts/
 Kept: the type's name as `category`, `data_type` (image or video) as `split`; `data_id`, `segment` and other fields in
 `extra`.
 Refused: rows without an id, a question or the four choices, an answer that is no letter of them.
-Lost: nothing; a picture that is not at hand is named in a warning, and videos are not shown.
+Lost: nothing; an image that is not available is named in a warning, and videos are not shown.
 """
 
 from collections.abc import Iterable, Iterator

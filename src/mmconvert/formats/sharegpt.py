@@ -1,13 +1,13 @@
 """LLaMA-Factory's ShareGPT form: `messages` or `conversations` and `images`, with its dataset_info.json.
 
-`<image>` stands for the next of the row's `images` (paths from the file's folder, or pictures in parquet), `<video>`
+`<image>` stands for the next of the row's `images` (paths from the file's folder, or images in parquet), `<video>`
 for the next of its `videos`; a row's turns must alternate after an optional system turn. Writing adds or replaces the
 file's entry in the dataset_info.json beside it. Rows of a ranking have one turn each in `chosen` and `rejected`, and
 turns that end with the user. Source: hiyouga/LLaMA-Factory@ff6d4d1 data/README.md,
 src/llamafactory/data/{parser,converter,mm_plugin}.py.
 
 Kept: `id` as `sample`, other fields in `extra`, those of a message in `extra.messages_extra`.
-Refused: more or fewer `<image>` than pictures (`placeholder.count`), tool calls, sounds, videos without `--frames`
+Refused: more or fewer `<image>` than images (`placeholder.count`), tool calls, sounds, videos without `--frames`
 (`media.unsupported`).
 Lost: the dataset_info.json beside the file, which is not read.
 """

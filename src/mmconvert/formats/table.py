@@ -13,18 +13,18 @@ called otherwise, reaches into objects (`answer=meta.gold`) and gives one text t
 | options | options, choices; or A, B, C, ... with an option each |
 | answer | answer, answers, gt, gt_answer, label, target, solution, ground_truth |
 | prediction | prediction, response, output, model_answer, model_output, model_prediction, pred |
-| reply | only by `--map`: what the assistant says, for training |
+| response | only by `--map`: what the assistant says, for training |
 
 A JSON object holds a row under each id, or only its prediction: `{"q1": "yes", "q2": "no"}`. Where rows share an id, it
 is none of theirs: all are numbered, and those with one id share a `group`.
 
-A picture is a path, a data URL, an address, base64, bytes, or an object with `bytes` and `path`; a list holds several.
+An image is a path, a data URL, an address, base64, bytes, or an object with `bytes` and `path`; a list holds several.
 The answer to options is a letter, or the exact text of one option; a number is refused, for it may count from 0 or 1.
 
 Kept: other columns in `extra`.
-Refused: rows without a question, a prediction, or an answer that an id or a picture is there for; an answer that is no
+Refused: rows without a question, a prediction, or an answer that an id or an image is there for; an answer that is no
 option; values of other types.
-Lost: nothing; a picture that is not at hand is named in a warning where the row has a prediction.
+Lost: nothing; an image that is not available is named in a warning where the row has a prediction.
 """
 
 from collections import Counter
@@ -61,10 +61,10 @@ OTHERS = (
     "chosen_messages",
     "images_info",
 )
-"""Columns of dialogs, which other formats read."""
+"""Columns of conversations, which other formats read."""
 
 TRAINING = (("instruction", "output"), ("query", "response"), ("prompt", "completion"), ("input", "output"))
-"""Columns in which trainers hold a question and the reply to learn; nobody can tell it from a prediction."""
+"""Columns in which trainers hold a question and the response to learn; nobody can tell it from a prediction."""
 
 LISTS = ("data", "annotations", "questions", "samples", "examples", "items", "rows", "records", "results", "instances")
 """Members of an object that list its rows; what stands beside is about the file."""

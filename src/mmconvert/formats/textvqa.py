@@ -4,7 +4,7 @@ Source: the data set's own files as lmms-lab and LLaVA use them (haotian-liu/LLa
 
 Kept: `image_id` as `group`, `image_classes`, sizes and addresses in `extra`; `question_tokens` are left out.
 Refused: rows without a question, an id or a list of answers (`answers.type`).
-Lost: version and name of the set, which stand beside `data`; a picture that is not at hand is named in a warning.
+Lost: version and name of the set, which stand beside `data`; an image that is not available is named in a warning.
 """
 
 from collections.abc import Iterable, Iterator

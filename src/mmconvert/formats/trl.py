@@ -3,14 +3,14 @@ r"""TRL's vision data: `images` (or one `image`) with `messages`, with `prompt` 
 Preference pairs are `prompt`, `chosen` and `rejected`, texts or turns; without a `prompt` (or where it is a text and
 the sides are turns) what both sides begin with is the prompt, as TRL's `extract_prompt` has it.
 
-Content is a list of parts, `{"type": "image"}` standing for the next picture, or a plain text; then all
-pictures stand in front of the first user turn. Parquet holds pictures, JSON Lines their paths (read them
+Content is a list of parts, `{"type": "image"}` standing for the next image, or a plain text; then all
+images stand in front of the first user turn. Parquet holds images, JSON Lines their paths (read them
 with `cast_column("images", List(Image()))`). Written are parts with the keys `type` and `text` alone, ""
-for pictures: chat templates take any further key, and a null, for content. Source: huggingface/trl@f2cd577
+for images: chat templates take any further key, and a null, for content. Source: huggingface/trl@f2cd577
 docs/source/dataset_formats.md, trl/data_utils.py:prepare_multimodal_messages.
 
 Kept: `id` as `sample`, other fields in `extra`, those of a message in `extra.messages_extra`.
-Refused: more or fewer image parts than pictures (`placeholder.count`), unknown parts, tool calls, videos,
+Refused: more or fewer image parts than images (`placeholder.count`), unknown parts, tool calls, videos,
 sounds; pairs without a common beginning (`preference.prompt`).
 Lost: whether content was one text or parts.
 """
@@ -71,7 +71,7 @@ class _RawMessage(msgspec.Struct, frozen=True):
 
     Attributes:
         turn: Role and parts.
-        pictures: For each image part the picture it brings itself with its place, None for the next of the row's.
+        pictures: For each image part the image it brings itself with its place, None for the next of the row's.
         plain: Its content was one text.
         extra: Its other fields.
     """
@@ -196,7 +196,7 @@ def _read_message(message: Mapping[str, Any], where: str) -> _RawMessage:
 
 
 def _put_images_in_front(messages: Sequence[_RawMessage], count: int) -> list[_RawMessage]:
-    """Put pictures in front of the first user turn, as TRL does where that is a plain text."""
+    """Put images in front of the first user turn, as TRL does where that is a plain text."""
     first = next((n for n, message in enumerate(messages) if message.turn.role == "user"), None)
     if first is None or not messages[first].plain:
         return [*messages]
@@ -308,7 +308,7 @@ def _build_turns(record: Record, target: Target, extras: Sequence[Mapping[str, A
 
 
 def _build_turn(turn: Turn, more: Mapping[str, Any]) -> dict[str, Any]:
-    # Processors whose token it is would read a literal <image> as a picture.
+    # Processors whose token it is would read a literal <image> as an image.
     parts = [{"type": part.type, "text": escape(part.text)} for part in turn.content]
     kept = {name: value for name, value in more.items() if name not in ("role", "content")}
     return {"role": turn.role, "content": parts, **kept}

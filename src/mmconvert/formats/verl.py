@@ -7,7 +7,7 @@ and `id`, `task` and all `references` (a JSON list), by which rows come back. So
 verl/utils/dataset/rl_dataset.py, examples/data_preprocess/geo3k.py.
 
 Kept: `data_source` as `dataset`, `ability` as `category`, other fields in `extra`.
-Refused: more or fewer `<image>` than pictures (`placeholder.count`), unknown roles, videos (`media.unsupported`).
+Refused: more or fewer `<image>` than images (`placeholder.count`), unknown roles, videos (`media.unsupported`).
 Lost: nothing.
 """
 

@@ -1,4 +1,4 @@
-"""VLMEvalKit's result file: its question table without pictures, with `prediction`.
+"""VLMEvalKit's result file: its question table without images, with `prediction`.
 
 `{model}_{benchmark}.xlsx` as inference writes it (or TSV, or JSON as PRED_FORMAT says), and the files that
 evaluation writes beside it; their columns (`hit`, `log`, `extracted`, `score`) stay in `extra`. Source:
@@ -6,7 +6,7 @@ open-compass/VLMEvalKit@e8e78f0 vlmeval/inference.py, vlmeval/smp/file.py.
 
 Kept: `hit`, `log` and other columns, and the file name's model, in `extra`; a blank prediction as an empty response.
 Refused: rows without index; of JSON, rows without prediction (`prediction.missing`).
-Lost: nothing; the file holds no pictures.
+Lost: nothing; the file holds no images.
 """
 
 import glob
@@ -72,7 +72,7 @@ def _list_respelled_names(names: Iterable[str]) -> dict[str, Any]:
 
 @lru_cache
 def _list_text_columns(names: tuple[str, ...]) -> frozenset[str]:
-    """Tell the columns of the kit's own; once for the rows of a file, which have the same names."""
+    """Tell the columns of the framework's own; once for the rows of a file, which have the same names."""
     return frozenset(name for name in names if TEXTS & {*_list_respelled_names([name])})
 
 

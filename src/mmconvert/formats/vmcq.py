@@ -1,15 +1,15 @@
 """Visual multiple choice as JSONL or TSV: `question`, `options`, `answer`, `image_1` .. `image_100`.
 
-`<image k>` in question and options names the picture in `image_k`, or the k-th of the list `images`: a path, data URL
+`<image k>` in question and options names the image in `image_k`, or the k-th of the list `images`: a path, data URL
 or address, or an object with `bytes` or `path`; `<video k>` names the video in `video_k` or the k-th of `videos`.
 Options are a list, or such a list as JSON or Python literal in a text. The answer is one letter. Source:
 EvalScope's General-VMCQ format (its custom multimodal dataset document and benchmarks/general_vmcq).
 
-Kept: columns without a place, and the options as written, in `extra`; unshown pictures as attachments.
+Kept: columns without a place, and the options as written, in `extra`; unshown images as attachments.
 Refused: rows without a question, fewer than 2 or more than 26 options, the letter of no option, a placeholder
-without picture, a picture in `image_k` and in `images` (`image.twice`), sounds, videos without `--frames`
+without image, an image in `image_k` and in `images` (`image.twice`), sounds, videos without `--frames`
 (`media.unsupported`).
-Lost: rows with a picture beyond `image_100`.
+Lost: rows with an image beyond `image_100`.
 """
 
 import re
@@ -40,7 +40,7 @@ def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     if path.suffix.lower() not in DELIMITERS:
         return jsonl.rows(path, span)
     tables.require(path, _REQUIRED)
-    # Hand-written tables leave out the cells of pictures a row does not have.
+    # Hand-written tables leave out the cells of images a row does not have.
     return tables.rows(path, span, may_lack=lambda name: parse_image_slot(name) is not None)
 
 
@@ -86,7 +86,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
 def _show_videos(
     fields: dict[str, Any], texts: Sequence[str], images: dict[int, Image], context: Context
 ) -> Sequence[str]:
-    """Put placeholders of frames, which are loaded beside the pictures, in the place of those of videos."""
+    """Put placeholders of frames, which are loaded beside the images, in the place of those of videos."""
     sampled = context.pictures.sampling is not None
     if found := (_SOUND if sampled else _MEDIA).search(" ".join(texts)):
         told = NO_SAMPLING if found[0].startswith("<video") else "sounds are not supported yet. Leave the row out."
@@ -174,7 +174,7 @@ def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[st
 
 
 def _build_question(record: Record) -> str:
-    """Give the question; pictures that the prompt shows and no placeholder names stand in front of it."""
+    """Give the question; images that the prompt shows and no placeholder names stand in front of it."""
     question = record.question or ""
     named = list_slots(" ".join([question, *(option or "" for option in record.options)]))
     unnamed = dict.fromkeys(image.slot for image in record.images if image.slot not in named)
@@ -188,7 +188,7 @@ def _find_mismatch(sample: Sample) -> str | None:
         return "options are an object of letters"
     if any(parse_image_slot(name) is not None for name in sample.columns):
         return None
-    # Its pictures would be left out without a word.
+    # Its images would be left out without a word.
     return sample.find_clash(("image", "images", "image_path", "image_file", "file_name", "img"), "field")
 
 

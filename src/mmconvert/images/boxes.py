@@ -1,4 +1,4 @@
-"""Boxes on pictures, as annotations write them."""
+"""Boxes on images, as annotations write them."""
 
 from collections.abc import Mapping
 from typing import Any
@@ -15,7 +15,7 @@ _LARGEST = 1 << 31
 
 
 class Box(msgspec.Struct, frozen=True):
-    """Corners in pixels, fractions cut off; the picture's upper left is (0, 0)."""
+    """Corners in pixels, fractions cut off; the image's upper left is (0, 0)."""
 
     left: int
     top: int
@@ -41,10 +41,10 @@ def read_boxes(fields: Mapping[str, Any], field: str, layout: str, size: tuple[i
         fields: The row's fields.
         field: Name of the one that holds a box or a list of boxes (as JSON text too); `a.b` looks inside a.
         layout: One of `LAYOUTS`.
-        size: Width and height of the picture.
+        size: Width and height of the image.
 
     Returns:
-        At least one box. Each covers a part of the picture, and may reach beyond its edges.
+        At least one box. Each covers a part of the image, and may reach beyond its edges.
 
     Raises:
         RowError: `box.missing`, `box.type`, `box.number`, `box.negative`, `box.outside`.

@@ -1,6 +1,6 @@
-"""Pictures that a transform makes: pixels out of a record's picture, PNG bytes, and the way into the record.
+"""Images that a transform makes: pixels out of a record's image, PNG bytes, and the way into the record.
 
-A made picture takes the slot of the one it stands for; the source's own picture stays in the record as an
+A made image takes the slot of the one it stands for; the source's own image stays in the record as an
 attachment under a slot that was free, its bytes untouched. `extra["transforms"]` says what was done.
 """
 
@@ -22,7 +22,7 @@ NOTES = "transforms"
 
 
 def decode_rgb(image: Image) -> PIL.Image.Image:
-    """Decode a picture to RGB; transparency is dropped and an orientation tag not followed.
+    """Decode an image to RGB; transparency is dropped and an orientation tag not followed.
 
     Raises:
         RowError: `image.remote`: only its address is known; `image.decode`.
@@ -34,7 +34,7 @@ def decode_rgb(image: Image) -> PIL.Image.Image:
 
 
 def encode_png(image: PIL.Image.Image) -> bytes:
-    r"""Encode a picture without loss; the same pixels give the same bytes.
+    r"""Encode an image without loss; the same pixels give the same bytes.
 
     Example:
         >>> encode_png(PIL.Image.new("RGB", (2, 1), "red"))[:4]
@@ -47,7 +47,7 @@ def encode_png(image: PIL.Image.Image) -> bytes:
 
 
 def check_pixels(width: int, height: int) -> None:
-    """Refuse a picture that is larger than the ones that are read.
+    """Refuse an image that is larger than the ones that are read.
 
     Raises:
         RowError: `image.too_large`.
@@ -58,10 +58,10 @@ def check_pixels(width: int, height: int) -> None:
 
 
 def find_shown_image(record: Record, slot: int) -> Image:
-    """Give the picture with a slot that the prompt shows.
+    """Give the image with a slot that the prompt shows.
 
     Raises:
-        RowError: `image.none`: the prompt shows no such picture.
+        RowError: `image.none`: the prompt shows no such image.
     """
     for image in record.images:
         if image.slot == slot:
@@ -71,20 +71,20 @@ def find_shown_image(record: Record, slot: int) -> Image:
 
 
 def replace_image(record: Record, image: Image, data: bytes, pictures: Pictures, note: Mapping[str, Any]) -> Record:
-    """Show a changed picture in the place of the source's own.
+    """Show a changed image in the place of the source's own.
 
     Args:
         record: The record.
-        image: The picture that is changed, one of the record's; it is attached.
-        data: The changed picture's file.
+        image: The image that is changed, one of the record's; it is attached.
+        data: The changed image's file.
         pictures: Checks it.
         note: What was done.
 
     Returns:
-        The record; every place that showed the picture shows the changed one.
+        The record; every place that showed the image shows the changed one.
 
     Raises:
-        RowError: The changed picture is refused.
+        RowError: The changed image is refused.
     """
     made = replace(pictures.of_bytes(data, image.slot), detail=image.detail)
     original = replace(image, slot=_free_slot(record))
@@ -95,19 +95,19 @@ def replace_image(record: Record, image: Image, data: bytes, pictures: Pictures,
 
 
 def insert_image(record: Record, data: bytes, images: Pictures, note: Mapping[str, Any]) -> Record:
-    """Show one picture with the last user turn: before its text, or in the place of its pictures.
+    """Show one image with the last user turn: before its text, or in the place of its images.
 
     Args:
         record: The record.
-        data: The picture's file.
+        data: The image's file.
         images: Checks it.
         note: What was done.
 
     Returns:
-        The record; pictures that the turn showed before are attached.
+        The record; images that the turn showed before are attached.
 
     Raises:
-        RowError: `messages.no_user`: nobody asks anything; or the picture is refused.
+        RowError: `messages.no_user`: nobody asks anything; or the image is refused.
     """
     at = require_user_turn(record)
     turn, replaced = record.messages[at], list_last_turn_images(record)

@@ -1,6 +1,7 @@
 """The process that takes frames out of one video: the video is its standard input, the frames its standard output.
 
-`mmconvert.images.video` starts it by the path of this file, so that it loads nothing of ours. Before it looks at a byte
+`mmconvert.images.video` starts it by the path of this file, so that it loads nothing of ours. Before it
+looks at a byte
 of the video it gives up the right to open any file or connection, and what it may take of memory and time: a video that
 wins a fight with a decoder has won nothing. The decoders are those of PyAV, in containers that hold their frames
 themselves; playlists, lists of files and the like are none.

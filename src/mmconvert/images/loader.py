@@ -1,7 +1,7 @@
-"""From a reference or base64 to the original bytes of a checked picture; nothing is re-encoded.
+"""From a reference or base64 to the original bytes of a checked image; nothing is re-encoded.
 
 Policy (the numbers are those of the project's policy for bad input): P6 base64 and data URLs, P7
-allowed picture formats and sizes, P8 paths inside the image roots. Nothing is fetched unless a
+allowed image formats and sizes, P8 paths inside the image roots. Nothing is fetched unless a
 `fetch` is given.
 
 Format, size and wholeness are read from the bytes without decoding, by one walker a format: magic, header,
@@ -45,7 +45,7 @@ MIME_TYPES = {name: f"image/{name.lower()}" for name in FORMATS}
 MAX_IMAGE_BYTES = 20 << 20
 
 _OBJECT = ("bytes", "path", "url")
-"""What an object that stands for a picture may say, the first that is there counts."""
+"""What an object that stands for an image may say, the first that is there counts."""
 
 _DATA_URL = re.compile(r"data:([^,;]*)((?:;[^,;]*)*),", re.IGNORECASE)
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.\-]{1,20}):(?=//)")
@@ -56,7 +56,7 @@ _URL_SAFE = str.maketrans("-_", "+/")
 
 
 def decode_base64(text: str) -> bytes:
-    r"""Decode base64 as pictures come in the wild, and nothing looser.
+    r"""Decode base64 as images come in the wild, and nothing looser.
 
     Args:
         text: Standard or URL-safe alphabet (not both), padding optional, ASCII white space anywhere.
@@ -145,20 +145,20 @@ def is_relative_path(text: str) -> bool:
 
 
 def read_declared_format(url: str) -> str | None:
-    """Give the picture format a data URL claims, None when it claims none that is allowed."""
+    """Give the image format a data URL claims, None when it claims none that is allowed."""
     match = _DATA_URL.match(url)
     subtype = match[1].strip().lower().removeprefix("image/").removeprefix("x-ms-") if match else ""
     return {"jpg": "JPEG", "tif": "TIFF"}.get(subtype) or (subtype.upper() if subtype.upper() in FORMATS else None)
 
 
 class Pictures(PluginStruct, frozen=True):
-    """Finds pictures, checks them, and refuses everything outside its roots.
+    """Finds images, checks them, and refuses everything outside its roots.
 
     Attributes:
         roots: Folders, resolved; a relative path is looked up in them in order.
         stores: Folders of object stores, where it is looked up then.
-        decode: Decode every picture once, beside the structure check.
-        max_bytes: Largest picture in bytes.
+        decode: Decode every image once, beside the structure check.
+        max_bytes: Largest image in bytes.
         keep_urls: Keep http(s) addresses as references without bytes.
         fetch: Gives the bytes that stand at an http(s) address, None to refuse them.
         sampling: Which frames of a video are taken, None to take none.
@@ -199,11 +199,11 @@ class Pictures(PluginStruct, frozen=True):
         return Image(data, slot, name, hashlib.sha256(data).hexdigest(), kind, width, height, detail)
 
     def of_base64(self, text: str, slot: int, name: str | None = None) -> Image:
-        """Decode base64 and check the picture; see `of_bytes` for the errors."""
+        """Decode base64 and check the image; see `of_bytes` for the errors."""
         return self.of_bytes(decode_base64(text), slot, name)
 
     def of_reference(self, text: str, slot: int, detail: str | None = None) -> Image:
-        """Resolve what a source wrote for a picture: a data URL, a path or an address.
+        """Resolve what a source wrote for an image: a data URL, a path or an address.
 
         Raises:
             RowError: `image.remote` for an address that may not be fetched, `image.path` for a path that
@@ -228,7 +228,7 @@ class Pictures(PluginStruct, frozen=True):
         return self.of_bytes(data, slot, name, detail)
 
     def of_value(self, value: Any, slot: int, detail: str | None = None) -> Image:
-        """Load a picture that may be a reference, bytes, or an object with `bytes` (base64 in JSON), `path` or `url`.
+        """Load an image that may be a reference, bytes, or an object with `bytes` (base64 in JSON), `path` or `url`.
 
         Raises:
             RowError: `image.type`: it is none of these; the codes of `of_reference`.
@@ -413,7 +413,7 @@ Size = tuple[int, int]
 
 
 def probe(data: bytes) -> tuple[str, int, int]:
-    """Tell format, width and height of a picture whose structure is whole.
+    """Tell format, width and height of an image whose structure is whole.
 
     Args:
         data: The file's bytes, not empty.
@@ -441,7 +441,7 @@ def probe(data: bytes) -> tuple[str, int, int]:
 
 
 def looks_like_image(data: bytes) -> bool:
-    """Tell by its beginning whether a file is a picture of an allowed format, whole or not."""
+    """Tell by its beginning whether a file is an image of an allowed format, whole or not."""
     return any(matches(data) for matches, _ in _WALKERS.values())
 
 

@@ -1,4 +1,4 @@
-"""Where a picture is that is not under its image root: named for the user, never taken."""
+"""Where an image is that is not under its image root: named for the user, never taken."""
 
 import os
 import posixpath
@@ -11,7 +11,7 @@ from mmconvert.core.errors import RowError, show
 from mmconvert.core.run_cache import cache_for_run
 
 _MOST_PARENTS, _MOST_ENTRIES = 5, 1_000
-"""Folders above an image root, and entries in it, among which a missing picture is looked for."""
+"""Folders above an image root, and entries in it, among which a missing image is looked for."""
 
 
 def find_other_root(root: Path, text: str) -> str | None:
@@ -24,7 +24,7 @@ def find_other_root(root: Path, text: str) -> str | None:
         return None
     known = _remember_other_root(root, posixpath.dirname(name))
     if not known:
-        # Once for all names of a folder: a million missing pictures are not looked for one by one.
+        # Once for all names of a folder: a million missing images are not looked for one by one.
         folders = (*islice(root.parents, _MOST_PARENTS), *_list_subfolders(root))
         known.append(next((folder for folder in folders if os.path.isfile(folder / name)), None))
     folder = known[0]
@@ -54,7 +54,7 @@ def build_outside_error(text: str, endings: Collection[str]) -> RowError:
 
 @cache_for_run
 def _remember_other_root(root: Path, folder: str) -> list[Path | None]:
-    """Give the place for what was found for missing pictures of one folder: a root, None for none."""
+    """Give the place for what was found for missing images of one folder: a root, None for none."""
     return []
 
 

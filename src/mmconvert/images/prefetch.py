@@ -1,4 +1,4 @@
-"""Decode the pictures of rows ahead of whoever reads them, several at a time, rows in their order."""
+"""Decode the images of rows ahead of whoever reads them, several at a time, rows in their order."""
 
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator
@@ -14,7 +14,7 @@ _MOST_THREADS = 4
 """Decoders of one process; there is a process a core already where files are large."""
 
 _MOST_KNOWN = 100_000
-"""Pictures whose digests are kept, so that one that comes again is not decoded again."""
+"""Images whose digests are kept, so that one that comes again is not decoded again."""
 
 _T = TypeVar("_T")
 
@@ -22,12 +22,12 @@ _T = TypeVar("_T")
 def decode_ahead(
     items: Iterable[_T], images: Callable[[_T], Iterable[Image]], again: Callable[[_T], _T]
 ) -> Iterator[_T]:
-    """Give items on once their pictures have been decoded.
+    """Give items on once their images have been decoded.
 
     Args:
-        items: What carries pictures, some more of them in memory than whoever reads has asked for.
+        items: What carries images, some more of them in memory than whoever reads has asked for.
         images: Those of an item.
-        again: Makes an item anew that a decoder refused, so that it can say why in its own words.
+        again: Makes an item again that a decoder refused, so that it can say why in its own words.
 
     Yields:
         The items in order.
@@ -42,7 +42,7 @@ def decode_ahead(
     good: dict[str, None] = {}
 
     def decodes(image: Image) -> bool:
-        # Many questions show the same picture.
+        # Many questions show the same image.
         if image.sha256 in good:
             return True
         decoded = _decodes(image)

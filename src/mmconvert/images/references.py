@@ -1,4 +1,4 @@
-"""What people write for a picture that is neither a plain path nor a data URL, as the path or bytes that are meant."""
+"""What people write for an image that is neither a plain path nor a data URL, as the path or bytes that are meant."""
 
 import re
 from urllib.parse import unquote, urlsplit
@@ -11,7 +11,7 @@ _OWN_HOSTS = ("", "localhost")
 
 
 def is_bare_base64(text: str) -> bool:
-    """Tell base64 of a picture from a path or an address: it begins as one of the allowed kinds does.
+    """Tell base64 of an image from a path or an address: it begins as one of the allowed kinds does.
 
     Example:
         >>> is_bare_base64("iVBORw0KGgo" + 80 * "A"), is_bare_base64("/9j/cat.jpg")

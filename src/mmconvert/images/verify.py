@@ -1,4 +1,4 @@
-"""Decoding a picture completely, only to see that it can be: what the walk through its structure cannot find."""
+"""Decoding an image completely, only to see that it can be: what the walk through its structure cannot find."""
 
 import contextlib
 import re
@@ -17,12 +17,12 @@ FORMATS = ("PNG", "JPEG", "GIF", "WEBP", "BMP", "TIFF")
 MAX_PIXELS = 89_478_485
 """Pillow's limit, taken as an error (Pillow itself only warns up to twice that)."""
 MOST_BYTES = 768 << 20
-"""Memory that decoders may take together: the largest picture takes half of it, or all of it where its decoder makes
+"""Memory that decoders may take together: the largest image takes half of it, or all of it where its decoder makes
 copies."""
 MOST_SCANS = 20
 """Scans of the largest JPEG; a smaller one may have more. Each is a walk over all pixels."""
 _GIANT = 128 << 20
-"""Bytes of a picture that is decoded in blocks of its own."""
+"""Bytes of an image that is decoded in blocks of its own."""
 _LARGE_BLOCK = 64 << 20
 """Larger than any that the C library keeps."""
 _PIXEL_BYTES = {"1": 1, "L": 1, "P": 1, "I;16": 2, "I;16B": 2, "LA": 4}
@@ -85,10 +85,10 @@ _BUDGET = _Budget(MOST_BYTES)
 
 
 class _LargeBlocks:
-    """Blocks for pixels that go back to the system when a giant picture is closed.
+    """Blocks for pixels that go back to the system when a giant image is closed.
 
     Of smaller blocks the C library keeps what a thread has freed, for this thread alone: four threads would hold four
-    giants of which they need none. Every other picture is decoded sooner in memory that is there.
+    giants of which they need none. Every other image is decoded sooner in memory that is there.
     """
 
     def __init__(self) -> None:
@@ -118,10 +118,10 @@ _LARGE_BLOCKS = _LargeBlocks()
 
 @contextlib.contextmanager
 def open_image(data: bytes, *, copies: int = 0, reduce: bool = False) -> "Iterator[PIL.Image.Image]":
-    """Open a picture under the project's limits; what the decoder raises inside is told as an error of the row.
+    """Open an image under the project's limits; what the decoder raises inside is told as an error of the row.
 
     Args:
-        data: The picture's file.
+        data: The image's file.
         copies: Copies of its pixels, of four bytes each, that will be made of it besides.
         reduce: A JPEG whose decoder would take too much may give an eighth of its width; else it is refused.
 
@@ -159,7 +159,7 @@ def _drop_pages(data: bytes) -> bytes:
 
 
 def verify_decoded(data: bytes) -> None:
-    """Decode a picture completely, only to see that it can be.
+    """Decode an image completely, only to see that it can be.
 
     Raises:
         RowError: `image.too_large` or `image.decode`: the decoder refused it, or would take too much memory or time.
@@ -169,7 +169,7 @@ def verify_decoded(data: bytes) -> None:
 
 
 def _refuse_costly(image: "PIL.Image.Image", data: bytes, copies: int, reduce: bool) -> int:
-    """Refuse a picture whose decoder takes too much memory or time; give the memory that it takes.
+    """Refuse an image whose decoder takes too much memory or time; give the memory that it takes.
 
     A large JPEG may be set to give fewer pixels, for all of its data is read for these too.
     """
@@ -192,10 +192,10 @@ def _refuse_costly(image: "PIL.Image.Image", data: bytes, copies: int, reduce: b
 
 
 def estimate_decoder(image: "PIL.Image.Image", pixels: int | None = None) -> int:
-    """Estimate the memory that Pillow takes to decode a picture that it has opened.
+    """Estimate the memory that Pillow takes to decode an image that it has opened.
 
     Args:
-        image: The picture.
+        image: The image.
         pixels: Those of its file, where it is set to give fewer.
     """
     own = image.width * image.height
@@ -216,7 +216,7 @@ def estimate_decoder(image: "PIL.Image.Image", pixels: int | None = None) -> int
 
 
 def _measure_strip(image: Any) -> int:
-    """Measure a strip or tile of a TIFF, which is unpacked whole: it may be as high as the picture."""
+    """Measure a strip or tile of a TIFF, which is unpacked whole: it may be as high as the image."""
     tags = image.tag_v2
     bits = sum(tags.get(258, (8,))) if isinstance(tags.get(258, (8,)), tuple) else 8
     if 322 in tags and 323 in tags:

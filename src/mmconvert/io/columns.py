@@ -1,4 +1,4 @@
-"""What several formats read alike: keys, numbered pictures, spellings of columns, extra fields."""
+"""What several formats read alike: keys, numbered images, spellings of columns, extra fields."""
 
 from collections.abc import Container, Iterable, Iterator, Mapping
 from functools import lru_cache
@@ -18,7 +18,7 @@ from mmconvert.images.loader import looks_like_image
 from mmconvert.plugins.format import Context, Loss
 
 LISTED = "images"
-"""The column that holds all pictures of a row."""
+"""The column that holds all images of a row."""
 
 HEADERS = "headers"
 """Key in `extra` for columns that the source spelled unlike the format's own word."""
@@ -113,7 +113,7 @@ def take_numbered_images(fields: dict[str, Any], context: Context) -> dict[int, 
     """Take `image_1` .. `image_100` out of a row and load them.
 
     Returns:
-        Pictures by number; empty cells have none.
+        Images by number; empty cells have none.
 
     Raises:
         RowError: The codes of `Pictures.of_value`.
@@ -128,15 +128,15 @@ def take_numbered_images(fields: dict[str, Any], context: Context) -> dict[int, 
 
 
 def take_listed_images(fields: dict[str, Any], images: dict[int, Image], context: Context) -> None:
-    """Take the column `images` out of a row, a list of pictures or one, and load them beside those of `image_k`.
+    """Take the column `images` out of a row, a list of images or one, and load them beside those of `image_k`.
 
     Args:
         fields: The row.
-        images: Pictures by number, to which the first of the list is added as 1, the second as 2, ...
-        context: Where pictures lie.
+        images: Images by number, to which the first of the list is added as 1, the second as 2, ...
+        context: Where images lie.
 
     Raises:
-        RowError: `image.twice`: a picture of that number is there; the codes of `Pictures.of_value`.
+        RowError: `image.twice`: an image of that number is there; the codes of `Pictures.of_value`.
     """
     value = fields.pop(LISTED, None)
     if value is None:
@@ -155,7 +155,7 @@ def take_listed_images(fields: dict[str, Any], images: dict[int, Image], context
 
 
 def _is_blank(value: Any) -> bool:
-    """Tell a cell without a picture; `datasets` writes an object of nulls for one."""
+    """Tell a cell without an image; `datasets` writes an object of nulls for one."""
     return value is None or value == "" or (isinstance(value, dict) and not any(value.values()))
 
 
@@ -166,7 +166,7 @@ def _number_image_columns(names: tuple[str, ...]) -> dict[str, int]:
 
 
 def list_unshown_images(images: Mapping[int, Image], shown: Iterable[Image], context: Context) -> tuple[Image, ...]:
-    """Find the pictures that no placeholder shows; they become attachments, with a warning."""
+    """Find the images that no placeholder shows; they become attachments, with a warning."""
     slots = {image.slot for image in shown}
     hidden = tuple(image for slot, image in images.items() if slot not in slots)
     if hidden:
@@ -180,7 +180,7 @@ def keep_extra_fields(fields: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def keep_json_fields(fields: Mapping[str, Any], context: Context) -> dict[str, Any]:
-    """Keep the fields that have no column; further pictures, which parquet may hold, are left out with a remark."""
+    """Keep the fields that have no column; further images, which parquet may hold, are left out with a remark."""
     kept = {}
     for name, value in keep_extra_fields(fields).items():
         if isinstance(value, bytes | dict | list) and _holds_image(value):

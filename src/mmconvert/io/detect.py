@@ -76,7 +76,7 @@ def sample(path: Path) -> Sample:
 
 
 def is_one_input(folder: Path) -> bool:
-    """Tell a folder that a format takes as one input, such as a kit's results, from a folder of files."""
+    """Tell a folder that a format takes as one input, such as a framework's results, from a folder of files."""
     head = Sample(folder, "", (), ())
     plugins: list[Format] = [plugin for _, plugin in load_all("mmconvert.formats")]
     return any("" in plugin.suffixes and plugin.mismatch(head) is None for plugin in plugins)

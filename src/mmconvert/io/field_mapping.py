@@ -32,7 +32,7 @@ def parse_mapping(texts: Sequence[str]) -> tuple[tuple[str, str], ...]:
         Field and column, in order; `image` and `video` may stand several times.
 
     Raises:
-        UsageError: A text of another form, a field that does not exist, or one that stands twice.
+        UsageError: A text of another form, a field that does not exist, or one that appears twice.
 
     Example:
         >>> parse_mapping(["image=filename", "answer=meta.gold", "split=:val"])

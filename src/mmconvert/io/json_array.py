@@ -1,7 +1,7 @@
 """One JSON array of objects, read element by element.
 
 The array itself must be whole: a cut file, a missing comma or text after the closing bracket refuse
-the file. Elements are told apart by their brackets and quotes alone and then read as strictly as a line
+the file. Elements are distinguished by their brackets and quotes alone and then read as strictly as a line
 of JSON Lines, so that a bad one (a duplicate key, NaN, half a character) is refused and the others go on.
 No more than one element and one block are held in memory.
 """
@@ -34,7 +34,7 @@ _SPACE = re.compile(rb"[ \t\r\n]*+")
 
 
 class JsonWindow:
-    """The bytes at hand, and the line and the record number at `at`.
+    """The bytes available, and the line and the record number at `at`.
 
     Attributes:
         number: Index of the element that is read, for messages.
@@ -98,7 +98,7 @@ class JsonWindow:
             self.fail(f"this value is larger than {MOST_ROW_BYTES >> 20} MiB", "Give its images as files.")
 
     def _find_element_end(self) -> int | None:
-        """Find where the element ends, None when it goes on behind the bytes at hand."""
+        """Find where the element ends, None when it continues behind the bytes available."""
         if self.data[self.at] not in b"[{":
             match = _SCALAR.match(self.data, self.at)
             # A number or a word may go on in the next block.

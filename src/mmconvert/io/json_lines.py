@@ -19,7 +19,7 @@ from mmconvert.storage.source_files import open_source
 _INDENTED = re.compile(rb"\n\s")
 _BUFFER = 1 << 20
 _SHORT = 1 << 14
-"""Longer lines mostly hold pictures, whose plain letters `json` passes over as fast."""
+"""Longer lines mostly hold images, whose plain letters `json` passes over as fast."""
 _BOM = b"\xef\xbb\xbf"
 _OTHER_MAGIC = {
     b"\xff\xfe": "UTF-16 text",
@@ -138,7 +138,7 @@ def skip_line(file: BinaryIO, raw: bytes) -> int:
 
 
 def _read_blank_lines(file: BinaryIO) -> bytes:
-    """Read the blank lines at hand at once: a file may hold hundreds of millions of them."""
+    """Read the blank lines available at once: a file may hold hundreds of millions of them."""
     peek = getattr(file, "peek", None)
     if peek is None:
         return b""
@@ -220,7 +220,7 @@ def parse_object(raw: bytes, *, nan: bool = False) -> dict[str, Any]:
 def _read_plain_object(raw: bytes) -> dict[str, Any] | None:
     """Read an object in which nothing is amiss, the fast way; None for all that wants a second look.
 
-    A key that stands twice leaves quotes out when the object is written again. An escape of four digits may be half a
+    A key that appears twice leaves quotes out when the object is written again. An escape of four digits may be half a
     character, or a quote.
     """
     try:

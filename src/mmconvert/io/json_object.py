@@ -1,7 +1,7 @@
 """Rows that stand in a list inside one JSON object, read element by element.
 
 The list is named by the way to it: `("data",)` for `{"version": ..., "data": [...]}`. Its elements are
-told apart and read as those of a JSON array (`json_array`), so that a bad one is refused and the others
+distinguished and read as those of a JSON array (`json_array`), so that a bad one is refused and the others
 go on; the rest of the object must be without fault.
 """
 

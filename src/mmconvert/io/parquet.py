@@ -86,7 +86,7 @@ def open_checked_parquet(path: Path, dictionaries: Sequence[str] = ()) -> pq.Par
     if isinstance(path, HubPath):
         # All columns of a row group that lie side by side come in one request.
         return pq.ParquetFile(path.open("rb", buffering=0), pre_buffer=True, **options)
-    # Without pre-buffering, which would hold every picture of the file until its end.
+    # Without pre-buffering, which would hold every image of the file until its end.
     with open_source(path) as file:
         return pq.ParquetFile(name_open_file(file, path), pre_buffer=False, **options)
 
@@ -128,7 +128,7 @@ def _read_sized_batches(
     parquet = open_parquet(path)
     most = max(most_bytes, MOST_TIMES * path.stat().st_size, parquet.metadata.num_rows * _find_row_bytes(parquet))
     unfolded = number = 0
-    # One by one: a batch over several would hold all of their pictures twice.
+    # One by one: a batch over several would hold all of their images twice.
     for group in range(parquet.num_row_groups) if groups is None else groups:
         try:
             plan = _plan(parquet, path, group, columns, most_rows)

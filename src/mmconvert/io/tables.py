@@ -37,14 +37,14 @@ Cell = bytes | memoryview
 
 
 class Window:
-    """The bytes of a file at hand: one buffer that is read into again and again.
+    """The bytes of a file available: one buffer that is read into again and again.
 
     Cells are views or copies of it; they are good until the next record is asked for.
 
     Attributes:
         data: The buffer.
         filled: How many bytes of it are the file's.
-        at: Where the record at hand begins in it.
+        at: Where the record available begins in it.
         offset: Where the buffer begins in the file.
         last: The file has no more.
         passes_blank: Blank lines are no records.
@@ -81,7 +81,7 @@ _Places = list[tuple[int, int, int]]
 
 
 class _IncompleteError(Exception):
-    """The record goes on behind the bytes at hand; `quote` is where an open quote stands, or -1."""
+    """The record continues behind the bytes available; `quote` is where an open quote stands, or -1."""
 
     def __init__(self, quote: int = -1) -> None:
         super().__init__()
@@ -106,16 +106,16 @@ def _split_plain_cells(window: Window, stop: int, delimiter: bytes) -> list[Cell
 
 
 def _find_quoted_cells(window: Window, newline: int, delimiter: bytes) -> tuple[_Places, int, int]:
-    """Find the cells of the record at hand, which holds a quote, where the next record begins, and its lines.
+    """Find the cells of the record available, which holds a quote, where the next record begins, and its lines.
 
     Args:
         window: Its `at` is the record's.
         newline: The first line end behind it, -1 without one: the next one is looked for only behind it, because
-            a picture stands between many cells and the end of their line.
+            an image stands between many cells and the end of their line.
         delimiter: Stands between cells.
 
     Raises:
-        _IncompleteError: The record goes on behind the bytes at hand.
+        _IncompleteError: The record continues behind the bytes available.
     """
     data, at, filled, last = window.data, window.at, window.filled, window.last
     places: _Places = []

@@ -69,7 +69,7 @@ class TableWriter:
         """Write header and rows.
 
         Args:
-            rows: Makes the rows anew each time; called twice. Lists and objects are written as JSON.
+            rows: Makes the rows again each time; called twice. Lists and objects are written as JSON.
         """
         found = dict.fromkeys(name for row in rows() for name, value in row.items() if value is not None)
         columns = [name for name in self._first if name in found] + [name for name in found if name not in self._first]

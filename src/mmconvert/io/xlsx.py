@@ -100,7 +100,7 @@ def format_number(text: str) -> str:
     """Write a number the way a person would: whole numbers without a point.
 
     Raises:
-        ValueError: It is no number.
+        ValueError: It is not a number.
 
     Example:
         >>> format_number("3.0"), format_number("3.50"), format_number("1E3"), format_number("12345678901234567890")

@@ -1,1 +1,1 @@
-"""What one kit alone knows and several plug-ins need: a folder a kit, which imports no other kit."""
+"""What one framework alone knows and several plug-ins need: a folder a framework, which imports no other framework."""

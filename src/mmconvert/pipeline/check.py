@@ -37,7 +37,7 @@ class Checked:
 
 
 def check_files(inputs: Sequence[str], options: FileOptions, *, quiet: bool) -> Checked:
-    """Look for every problem of files; every picture is decoded.
+    """Look for every problem of files; every image is decoded.
 
     Args:
         inputs: Files, folders, names and URLs as the user writes them.

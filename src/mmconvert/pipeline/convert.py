@@ -71,7 +71,7 @@ def read(path: str | Path, format: str | None = None, **options: Any) -> Records
 
 
 def write(records: Iterable[Record], target: Target, format: str) -> list[Loss]:
-    """Write records in a format; the file or folder appears whole or not at all.
+    """Write records in a format; the file or folder is written atomically.
 
     Args:
         records: May be iterated more than once by the writer.
@@ -106,7 +106,7 @@ def write(records: Iterable[Record], target: Target, format: str) -> list[Loss]:
 
 
 class _ChosenResponses:
-    """Records for a format without preference pairs: of each pair the prompt and its chosen reply.
+    """Records for a format without preference pairs: of each pair the prompt and its chosen response.
 
     Attributes:
         losses: A loss for each pair of the last iteration.
@@ -129,7 +129,7 @@ class Summary(msgspec.Struct):
     """What a conversion did.
 
     `columns` says of plain tables which column was taken for which field, as options to type.
-    Not part of the JSON: `reasons`, the first refused rows, and `predicted`, how many rows have a prediction.
+    Not part of the JSON: `reasons`, the first skipped rows, and `predicted`, how many rows have a prediction.
     """
 
     format: str = ""
@@ -160,7 +160,7 @@ class WriteOptions(msgspec.Struct, frozen=True):
         overwrite: Replace a dataset that stands there.
         append: Add splits or configs to it.
         fail_on_bad: Refuse the whole run at the first bad row.
-        rejects: File for refused rows; None for `<output>.rejects.jsonl`.
+        rejects: File for skipped rows; None for `<output>.rejects.jsonl`.
         allow_empty: Write a dataset without rows.
         engine: Name of the engine that runs the parts.
         view: How rows are laid out: eval, sft, prompt-completion, preference or prompt.
@@ -186,7 +186,7 @@ class WriteOptions(msgspec.Struct, frozen=True):
 def convert(
     inputs: Sequence[Input], output: Path, how: ReadOptions, where: WriteOptions, facts: Told | None = None
 ) -> Summary:
-    """Convert files into one dataset that appears whole or not at all.
+    """Convert files into one dataset that is written atomically.
 
     Args:
         inputs: Files with their split and subset, as `inputs.plan` gives them.
@@ -361,7 +361,7 @@ def _finish(job: _Job, writer: DatasetWriter, kept: Iterable[str] = ()) -> Summa
 def _find_finished(job: _Job) -> Summary | None:
     """Tell of the dataset that another process has made of the same files in the same way; None where none stands.
 
-    Of a conversion that is shared, pictures and bytes are told where the dataset is published.
+    Of a conversion that is shared, images and bytes are told where the dataset is published.
     """
     if not (job.output / MANIFEST).is_file():
         return None

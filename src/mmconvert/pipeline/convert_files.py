@@ -113,7 +113,7 @@ class ConvertOptions(msgspec.Struct, frozen=True, kw_only=True):
         """Refuse options that exclude each other.
 
         Raises:
-            UsageError: They do, or the largest size of a picture is no number.
+            UsageError: They do, or the largest size of an image is not a number.
         """
         for one, other in _EXCLUSIVE:
             if getattr(self, one) and getattr(self, other):
@@ -151,7 +151,7 @@ def convert_files(
     quiet: bool,
     then: Callable[[Path], None] = lambda folder: None,
 ) -> Summary:
-    """Turn files of any known format into one dataset that appears whole or not at all.
+    """Turn files of any known format into one dataset that is written atomically.
 
     Args:
         inputs: Files, folders, names and URLs as the user writes them.

@@ -37,9 +37,9 @@ _TYPED = (".json", ".jsonl", ".parquet")
 
 _IMAGES = ("image.", "remote.")
 _APART = ("id.", "index.", "answer.", "answers.", "prediction.", "response.", "label.", "extra.")
-"""Codes of faults whose mending touches neither pictures nor what the text says of them."""
+"""Codes of faults whose mending touches neither images nor what the text says of them."""
 _OF_IMAGES = ("placeholder.", "messages.images", "image.names", "image.absent", "ratings.")
-"""Codes of faults between the pictures and the text."""
+"""Codes of faults between the images and the text."""
 _OPTIONS = re.compile(r"[A-Z]|.*option.*|.*choice.*|index2ans")
 _OF_OPTIONS = ("options.", "option.", "answer.not_an_option", "answer.range", "prediction.range")
 """Columns that say what the options are; codes of faults between them and others."""
@@ -47,7 +47,7 @@ _OF_OPTIONS = ("options.", "option.", "answer.not_an_option", "answer.range", "p
 
 @dataclass(slots=True)
 class _Repairs:
-    """What was mended so far, and what of it others may be measured by."""
+    """What was fixed so far, and what of it others may be measured by."""
 
     places: set[str]
     pictures: bool = False
@@ -103,7 +103,7 @@ def find_further_problems(
 
 
 class _Attempt(msgspec.Struct, frozen=True):
-    """A row without the problem that it had, the next one, and whether pictures or options are others now."""
+    """A row without the problem that it had, the next one, and whether images or options are others now."""
 
     row: Row
     problem: Rejected | None
@@ -114,7 +114,7 @@ class _Attempt(msgspec.Struct, frozen=True):
 def _try_values(
     row: Row, problem: Rejected, good: Mapping[str, Any], read: Callable[[Row], Rejected | None]
 ) -> Iterator[_Attempt]:
-    """Try values at the place of a problem, then for its whole column, and give the attempts that mend it."""
+    """Try values at the place of a problem, then for its whole column, and give the attempts that fix it."""
     found = parse_field_path(problem.field, {**good, **row.fields})
     if found is None:
         return
@@ -138,7 +138,7 @@ def _try_values(
 
 
 def _list_replacements(value: Any, good: Any, way: Way, shows: bool) -> Iterator[Any]:
-    """Give what may be right at a place: a picture like the one there, what a good row has there, then anything."""
+    """Give what may be right at a place: an image like the one there, what a good row has there, then anything."""
     if shows:
         try:
             there = find_value(value, way)

@@ -81,7 +81,7 @@ class Exported(msgspec.Struct, frozen=True):
 
 @watch_sources()
 def export_dataset(dataset: Path, output: str, options: ExportOptions, *, quiet: bool) -> Exported:
-    """Write a dataset back in another format; the file appears whole or not at all.
+    """Write a dataset back in another format; the file is written atomically.
 
     Args:
         dataset: What to write back.

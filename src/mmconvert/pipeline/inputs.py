@@ -96,7 +96,7 @@ def plan_inputs(
         split: Split of every input that names none itself.
         subsets: Take only these subsets (file stems) of folders.
         download: Gives the local file of an address; None to refuse addresses.
-        whole_splits: Read the shards of each split of a dataset of ours as one file, by one worker.
+        whole_splits: Read the shards of each split of a dataset created by mmconvert as one file, by one worker.
         every_set: Of a list of data sets take all that are here, where no subset is named.
 
     Returns:
@@ -234,7 +234,7 @@ def _detect_suffix(head: bytes) -> str:
 
 
 def _list_files(path: Path) -> list[Path]:
-    """List the files of a folder of files; [] for anything else, such as a kit's folder of result folders."""
+    """List the files of a folder of files; [] for anything else, such as a framework's folder of result folders."""
     if not path.is_dir():
         return []
     entries = sorted(p for p in path.iterdir() if not p.name.startswith(".") and not p.name.endswith(_REJECTS))

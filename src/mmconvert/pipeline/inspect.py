@@ -41,7 +41,7 @@ class Inspected(msgspec.Struct, frozen=True):
         tasks: Records of each task.
         warnings: Remarks of the reader with their counts.
         samples: The first records.
-        first_reject: Why the first of the refused rows would be refused; None where none would.
+        first_reject: Why the first of the skipped rows would be refused; None where none would.
     """
 
     file: str

@@ -90,10 +90,10 @@ def open_inputs(given: Data, verb: str, *, format: str | None = None, mapping: S
 
 @contextlib.contextmanager
 def open_dataset_of(given: Data, verb: str) -> Iterator[str | Path]:
-    """Give the place of a dataset of ours; data in memory are converted to one that goes away at the end.
+    """Give the place of a dataset created by mmconvert; data in memory are converted to one that goes away at the end.
 
     Args:
-        given: A folder, file or URL of ours, or data as `open_inputs` takes them, of one split.
+        given: A folder, file or URL created by mmconvert, or data as `open_inputs` takes them, of one split.
         verb: The caller's function, for messages.
 
     Raises:

@@ -125,7 +125,7 @@ def split_inputs(
     """
     index = 0
     for source, records, folder in zip(inputs, files, folders, strict=True):
-        # The format is told once, and not by every part anew.
+        # The format is told once, and not by every part again.
         how = replace(common.how, format=records.format)
         stamps = sources.select(str(file) for file in (source.path, *source.more))
         whole = replace(common, index=index, source=source, folder=folder, how=how, stamps=stamps)
@@ -177,7 +177,7 @@ def _choose_cutter(
 ) -> tuple[Callable[..., Iterator[Span]] | None, tuple[int, ...]]:
     """Give what cuts a file and the bytes of each piece; None where it stays whole."""
     path, suffix = source.path, source.path.suffix.lower()
-    # A kit's reading looks at whole columns, and a limit ends the file early.
+    # A framework's reading looks at whole columns, and a limit ends the file early.
     whole = not records.plugin.cuttable or how.limit is not None or how.read_as is not None
     size = 0 if whole or suffix not in READERS or not path.is_file() else path.stat().st_size
     if size <= SMALL_FILE or (suffix == ".jsonl" and is_array(path)):

@@ -1,4 +1,4 @@
-"""`--prompt NAME:k=v,...` and `--prompt-suffix TEXT`: the last user turn as a kit words it."""
+"""`--prompt NAME:k=v,...` and `--prompt-suffix TEXT`: the last user turn as a framework words it."""
 
 import inspect
 from collections.abc import Callable
@@ -23,7 +23,7 @@ def load_prompt(spec: str) -> Prompt:
         spec: `NAME`, `NAME:k=v,...` or `file.py@NAME:k=v,...`.
 
     Returns:
-        The wording with its parameters bound.
+        The prompt template with its parameters bound.
 
     Raises:
         UsageError: The name or a parameter is unknown, or has a wrong value.
@@ -47,10 +47,10 @@ def load_prompt(spec: str) -> Prompt:
 
 
 def build_prompt_step(prompt: str | None, suffix: str | None = None) -> Callable[[Record], Record]:
-    r"""Give the step that words records anew.
+    r"""Give the step that words records again.
 
     Args:
-        prompt: As for `load_prompt`; None keeps the wording that the format gave.
+        prompt: As for `load_prompt`; None keeps the prompt template that the format gave.
         suffix: Text put behind the last user turn as it is; None for none.
 
     Returns:

@@ -1,4 +1,4 @@
-"""The records of one file, refused rows set aside."""
+"""The records of one file, skipped rows set aside."""
 
 import re
 from collections import Counter
@@ -79,22 +79,22 @@ class ReadOptions(msgspec.Struct, frozen=True):
 
     Attributes:
         format: Format name or `file.py@NAME`, None to guess from the content.
-        image_roots: Folders of relative picture paths, or their URLs; () for the input file's own folder.
+        image_roots: Folders of relative image paths, or their URLs; () for the input file's own folder.
         mapping: `FIELD=COLUMN` each, of a table without a framework's names.
         dataset: Benchmark name.
         task: Task of every sample. [default: detected]
-        decode: Decode every picture once (`--verify decode`).
-        max_image_bytes: Largest picture.
+        decode: Decode every image once (`--verify decode`).
+        max_image_bytes: Largest image.
         max_rows: Most rows of one file, None for any number.
         keep_urls: Keep image URLs as references instead of fetching them.
-        allow_remote: Fetch http(s) pictures from public hosts.
+        allow_remote: Fetch http(s) images from public hosts.
         allow_hosts: Hosts, `NAME[:PORT]`, that may be at private addresses all the same.
         limit: Stop after the row that gives the record of this number, None for all.
         transforms: Steps that every record goes through, `NAME:k=v,...` each, in order.
         seed: Random seed of transforms.
-        prompt: `NAME:k=v,...` of the wording that records get after the transforms, None for the format's.
+        prompt: `NAME:k=v,...` of the prompt template that records get after the transforms, None for the format's.
         prompt_suffix: Text put behind the last user turn, None for none.
-        read_as: Kit whose lossy way of reading is wanted, None to lose nothing.
+        read_as: Framework whose lossy way of reading is wanted, None to lose nothing.
         every_problem: Look for further problems of a row that is refused; `rejects` may then name it several times.
         first_rows: Read no more than so many rows, refused ones among them, None for all.
         keep_refused: Leave what could be read of a refused row in its `Rejected`; for scoring, only numbers and texts
@@ -156,7 +156,8 @@ class ReadOptions(msgspec.Struct, frozen=True):
 
 
 Reading = Callable[[Path, Iterable[Row | Rejected]], Iterator[Row | Rejected]]
-"""What a file in `mmconvert/readings` exports: (file, rows as its format reads them) -> rows as a kit reads them."""
+"""What a file in `mmconvert/readings` exports: (file, rows as its format reads them) -> rows as a framework reads
+them."""
 
 
 class Records:
@@ -167,7 +168,7 @@ class Records:
         reason: Why it was taken.
         columns: Which column of a plain table is taken for which field, as options to type; "" for other formats.
         rejects: Refused rows of the last iteration.
-        mended: With `every_problem`, place and id of the refused rows that would have given a record.
+        mended: With `every_problem`, place and id of the skipped rows that would have given a record.
         rows_read: Rows seen in the last iteration.
         counted: Records that count for the limit; whoever takes them may take back one that is of no use.
         where: Place of the row that gave the latest record.
@@ -224,7 +225,7 @@ class Records:
         self.where = Where(source.path.name, 0)
 
     def __iter__(self) -> Iterator[Record]:
-        """Yield records in order; refused rows are collected, not raised."""
+        """Yield records in order; skipped rows are collected, not raised."""
         return self._read(self._read_rows())
 
     def read_numbers(self) -> StatedNumbers | None:
@@ -244,7 +245,7 @@ class Records:
 
         Yields:
             A piece and its records, to be read before the next piece is asked for. All counts are of the piece
-            at hand.
+            available.
         """
         numbered = _PieceNumbers(sizes)
         for _, rows in groupby(self._read_rows(), numbered):

@@ -1,4 +1,4 @@
-"""The file of refused rows: one JSON object a line, beside the dataset."""
+"""The file of skipped rows: one JSON object a line, beside the dataset."""
 
 import json
 from collections.abc import Sequence
@@ -11,7 +11,7 @@ from mmconvert.storage.atomic import clear_leftovers, open_published_file, requi
 
 
 def choose_rejects_path(wish: Path | None, inputs: Sequence[Input], output: Path) -> Path:
-    """Say where refused rows go.
+    """Say where skipped rows go.
 
     Args:
         wish: What the user named; None for `<output>.rejects.jsonl`.
@@ -47,7 +47,7 @@ def write_rejects(rejects: Sequence[Rejected], path: Path, append: bool) -> str 
         append: Keep the lines of an earlier run.
 
     Returns:
-        The file's name, None where there are no refused rows.
+        The file's name, None where there are no skipped rows.
     """
     lines = [json.dumps(reject.to_json(), ensure_ascii=False).encode(errors="backslashreplace") for reject in rejects]
     clear_leftovers(path)

@@ -15,14 +15,14 @@ from mmconvert.images.loader import Pictures
 
 ImagePlacement = Literal["inline", "files", "original"]
 IMAGES: tuple[str, ...] = get_args(ImagePlacement)
-"""How a writer stores pictures: inside the file, as files named by content, or under the source's own names."""
+"""How a writer stores images: inside the file, as files named by content, or under the source's own names."""
 
 
 class Context(PluginStruct, frozen=True):
     """What a format may know beside the row.
 
     Attributes:
-        pictures: Turns references and base64 into checked pictures.
+        pictures: Turns references and base64 into checked images.
         format: Name of the format, for `source`.
         dataset: Benchmark name, None when unknown.
         subset: Subset name (the file's stem in a folder of files), None when unknown.
@@ -30,7 +30,7 @@ class Context(PluginStruct, frozen=True):
         id_prefix: Stands before the numbers of rows without a key, where several files meet.
         mapping: Field and column each, as `--map` names them.
         for_scoring: Predictions are read to be scored: what only a question must have (options in their number, an
-            answer that is one of them) is not demanded, so that a framework's own recipe counts the rows it counts.
+            answer that is one of them) is not demanded, so that a framework's recipe counts the rows it counts.
         warnings: How often each remark was made; shown once, with its count.
         numbers: Ids that `numbered` gave, for whoever called the format to tell them from a source's own. A format that
             numbers rows within a part of the source, such as a category, adds its ids.
@@ -92,7 +92,7 @@ class Loss(PluginStruct, frozen=True):
     Attributes:
         id: Id of the record, "" where the whole file is meant.
         field: Column or further field that is meant.
-        message: Why it cannot be held, or what became of it.
+        message: Why it cannot be held, or the status of it.
         left_out: The whole record is not written.
         remark: Row, images and turns are all there: what stays behind is metadata (a group, an id, a field of the
             source), or says itself elsewhere. It is shown once with a count, and `export` ends with 0.
@@ -162,7 +162,7 @@ class Format(PluginStruct, frozen=True):
         write: (records, target) -> losses, written as they are read; None when the format is only read.
         cuttable: `rows` gives for the spans of a file, one after the other, what it gives for the file.
         columns: Names of the column sets that `write` knows beside its own; what `--columns` may say.
-        images: Ways of `IMAGES` in which `write` stores pictures, its own way first, by suffix where they differ;
+        images: Ways of `IMAGES` in which `write` stores images, its own way first, by suffix where they differ;
             () where it stores none or leaves no choice.
         file_name: First record -> the name by convention, without a folder; raises UsageError where the record
             does not say what the name needs; None where there is no convention.
@@ -174,7 +174,7 @@ class Format(PluginStruct, frozen=True):
         describe: (head of a file, `Context.mapping`) -> which column is taken for which field, as options to type. Only
             a format of plain tables has it: it takes `--map`.
         fallback: It is guessed where no other format fits.
-        pairs: `write` writes preference pairs; other formats are given the chosen reply alone.
+        pairs: `write` writes preference pairs; other formats are given the chosen response alone.
         videos: `records` shows frames of the videos that a row names, where `Context.pictures` says which.
         writes_folder: `write` fills a folder where `Target.folder` says so; other formats are written to one file.
     """
@@ -209,8 +209,8 @@ def require_honoured(target: Target, plugin: Format, name: str) -> None:
         name: Its name, for messages.
 
     Raises:
-        UsageError: Columns or a way of storing pictures that the format does not have, a folder for pictures where
-            none become files, `csv_safe` where the file is no text table.
+        UsageError: Columns or a way of storing images that the format does not have, a folder for images where
+            none become files, `csv_safe` where the file is not a text table.
     """
     if target.columns is not None and target.columns not in plugin.columns:
         known = f"Known: {', '.join(plugin.columns)}." if plugin.columns else "Leave out --columns."

@@ -30,7 +30,7 @@ class Setting(PluginStruct, frozen=True):
     Attributes:
         name: Name of the transform.
         seed: The run's seed.
-        pictures: Checks pictures that the transform makes.
+        pictures: Checks images that the transform makes.
         warnings: How often each remark was made on the records, those of the format included.
     """
 
@@ -40,7 +40,7 @@ class Setting(PluginStruct, frozen=True):
     warnings: Counter[str] = msgspec.field(default_factory=Counter)
 
     def random(self, *key: str) -> Random:
-        """Give a generator that hangs on the seed, the transform and a key, and on nothing else.
+        """Give a generator that depends on the seed, the transform and a key, and on nothing else.
 
         Args:
             key: What the draw is for, as a rule the record's id.
@@ -97,7 +97,7 @@ def load_steps(
     Args:
         specs: `NAME:k=v,...` or `file.py@NAME:k=v,...`, in the order in which they apply.
         seed: Seed of every draw.
-        pictures: Checks pictures that transforms make; None for the usual limits.
+        pictures: Checks images that transforms make; None for the usual limits.
         warnings: Where remarks of transforms are counted; None for nowhere.
 
     Returns:
@@ -145,7 +145,7 @@ def _run_chain(chain: Sequence[Step], record: Record) -> tuple[Record, ...]:
 
 
 def make_copies(record: Record, count: int) -> tuple[Record, ...]:
-    """Make numbered copies of a record, for the transform to tell apart.
+    """Make numbered copies of a record, for the transform to distinguish.
 
     Args:
         record: The record; a copy itself is copied again.

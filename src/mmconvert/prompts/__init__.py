@@ -1,1 +1,1 @@
-"""How one kit words its prompt, one file each."""
+"""How one framework words its prompt, one file each."""

@@ -1,6 +1,6 @@
-"""EvalScope's wording: the multiple-choice instruction, the question, options as `A) text`.
+"""EvalScope's prompt template: the multiple-choice instruction, the question, options as `A) text`.
 
-Questions without options go to the model as they are: the kit's General-VQA adds no text.
+Questions without options go to the model as they are: the framework's General-VQA adds no text.
 """
 
 import ast
@@ -43,19 +43,19 @@ TEMPLATES = {
     "multiple_cot": f"{_SEVERAL} {_LAST} {_LETTERS} {_STEPS}{_TAIL}",
     "chinese_single": f"{_ZH}全部内容{_ZH_LETTER}{_ZH_TAIL}",
     "chinese_single_cot": f"{_ZH}最后一行{_ZH_LETTER}{_ZH_STEPS}{_ZH_TAIL}",
-    # One line break, not two: the kit's own.
+    # One line break, not two: the framework's own.
     "chinese_multiple": f"{_ZH_SEVERAL}全部内容{_ZH_LETTERS}{_ZH_TAIL[1:]}",
     "chinese_multiple_cot": f"{_ZH_SEVERAL}最后一行{_ZH_LETTERS}{_ZH_STEPS}{_ZH_TAIL}",
 }
-"""The kit's templates by name; `single_cot` is its default."""
+"""The framework's templates by name; `single_cot` is its default."""
 
 DEFAULT = "single_cot"
 MAX_OPTIONS_TEXT = 1_000_000
-"""Most characters of an options cell; the kit has no limit."""
+"""Most characters of an options cell; the framework has no limit."""
 
 
 class VmcqRow(msgspec.Struct, frozen=True):
-    """A row of General-VMCQ as the kit reads it: messages, options, and a label or a list of labels."""
+    """A row of General-VMCQ as the framework reads it: messages, options, and a label or a list of labels."""
 
     messages: list[Message]
     choices: list[str]
@@ -67,15 +67,15 @@ def evalscope(record: Record, template: str = DEFAULT) -> Wording:
 
     Args:
         record: A question; options without a text are left out and the others close up, a hint goes first.
-        template: Name of one of the kit's templates, or a text with `{question}`, `{choices}` and `{letters}`.
+        template: Name of one of the framework's templates, or a text with `{question}`, `{choices}` and `{letters}`.
 
     Returns:
-        Text and pictures where placeholders of question and options show them. Pictures of the record
-        that no placeholder names go first; the kit itself would leave them out.
+        Text and images where placeholders of question and options show them. Images of the record
+        that no placeholder names go first; the framework itself would leave them out.
 
     Raises:
         UsageError: The template is neither known nor usable.
-        RowError: A placeholder names a picture that the record does not have.
+        RowError: A placeholder names an image that the record does not have.
 
     Parity: modelscope/evalscope 1.3.0 to 1.14.1 evalscope/benchmarks/general_vmcq.
     """
@@ -143,7 +143,7 @@ def read_choice_sample(
         The messages, the options and the reference.
 
     Raises:
-        RowError: The kit refuses the row.
+        RowError: The framework refuses the row.
 
     Parity: modelscope/evalscope 1.3.0, 1.10.0, 1.14.1 evalscope/benchmarks/general_vmcq:record_to_sample.
 
@@ -161,7 +161,7 @@ def read_choice_sample(
 
 
 def read_options(value: Any) -> list[str]:
-    """Read the options of a raw row as loosely as the kit does.
+    """Read the options of a raw row as loosely as the framework does.
 
     Args:
         value: A list; or a text with a JSON list, else with a Python literal whose elements count: the
@@ -192,7 +192,7 @@ def read_options(value: Any) -> list[str]:
 
 
 def _parse_literal(text: str) -> Any:
-    # Reads a value and runs nothing. The project's own reader knows lists only, the kit takes any literal.
+    # Reads a value and runs nothing. The project's own reader knows lists only, the framework takes any literal.
     try:
         with warnings.catch_warnings(action="ignore"):
             return iter(ast.literal_eval(text))

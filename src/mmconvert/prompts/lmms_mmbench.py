@@ -1,4 +1,4 @@
-"""lmms-eval's wording of MMBench: hint, question, the options, and a closing line in the data's tongue."""
+"""lmms-eval's prompt template of MMBench: hint, question, the options, and a closing line in the data's tongue."""
 
 from collections.abc import Mapping
 from typing import Any, Literal
@@ -18,7 +18,7 @@ CLOSING = {
 }
 OPTION_LETTERS = "ABCDE"
 ABSENT = "nan"
-"""What the kit's tables hold in an empty cell."""
+"""What the framework's tables hold in an empty cell."""
 
 
 def lmms_mmbench(record: Record, language: Language = "en") -> Wording:
@@ -29,7 +29,7 @@ def lmms_mmbench(record: Record, language: Language = "en") -> Wording:
         language: `en` or `cn`; the options' opening line is English in both.
 
     Returns:
-        The pictures and the text.
+        The images and the text.
 
     Raises:
         UsageError: The language is unknown.

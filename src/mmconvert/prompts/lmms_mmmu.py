@@ -1,4 +1,4 @@
-"""lmms-eval's wording of MMMU and MMMU-Pro (standard): the question, options as `A. text`, a closing line."""
+"""lmms-eval's prompt template of MMMU and MMMU-Pro (standard): the question, options as `A. text`, a closing line."""
 
 import re
 from collections.abc import Sequence
@@ -24,12 +24,12 @@ def lmms_mmmu(record: Record, interleaved: bool = False) -> Wording:
 
     Args:
         record: A multiple-choice or open question.
-        interleaved: False: pictures first, `<image k>` stays in the text. True, as for chat models:
-            pictures stand between the pieces of the text.
+        interleaved: False: images first, `<image k>` stays in the text. True, as for chat models:
+            images stand between the pieces of the text.
 
     Returns:
-        The turn; pictures come in the order of their numbers, each once, so that between the pieces
-        a picture may stand where another one was named.
+        The turn; images come in the order of their numbers, each once, so that between the pieces
+        an image may stand where another one was named.
 
     Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/mmmu/utils.py:mmmu_doc_to_text,
     mmmu_doc_to_visual, mmmu_doc_to_messages.
@@ -62,7 +62,7 @@ def build_lmms_mmmu_text(question: str, options: Sequence[Any] | None) -> str:
 
 
 def list_named_images(text: str) -> tuple[int, ...]:
-    """List the pictures that a text names, each once, sorted as the texts of their names.
+    """List the images that a text names, each once, sorted as the texts of their names.
 
     Raises:
         RowError: A number is not written plainly (`<image 01>`), so that no column has its name.
@@ -80,14 +80,14 @@ def list_named_images(text: str) -> tuple[int, ...]:
 
 
 def interleave_images(text: str, slots: tuple[int, ...]) -> Wording:
-    """Cut a text at its placeholders and put pictures between the pieces.
+    """Cut a text at its placeholders and put images between the pieces.
 
-    Before picture i stands piece i, stripped, unless it is blank; behind the last picture stands
+    Before image i stands piece i, stripped, unless it is blank; behind the last image stands
     the last piece, and pieces between the two are lost.
 
     Args:
         text: Text from `build_lmms_mmmu_text`; `<image 1>` to `<image 7>` and a literal `<image>` cut it.
-        slots: Numbers of the pictures.
+        slots: Numbers of the images.
 
     Returns:
         The turn.

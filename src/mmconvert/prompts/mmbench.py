@@ -1,4 +1,4 @@
-"""MMBench's own wording: hint, question, then the options, one a line; the picture first."""
+"""MMBench's own prompt template: hint, question, then the options, one a line; the image first."""
 
 import math
 from collections.abc import Mapping
@@ -47,7 +47,7 @@ def mmbench(record: Record, sys_prompt: str = SYS_PROMPT) -> Wording:
         sys_prompt: The line before the options.
 
     Returns:
-        The pictures and the text.
+        The images and the text.
 
     Parity: open-compass/MMBench@20faed3 README.
     """
@@ -71,7 +71,7 @@ def build_mmbench_text(
         The text, with a line break behind the last option.
 
     Raises:
-        RowError: Question or hint is no text (an empty cell, a column of numbers).
+        RowError: Question or hint is not a text (an empty cell, a column of numbers).
 
     Example:
         >>> build_mmbench_text("Which?", {"A": "cat", "C": "dog"}, "Look.")

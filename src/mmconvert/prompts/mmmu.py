@@ -1,4 +1,4 @@
-"""MMMU's own wording: the question, options as `(A) text`, one closing line; the first picture only."""
+"""MMMU's own prompt template: the question, options as `(A) text`, one closing line; the first image only."""
 
 from collections.abc import Sequence
 from typing import Any
@@ -21,14 +21,14 @@ def mmmu(record: Record) -> Wording:
         record: A multiple-choice or open question.
 
     Returns:
-        Picture 1, if the record has it, and the text; `<image k>` stays in the text.
+        Image 1, if the record has it, and the text; `<image k>` stays in the text.
 
     Parity: MMMU-Benchmark/MMMU@bb0b95a mmmu/utils/data_utils.py:construct_prompt,
     process_single_sample (which passes image_1 only).
     """
     options = None if record.task != "multiple_choice" else [x for x in record.options if x is not None]
     shown = list_last_turn_images(record)
-    # Beside pictures of earlier turns, those that no turn shows are none of this question's.
+    # Beside images of earlier turns, those that no turn shows are none of this question's.
     known = shown if len(shown) < len(record.images) else (*shown, *record.attachments)
     first = tuple(image.slot for image in known if image.slot == 1)[:1]
     prompt = put_images_first(build_mmmu_text(record.question or "", options), first)

@@ -1,4 +1,4 @@
-"""MMMU-Pro's wording: the question, options as `A. text`, an instruction; then the pictures in reading order."""
+"""MMMU-Pro's prompt template: the question, options as `A. text`, an instruction; then the images in reading order."""
 
 import re
 from collections.abc import Sequence
@@ -20,7 +20,7 @@ INSTRUCTIONS = {
     ),
 }
 PLACEHOLDERS = {"gpt": "<image>", "transformers": "[image]"}
-"""What the scripts write where a picture was named."""
+"""What the scripts write where an image was named."""
 
 NAMED_IMAGE = re.compile(r"<image\s+(\d+)>")
 
@@ -34,8 +34,8 @@ def mmmu_pro(record: Record, mode: Mode = "direct", script: str = "gpt") -> Word
         script: Whose placeholder stands in the text: `gpt` (`<image>`) or `transformers` (`[image]`).
 
     Returns:
-        The text, then the pictures in the order in which the text names them, repeats kept;
-        pictures that it does not name are left out.
+        The text, then the images in the order in which the text names them, repeats kept;
+        images that it does not name are left out.
 
     Raises:
         UsageError: Mode or script is unknown.
@@ -50,7 +50,7 @@ def mmmu_pro(record: Record, mode: Mode = "direct", script: str = "gpt") -> Word
 def build_mmmu_pro_text(
     question: str, options: Sequence[Any], mode: str = "direct", script: str = "gpt"
 ) -> tuple[str, tuple[int, ...]]:
-    """Write the prompt text and list the pictures that it names.
+    """Write the prompt text and list the images that it names.
 
     Args:
         question: The question.

@@ -1,4 +1,4 @@
-"""ReForm-Eval's wording: instruction, question, `Options: (A) x; (B) y.`; or the whole dialogue as one text."""
+"""ReForm-Eval's prompt template: instruction, question, `Options: (A) x; (B) y.`; or the whole dialogue as one text."""
 
 import inspect
 from collections.abc import Callable, Mapping
@@ -55,7 +55,7 @@ def reform_eval(
     init_conv: str | None = None,
     response_prefix: str | None = None,
 ) -> Wording:
-    """Word a question as ReForm-Eval does; the options bear the kit's names.
+    """Word a question as ReForm-Eval does; the options bear the framework's names.
 
     Args:
         record: The question; its instruction goes first.
@@ -75,7 +75,7 @@ def reform_eval(
         response_prefix: How the response begins; in the style `chat` an assistant's turn to be gone on with.
 
     Returns:
-        The pictures (of the last turn in the style `chat`, of the record elsewhere) and the text.
+        The images (of the last turn in the style `chat`, of the record elsewhere) and the text.
 
     Raises:
         UsageError: A name is unknown, or an option has no place in the text.

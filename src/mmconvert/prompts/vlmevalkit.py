@@ -1,6 +1,6 @@
-"""VLMEvalKit's wording, by the dataset class that reads the table: pictures first, then one text.
+"""VLMEvalKit's prompt template, by the dataset class that reads the table: images first, then one text.
 
-The kit's message is a list of `{"type": "image" or "text", "value": ...}`; `build_messages` gives it from a
+The framework's message is a list of `{"type": "image" or "text", "value": ...}`; `build_messages` gives it from a
 raw row, `vlmevalkit` gives the same turn from a record.
 """
 
@@ -40,7 +40,7 @@ NUMBERED = "<image "
 HERE = "<ImageHere>"
 STEPS = "COT"
 VISION = re.compile(r"_V(?:_|$)")
-"""How the MMMU-Pro data sets with the question inside the picture are named."""
+"""How the MMMU-Pro data sets with the question inside the image are named."""
 
 
 def vlmevalkit(record: Record, dataset_class: str | None = None) -> Wording:
@@ -48,15 +48,15 @@ def vlmevalkit(record: Record, dataset_class: str | None = None) -> Wording:
 
     Args:
         record: A question of one round.
-        dataset_class: The kit's class, such as `ImageVQADataset`; None takes the one that the kit
+        dataset_class: The framework's class, such as `ImageVQADataset`; None takes the one that the framework
             uses for a table of the user's own with such a task.
 
     Returns:
-        The turn; the k of a picture is its place in the record.
+        The turn; the k of an image is its place in the record.
 
     Raises:
-        UsageError: The class is unknown, or words dialogs.
-        RowError: The text names a picture that the record does not have.
+        UsageError: The class is unknown, or words conversations.
+        RowError: The text names an image that the record does not have.
 
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_base.py and its classes:build_prompt.
     """
@@ -69,20 +69,20 @@ def vlmevalkit(record: Record, dataset_class: str | None = None) -> Wording:
 
 
 def build_messages(dataset_class: str, dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
-    """Build the kit's message from a raw row.
+    """Build the framework's message from a raw row.
 
     Args:
-        dataset_class: The kit's class.
+        dataset_class: The framework's class.
         dataset: The benchmark's name.
-        row: Cells by column, typed as the kit reads them, None for missing.
-        pictures: What stands for the row's pictures, in order (paths, for the kit).
+        row: Cells by column, typed as the framework reads them, None for missing.
+        pictures: What stands for the row's images, in order (paths, for the framework).
 
     Returns:
         Pieces `{"type", "value"}` in reading order.
 
     Raises:
         UsageError: The class is unknown.
-        RowError: A number stands where a text must be joined to, or a picture is named that is not there.
+        RowError: A number stands where a text must be joined to, or an image is named that is not there.
 
     Example:
         >>> build_messages("CustomVQADataset", "mine", {"question": "Which?"}, ["1.png"])
@@ -95,7 +95,7 @@ def build_messages(dataset_class: str, dataset: str, row: Row, pictures: Sequenc
 
 
 def build_choice_text(row: Row, closing: str = SELECT, *, hint: bool = True) -> str:
-    """Write question and options as the kit's multiple-choice classes do.
+    """Write question and options as the framework's multiple-choice classes do.
 
     Args:
         row: `question`, `hint` and one cell a letter.
@@ -119,18 +119,18 @@ def build_choice_text(row: Row, closing: str = SELECT, *, hint: bool = True) -> 
 
 
 def split_at_images(text: str, pictures: Sequence[Any]) -> list[Message]:
-    """Put pictures where `<image d>` stands, as the kit does for MMMU.
+    """Put images where `<image d>` stands, as the framework does for MMMU.
 
     Args:
         text: The text.
-        pictures: Pictures; d counts from 1, and 0 is the last one.
+        pictures: Images; d counts from 1, and 0 is the last one.
 
     Returns:
-        Text and pictures in turn, empty texts kept, pictures that are not named left out; all
-        pictures first where the text names none.
+        Text and images in turn, empty texts kept, images that are not named left out; all
+        images first where the text names none.
 
     Raises:
-        RowError: What follows `<image ` is not one digit and `>`, or there is no such picture.
+        RowError: What follows `<image ` is not one digit and `>`, or there is no such image.
 
     Example:
         >>> [piece["value"] for piece in split_at_images("Is <image 1> red?", ["a.png", "b.png"])]
@@ -153,19 +153,19 @@ def split_at_images(text: str, pictures: Sequence[Any]) -> list[Message]:
 
 
 def build_conversation(row: Row, pictures: Sequence[Any]) -> list[Message]:
-    """Build the turns of a dialog: questions and answers, `<ImageHere>` taking pictures in order.
+    """Build the turns of a conversation: questions and answers, `<ImageHere>` taking images in order.
 
     Args:
         row: `question` and `answer`, each a text or a list of texts; without an `answer` column the
             assistant's turns are empty.
-        pictures: Pictures.
+        pictures: Images.
 
     Returns:
         `{"role", "content"}` of user and assistant in turn; content as in `build_messages`, empty texts left out.
 
     Raises:
         RowError: Questions and answers differ in number, an answer holds `<ImageHere>`, or the
-            pictures run out.
+            images run out.
 
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_mt.py:ImageMTDataset.build_prompt.
 
@@ -221,7 +221,7 @@ def _put_images_first(text: Any, images: Sequence[Any]) -> list[Message]:
 
 
 def _read_question(row: Row) -> Any:
-    # The kit prints what pandas holds in an empty cell.
+    # The framework prints what pandas holds in an empty cell.
     return "nan" if row.get("question") is None else row["question"]
 
 
@@ -283,7 +283,7 @@ CLASSES: dict[str, Callable[[str, Row, Sequence[Any]], list[Message]]] = {
     ),
     "ImageMTDataset": lambda dataset, row, images: build_conversation(row, images),
 }
-"""How each of the kit's classes words a row."""
+"""How each of the framework's classes words a row."""
 
 WITHOUT_IMAGES = ("TextMCQDataset", "CustomTextMCQDataset")
 """Classes that show no image, whatever the table holds."""

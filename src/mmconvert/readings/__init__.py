@@ -1,1 +1,1 @@
-"""A kit's lossy way to read a table, one file each, for parity only."""
+"""A framework's lossy way to read a table, one file each, for parity only."""

@@ -1,7 +1,7 @@
 """EvalScope's way to read General-VQA and General-VMCQ files: loosely, until the first line it cannot read.
 
 Repeated keys and NaN pass in JSON, a table's quotes follow Python's csv module, options may be any Python
-literal, a placeholder without its picture is dropped, a false answer is an empty one. A bad line stops
+literal, a placeholder without its image is dropped, a false answer is an empty one. A bad line stops
 the whole file. Release 1.14.1.
 """
 
@@ -21,19 +21,19 @@ from mmconvert.prompts.evalscope import read_choice_sample
 
 
 def evalscope(path: Path, rows: Iterable[Row | Rejected]) -> Iterator[Row | Rejected]:
-    """Give the rows of a file as the kit reads them.
+    """Give the rows of a file as the framework reads them.
 
     Args:
         path: A .jsonl, .csv, .tsv or .parquet file.
-        rows: Not used: the kit has its own idea of where a row ends.
+        rows: Not used: the framework has its own idea of where a row ends.
 
     Yields:
-        The rows with what the kit makes of their messages or options and pictures; `Rejected` for one at
+        The rows with what the framework makes of their messages or options and images; `Rejected` for one at
         which it would stop, or that shows a video or a sound.
 
     Raises:
-        UsageError: The kit does not read such a file.
-        Error: The kit stops before the first row: a line is no JSON object, a cell is too long, the text
+        UsageError: The framework does not read such a file.
+        Error: The framework stops before the first row: a line is no JSON object, a cell is too long, the text
             is not UTF-8.
 
     Parity: modelscope/evalscope 1.14.1 evalscope/api/dataset/loader.py:LocalDataLoader,
@@ -42,7 +42,7 @@ def evalscope(path: Path, rows: Iterable[Row | Rejected]) -> Iterator[Row | Reje
     for number, fields in enumerate(read_rows(path)):
         where = Where(path.name, number)
         try:
-            # Cells too many stand under None; the kit reads no field of that name.
+            # Cells too many stand under None; the framework reads no field of that name.
             yield Row(_read({name: value for name, value in fields.items() if name is not None}), where)
         except RowError as error:
             yield Rejected.of(error, where)
@@ -60,7 +60,7 @@ def _is_media(name: str) -> bool:
 
 
 def _read_choice(kept: dict[str, Any], fields: dict[str, Any]) -> dict[str, Any]:
-    # The kit words the question when it reads the row, and refuses what it cannot word.
+    # The framework words the question when it reads the row, and refuses what it cannot word.
     sample = read_choice_sample(fields, LATEST)
     return {
         **kept,

@@ -30,7 +30,7 @@ def mmbench(path: Path, rows: Iterable[Row | Rejected]) -> Iterator[Row | Reject
         out, with a remark.
 
     Raises:
-        UsageError: The file is no table.
+        UsageError: The file is not a table.
         Error: A column that the loader needs is missing; names are compared letter by letter.
 
     Parity: open-compass/MMBench@20faed3 README, section on loading the data.

@@ -14,21 +14,21 @@ from mmconvert.core.rows import Rejected, Row
 from mmconvert.kits.vlmevalkit.lossy_tables import retype_rows
 
 _PRINTED = ("question", "prediction", "answer")
-"""Columns of which the kit prints what is lost."""
+"""Columns of which the framework prints what is lost."""
 
 
 def vlmevalkit(path: Path, rows: Iterable[Row | Rejected]) -> Iterator[Row | Rejected]:
-    """Give the rows of a table as the kit reads them.
+    """Give the rows of a table as the framework reads them.
 
     Args:
         path: A .tsv, .csv or .xlsx file.
         rows: Its rows as a format reads them.
 
     Yields:
-        The rows, cells as the texts that the kit prints, None for missing ones.
+        The rows, cells as the texts that the framework prints, None for missing ones.
 
     Raises:
-        UsageError: The file is no table.
+        UsageError: The file is not a table.
 
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/smp/file.py:load (TSV by `read_csv`, xlsx by
     `read_excel`), vlmeval/dataset/image_base.py. See `mmconvert.io.pandas_dtypes` for what is not kept.

@@ -26,7 +26,7 @@ def build_temporary_path(place: Path, kind: str = "new") -> Path:
         kind: `new` for what is being made, `old` for what stood there and is moved aside.
 
     Returns:
-        `.<name>.<host>.<pid>.<kind>`, with the suffix of the place once more behind it.
+        `.<name>.<host>.<pid>.<kind>`, with the suffix of the place again behind it.
     """
     place = place.resolve()
     return place.with_name(f".{place.name}.{socket.gethostname()}.{os.getpid()}.{kind}{place.suffix}")
@@ -53,7 +53,7 @@ def clear_leftovers(place: Path) -> None:
 
 
 def _runs(pid: int) -> bool:
-    # A process of our own number has not begun yet; in a container that starts anew it often has the same one.
+    # A process of our own number has not begun yet; in a container that starts again it often has the same one.
     if pid == os.getpid():
         return False
     try:
@@ -129,7 +129,7 @@ def require_apart(outputs: Iterable[str | Path | None], inputs: Iterable[str | P
 
 @contextlib.contextmanager
 def open_published_file(place: Path) -> Iterator[Path]:
-    """Make a file that appears whole or not at all.
+    """Make a file that is written atomically.
 
     Args:
         place: The file that shall appear, replacing one that stands there.
@@ -154,7 +154,7 @@ def open_published_file(place: Path) -> Iterator[Path]:
 
 @contextlib.contextmanager
 def open_published_folder(place: Path) -> Iterator[Path]:
-    """Make a folder that appears whole or not at all.
+    """Make a folder that is written atomically.
 
     Args:
         place: The folder that shall appear; an empty one that stands there is replaced.

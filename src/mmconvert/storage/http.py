@@ -137,7 +137,7 @@ def _open_response(
             channel.settimeout(clock.compute_left())
             channel = stack.enter_context((trust or _load_trust()).wrap_socket(channel, server_hostname=host))
         connection = HTTPConnection(host, port)
-        # The connection stands already: http.client would look the host up once more.
+        # The connection stands already: http.client would look the host up again.
         connection.sock = cast(Any, _Timed(channel, clock))
         path = f"{target.path}?{target.query}" if target.query else target.path
         headers = {"Host": target.netloc, "User-Agent": f"mmconvert/{__version__}", "Connection": "close"}
@@ -208,7 +208,7 @@ def _read_body(answer: "http.client.HTTPResponse", url: str, limits: Limits) -> 
 class _Timed:
     """A connected socket as http.client uses one, with one clock for all that is read from it.
 
-    A socket's own timeout begins anew with every piece, so that a byte a second would never end.
+    A socket's own timeout begins again with every piece, so that a byte a second would never end.
     """
 
     def __init__(self, channel: socket.socket, clock: _Clock) -> None:

@@ -1,7 +1,7 @@
 """Processes that other machines can see: each has a file that it touches as long as it lives.
 
 Locks of the operating system hold for one machine alone where machines share a file system that is mounted with
-local locks. This relies on less: a name that only one can make, and a file that, opened anew, shows what was closed.
+local locks. This relies on less: a name that only one can make, and a file that, opened again, shows what was closed.
 
 filelock's leases do less: who finds the claim of a machine that is gone has to watch it for as long as a lease lasts,
 where one look at the file system's clock is enough here; a claim does not say since when it stands, nor whether its
@@ -92,7 +92,7 @@ def put_once(file: Path, data: bytes) -> bool:
     new = build_temporary_path(file)
     with _one_thread:
         try:
-            # Made anew: a link that stands at this name leads to somebody's file.
+            # Made again: a link that stands at this name leads to somebody's file.
             new.unlink(missing_ok=True)
             with new.open("xb") as opened:
                 opened.write(data)

@@ -165,7 +165,7 @@ class StoreFolder:
         """Name it; nobody is asked yet."""
         self.url = url.rstrip("/")
         self._stamps: _Stamps | None = None
-        # The rows of a dialog show the same pictures one after the other.
+        # The rows of a conversation show the same images one after the other.
         self.read = functools.lru_cache(4)(self._read)
 
     def _read(self, name: str, limit: int) -> bytes | None:

@@ -1,9 +1,9 @@
 """Files that are read stay as they are until what is made of them is published, or nothing is published.
 
-A run looks at size, time and inode of each file when it is listed or first opened, and once more behind the last
+A run looks at size, time and inode of each file when it is listed or first opened, and again behind the last
 read: what did not change between the two looks was of one state whenever it was read. Objects of a store have their
 ETag in that place; a dataset of the Hub is read at one commit, which never changes. File systems that number their
-files anew from time to time, and machines that number them differently, are known by the time of the inode's own
+files again from time to time, and machines that number them differently, are known by the time of the inode's own
 last change, which a file that takes another one's place does not share.
 
 A file that was listed must also be the one that is opened. So a link that takes the place of a folder in between
@@ -94,7 +94,7 @@ class Sources:
                 self.add(name, stamp, kind)
 
     def require_unchanged(self) -> None:
-        """Look at everything once more.
+        """Look at everything again.
 
         Raises:
             ChangedError: A source is no longer as it was.

@@ -30,7 +30,7 @@ def build_temporary_prefix() -> str:
 
 
 def is_temporary(place: str) -> bool:
-    """Tell whether a path leads into such a folder: what lies there, a process of ours has made for itself.
+    """Tell whether a path leads into such a folder, which a process of mmconvert made for itself.
 
     Example:
         >>> with tempfile.TemporaryDirectory(prefix=build_temporary_prefix()) as folder:
@@ -48,7 +48,7 @@ def open_temporary_file(folder: Path) -> Iterator[Path]:
     A file is left where its process may be alive, as `build_temporary_prefix` says. It may be renamed meanwhile.
 
     Yields:
-        The path of an empty file whose name begins with a dot; others may read it, as a file that is written anew.
+        The path of an empty file whose name begins with a dot; others may read it, as a file that is written again.
     """
     _clear_once(folder.resolve(), os.getpid())
     handle, name = tempfile.mkstemp(prefix=f".{_build_prefix(os.getpid())}", dir=folder)

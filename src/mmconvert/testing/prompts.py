@@ -1,4 +1,4 @@
-"""What a prompt owes: a wording whose pictures the record has, or a refusal by name, the same everywhere."""
+"""What a prompt owes: a prompt template whose images the record has, or a refusal by name, the same everywhere."""
 
 import inspect
 from collections.abc import Callable, Iterator, Sequence
@@ -84,7 +84,7 @@ def _check_words_or_refuses(it: Subject) -> Iterator[str]:
 
 
 def find_faults(record: Record, prompt: Prompt) -> Iterator[str]:
-    """Word one record and name what is wrong with the wording.
+    """Word one record and name what is wrong with the prompt template.
 
     Args:
         record: Any record.

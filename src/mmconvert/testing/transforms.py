@@ -1,4 +1,4 @@
-"""What a transform owes: the same result everywhere, every picture kept, copies that are told apart."""
+"""What a transform owes: the same result everywhere, every image kept, copies that are distinguished."""
 
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path

@@ -56,7 +56,7 @@ def _check_comes_back(it: Subject) -> Iterator[str]:
 
 
 def _build_target(plugin: Format, path: Path) -> Target:
-    """Ask for the source's own names of pictures where the format can store them so."""
+    """Ask for the source's own names of images where the format can store them so."""
     ways = plugin.images.get(path.suffix, ()) if isinstance(plugin.images, Mapping) else plugin.images
     return Target(path, "original", path.parent) if "original" in ways else Target(path)
 

@@ -1,4 +1,4 @@
-"""Write questions and answers of dialogs with a capital: ReForm-Eval's capitalize for VisDial."""
+"""Write questions and answers of conversations with a capital: ReForm-Eval's capitalize for VisDial."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any

@@ -27,7 +27,7 @@ def circular(record: Record, parameters: Mapping[str, Any], setting: Setting) ->
         RowError: An option is missing before others, or there is only one.
 
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/tools.py:CIRCULAR, but for the rows' order and numbers;
-        `mmconvert.kits.vlmevalkit.circular` lays out the kit's table.
+        `mmconvert.kits.vlmevalkit.circular` lays out the framework's table.
     """
     options = present_options(dict(zip(LETTERS, record.options, strict=False)))
     group = record.group or record.sample

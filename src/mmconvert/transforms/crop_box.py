@@ -1,4 +1,4 @@
-"""Cut a picture down to the box of a field: TextOCR in ReForm-Eval."""
+"""Cut an image down to the box of a field: TextOCR in ReForm-Eval."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -11,19 +11,19 @@ from mmconvert.plugins.transform import Setting, Transform
 
 
 def crop_box(record: Record, parameters: Mapping[str, Any], setting: Setting) -> Iterator[Record]:
-    """Show of one picture the part inside a box only.
+    """Show of one image the part inside a box only.
 
     Args:
         record: A record whose `extra` has the field.
         parameters: `field`, `layout`, `slot`.
-        setting: Checks the new picture.
+        setting: Checks the new image.
 
     Yields:
-        The record with the part as PNG, the source's own picture attached. Where the box reaches beyond the
-        picture, the part is black.
+        The record with the part as PNG, the source's own image attached. Where the box reaches beyond the
+        image, the part is black.
 
     Raises:
-        RowError: No such picture, no such field, several boxes, or one without a pixel.
+        RowError: No such image, no such field, several boxes, or one without a pixel.
 
     Parity: FudanDISC/ReForm-Eval@df1cfa7 build/textOCR/ocr_dataset.py:crop_bbox.
     """

@@ -1,4 +1,4 @@
-"""Draw boxes of a field on a picture: the grounded tasks of ReForm-Eval.
+"""Draw boxes of a field on an image: the grounded tasks of ReForm-Eval.
 
 The outline is the one that ReForm-Eval's drawing library gives, pixel by pixel: `width` 1 is one pixel; a
 wider one reaches (width + 1) // 2 pixels to both sides, its corners rounded.
@@ -22,18 +22,18 @@ COLORS = "red,green,blue,gold"
 
 
 def draw_boxes(record: Record, parameters: Mapping[str, Any], setting: Setting) -> Iterator[Record]:
-    """Draw the boxes that a field of the source holds on one of the record's pictures.
+    """Draw the boxes that a field of the source holds on one of the record's images.
 
     Args:
         record: A record whose `extra` has the field.
         parameters: `field`, `layout`, `width`, `colors`, `slot`.
-        setting: Checks the new picture.
+        setting: Checks the new image.
 
     Yields:
-        The record with the drawn picture as PNG, the source's own attached.
+        The record with the drawn image as PNG, the source's own attached.
 
     Raises:
-        RowError: No such picture, no such field, a box that is none, or more boxes than colours.
+        RowError: No such image, no such field, a box that is none, or more boxes than colours.
 
     Parity: FudanDISC/ReForm-Eval@df1cfa7 build/*/*.py:draw_bbox, for boxes with sides of at least 0.
     """
@@ -51,10 +51,10 @@ def draw_boxes(record: Record, parameters: Mapping[str, Any], setting: Setting) 
 
 
 def draw_outline(picture: PIL.Image.Image, box: Box, width: int, color: tuple[int, ...]) -> None:
-    """Draw the outline of a box in place; what lies beyond the picture is left out.
+    """Draw the outline of a box in place; what lies beyond the image is left out.
 
     Args:
-        picture: RGB picture.
+        picture: RGB image.
         box: Corners, both inside the outline.
         width: Thickness in pixels, from 1.
         color: Red, green and blue, 0 to 255.

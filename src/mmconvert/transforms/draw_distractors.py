@@ -31,11 +31,11 @@ def draw_distractors(record: Record, parameters: Mapping[str, Any], setting: Set
         record: A question with an answer and no options; the first reference counts.
         parameters: `choices`, a file, or a folder with one file for each value of the field `by`; `count`;
             `shuffle`, False puts the answer last (yes/no: in this order).
-        setting: Seed of the draw, which hangs on the record's id besides, so that copies draw anew.
+        setting: Seed of the draw, which depends on the record's id besides, so that copies draw again.
 
     Yields:
         The question with options, as multiple choice; `label` is the index of the answer. The options end the
-        last user turn, unless a prompt words it anew.
+        last user turn, unless a prompt words it again.
 
     Raises:
         RowError: There is no user turn, no answer, no list for the question or too short a one; or there are

@@ -1,4 +1,4 @@
-"""Show a text with a picture drawn from a folder: MMTrustEval's unrelated-image-nature."""
+"""Show a text with an image drawn from a folder: MMTrustEval's unrelated-image-nature."""
 
 from collections.abc import Iterator, Mapping
 from pathlib import Path
@@ -17,19 +17,19 @@ from mmconvert.plugins.transform import Setting, Transform
 
 
 def folder_image(record: Record, parameters: Mapping[str, Any], setting: Setting) -> Iterator[Record]:
-    """Show a text with one of the pictures that lie in a folder (not below it).
+    """Show a text with one of the images that lie in a folder (not below it).
 
     Args:
         record: The record.
-        parameters: `source`, the folder to draw from; `size`, "" to leave the picture as it is; `folder`, `lazy`.
-        setting: Seed of the draw, which hangs on the text and on the folder's file names besides.
+        parameters: `source`, the folder to draw from; `size`, "" to leave the image as it is; `folder`, `lazy`.
+        setting: Seed of the draw, which depends on the text and on the folder's file names besides.
 
     Yields:
-        The record with the picture; the file's own bytes unless a size is given.
+        The record with the image; the file's own bytes unless a size is given.
 
     Raises:
-        RowError: There is no user turn, or the file drawn is no picture.
-        Error: The folder holds no picture any more.
+        RowError: There is no user turn, or the file drawn is no image.
+        Error: The folder holds no image any more.
 
     Parity: thu-ml/MMTrustEval@a067801 mmte/methods/unrelated_nature.py, which draws without a seed.
     """
@@ -47,7 +47,7 @@ def folder_image(record: Record, parameters: Mapping[str, Any], setting: Setting
 
 @cache_for_run
 def list_names(folder: Path) -> tuple[str, ...]:
-    """List the names of a folder's pictures, sorted; looked up once.
+    """List the names of a folder's images, sorted; looked up once.
 
     Raises:
         Error: There is none.

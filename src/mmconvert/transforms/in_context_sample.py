@@ -16,7 +16,7 @@ ROLES = {"human": "user", "assistant": "assistant"}
 
 
 def in_context_sample(record: Record, parameters: Mapping[str, Any], setting: Setting) -> Iterator[Record]:
-    """Put an example round before a record's turns; the picture moves to it, as the conversation now begins there.
+    """Put an example round before a record's turns; the image moves to it, as the conversation now begins there.
 
     Args:
         record: The record; `category` names its family, others take VQA's example. One without options or
@@ -54,7 +54,7 @@ def _find_first_user_turn(messages: Sequence[Turn]) -> int | None:
 
 
 def prepend_turns(messages: Sequence[Turn], said: Sequence[tuple[str, str]]) -> tuple[Turn, ...]:
-    """Put turns before the first user turn; its pictures go first in them.
+    """Put turns before the first user turn; its images go first in them.
 
     Args:
         messages: A conversation.

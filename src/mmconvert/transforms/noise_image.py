@@ -1,4 +1,4 @@
-"""Show a text with a picture of random pixels: MMTrustEval's unrelated-image-noise."""
+"""Show a text with an image of random pixels: MMTrustEval's unrelated-image-noise."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -12,15 +12,15 @@ from mmconvert.plugins.transform import Setting, Transform
 
 
 def noise_image(record: Record, parameters: Mapping[str, Any], setting: Setting) -> Iterator[Record]:
-    """Show a text with a picture whose every channel of every pixel is drawn from 0 to 255.
+    """Show a text with an image whose every channel of every pixel is drawn from 0 to 255.
 
     Args:
         record: The record.
         parameters: `size`, `folder`, `lazy`.
-        setting: Seed of the draw, which hangs on the text besides.
+        setting: Seed of the draw, which depends on the text besides.
 
     Yields:
-        The record with the picture.
+        The record with the image.
 
     Raises:
         RowError: There is no user turn.

@@ -21,7 +21,7 @@ def option_mark(record: Record, parameters: Mapping[str, Any], setting: Setting)
     Args:
         record: The record; one without options stays as it is.
         parameters: `mark`: upper, lower, number, or random for one of these.
-        setting: Seed of the draw, which hangs on the record's id besides.
+        setting: Seed of the draw, which depends on the record's id besides.
 
     Yields:
         The record with the name of its marks in `extra.option_mark`, for the prompt `reform_eval`.

@@ -1,4 +1,4 @@
-"""Show the options in the rounds before a dialog's question too: ReForm-Eval's way to generate."""
+"""Show the options in the rounds before a conversation's question too: ReForm-Eval's way to generate."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -20,7 +20,7 @@ def options_in_history(record: Record, parameters: Mapping[str, Any], setting: S
     Args:
         record: The record; one without rounds before it stays as it is.
         parameters: `mark` (upper, lower, number, random); `prefix`, how the answers begin.
-        setting: Seed of the draws, which hang on dialog and round besides: a round looks the same in all
+        setting: Seed of the draws, which hang on conversation and round besides: a round looks the same in all
             records that it stands before.
 
     Yields:

@@ -1,11 +1,11 @@
-"""Show a text with a picture that a function of the user's makes: generated and adversarial pictures.
+"""Show a text with an image that a function of the user's makes: generated and adversarial images.
 
 MMTrustEval's related-image-generated and adversarial-* run models; here they stand in a file of the user's:
 
     class Attack:
         def run(self, sample):                # -> a path, the file's bytes, a Pillow image, or a sample
             return perturb(PIL.Image.open(sample.image_path))
-        def hash(self, text):                 # optional: name of the picture's file, without its ending
+        def hash(self, text):                 # optional: name of the image's file, without its ending
             return hashlib.sha3_256(text.encode()).hexdigest()
 
 `--transform own_image:function=attack.py@Attack`. A plain function works as `run` does.
@@ -39,10 +39,10 @@ class TextImageRequest:
 
     Attributes:
         text: The words of the last user turn.
-        image_path: File of the first picture of that turn, None where it has none; gone after the call.
+        image_path: File of the first image of that turn, None where it has none; gone after the call.
         target: The reference: a text, a list of several, or None.
         extra: Fields of the source without a column.
-        seed: A number that hangs on the seed of the run and on the sample alone.
+        seed: A number that depends on the seed of the run and on the sample alone.
     """
 
     text: str
@@ -53,26 +53,26 @@ class TextImageRequest:
 
 
 class Method(msgspec.Struct, frozen=True):
-    """The user's function, and how it names the files of its pictures."""
+    """The user's function, and how it names the files of its images."""
 
     run: Callable[[TextImageRequest], Any]
     hash: Callable[[str], Any] | None
 
 
 def own_image(record: Record, parameters: Mapping[str, Any], setting: Setting) -> Iterator[Record]:
-    """Show a text with a picture that a function of the user's makes of it, or of the picture it has.
+    """Show a text with an image that a function of the user's makes of it, or of the image it has.
 
     Args:
         record: The record.
         parameters: `function`, as `file.py@NAME` of a function or of a class with `run` and, if it likes, `hash`;
-            `folder`, `lazy`. Without `hash` a file is named by the text, and by the sample's picture if it has one.
+            `folder`, `lazy`. Without `hash` a file is named by the text, and by the sample's image if it has one.
         setting: The seed.
 
     Yields:
-        The record with the picture.
+        The record with the image.
 
     Raises:
-        RowError: There is no user turn, the function fails, or what it gives is no picture.
+        RowError: There is no user turn, the function fails, or what it gives is no image.
 
     Parity: thu-ml/MMTrustEval@a067801 mmte/methods/base.py:BaseMethod, without its models.
     """

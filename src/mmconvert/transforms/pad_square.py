@@ -1,4 +1,4 @@
-"""Pad a picture to a white square: how ReForm-Eval shows pictures to Shikra."""
+"""Pad an image to a white square: how ReForm-Eval shows images to Shikra."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,19 +13,19 @@ WHITE = (255, 255, 255)
 
 
 def pad_square(record: Record, parameters: Mapping[str, Any], setting: Setting) -> Iterator[Record]:
-    """Put a picture into the middle of a white square as large as its longer side.
+    """Put an image into the middle of a white square as large as its longer side.
 
     Args:
-        record: A record that shows the picture.
-        parameters: `slot`: which picture.
-        setting: Checks the new picture.
+        record: A record that shows the image.
+        parameters: `slot`: which image.
+        setting: Checks the new image.
 
     Yields:
-        The record with the square as PNG, the source's own picture attached; a square picture stays as it is.
+        The record with the square as PNG, the source's own image attached; a square image stays as it is.
         Of an odd margin the larger half is below, or on the right.
 
     Raises:
-        RowError: No such picture, one that cannot be decoded, or a square with too many pixels.
+        RowError: No such image, one that cannot be decoded, or a square with too many pixels.
 
     Parity: FudanDISC/ReForm-Eval@df1cfa7 utils/preprocessors.py:ShikraProcessor.expand2square.
     """

@@ -23,8 +23,8 @@ TOPICS = {"ITM": "anno", "SNLI-VE": "anno", "WikiHow": "method"}
 def random_instruct(record: Record, parameters: Mapping[str, Any], setting: Setting) -> Iterator[Record]:
     """Instruct a record by the number of its copy, or of its row.
 
-    A family whose instruction is the question gets another question; one with several wordings of the
-    question gets the wording of the same number.
+    A family whose instruction is the question gets another question; one with several prompt templates of the
+    question gets the prompt template of the same number.
 
     Args:
         record: The record; `category` names its family, without one it is asked like VQA, OCR or a caption.

@@ -17,7 +17,8 @@ def shuffle_options(record: Record, parameters: Mapping[str, Any], setting: Sett
     Args:
         record: The record; one with less than two options stays as it is.
         parameters: `order`: `drawn`, or `evalscope` for the order that EvalScope's `shuffle_choices` gives.
-        setting: Seed of the draw, which hangs on the record's id besides, so that copies differ; EvalScope's hangs on
+        setting: Seed of the draw, which depends on the record's id besides, so that copies differ; EvalScope's
+        depends on
             question and options.
 
     Yields:

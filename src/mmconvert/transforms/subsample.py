@@ -1,4 +1,4 @@
-"""Keep a part of the rows: the first ones, every n-th, or a share drawn by chance; dialogs stay whole."""
+"""Keep a part of the rows: the first ones, every n-th, or a share drawn by chance; conversations stay whole."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -14,7 +14,7 @@ def subsample(record: Record, parameters: Mapping[str, Any], setting: Setting) -
     Args:
         record: The record.
         parameters: `first` rows of each file (0: all), `every` n-th row, `share` of the groups from 0 to 1.
-        setting: Seed of the draw, which hangs on the record's group besides, or on its sample without one.
+        setting: Seed of the draw, which depends on the record's group besides, or on its sample without one.
 
     Yields:
         The record, if it is kept.

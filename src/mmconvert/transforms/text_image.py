@@ -1,4 +1,4 @@
-"""Show a text with a picture of itself: MMTrustEval's related-image-txtembed.
+"""Show a text with an image of itself: MMTrustEval's related-image-txtembed.
 
 MMTrustEval draws with FreeMono Bold, which is not part of this project; name its file with `font` to get its
 letters. Without, the free font that Pillow holds (Aileron) draws; the lines are laid out alike.
@@ -23,7 +23,7 @@ from mmconvert.kits.mmtrusteval.methods import PARAMETERS, add_text_image, parse
 from mmconvert.plugins.transform import Setting, Transform
 
 LEADING = 1.1
-"""Height of a line in font sizes, for the height of the picture.
+"""Height of a line in font sizes, for the height of the image.
 Source: thu-ml/MMTrustEval@a067801 mmte/methods/related.py:RelatedTextEmbedImage.generate_image."""
 
 _NO_CHARACTER = "\uffff"
@@ -31,18 +31,18 @@ _INVISIBLE = " \n"
 
 
 def text_image(record: Record, parameters: Mapping[str, Any], setting: Setting) -> Iterator[Record]:
-    """Show a text with a picture of it, black on white.
+    """Show a text with an image of it, black on white.
 
     Args:
         record: The record; the words of its last user turn are drawn.
         parameters: `font_size`, `max_width`, `font`, `size` ("" for the size that the text takes), `folder`, `lazy`.
-        setting: Checks the picture.
+        setting: Checks the image.
 
     Yields:
-        The record with the picture.
+        The record with the image.
 
     Raises:
-        RowError: There is no user turn, the font lacks a character, or the picture would be too large.
+        RowError: There is no user turn, the font lacks a character, or the image would be too large.
 
     Parity: thu-ml/MMTrustEval@a067801 mmte/methods/related.py:RelatedTextEmbedImage, with its font.
     """
@@ -58,7 +58,7 @@ def text_image(record: Record, parameters: Mapping[str, Any], setting: Setting) 
 
 
 class TextLines(msgspec.Struct, frozen=True):
-    """A text as it is laid out: the block, and how many lines the picture is high."""
+    """A text as it is laid out: the block, and how many lines the image is high."""
 
     text: str
     count: int
@@ -71,10 +71,10 @@ def draw_text(text: str, font: PIL.ImageFont.FreeTypeFont, font_size: int, max_w
         text: The text; a tab counts as a blank.
         font: The font.
         font_size: Its size in pixels.
-        max_width: Width in pixels at which a line ends, and the least width of the picture.
+        max_width: Width in pixels at which a line ends, and the least width of the image.
 
     Returns:
-        An RGB picture.
+        An RGB image.
 
     Raises:
         RowError: `font.character`, `image.too_large`.

@@ -108,8 +108,9 @@ def find_unlike_questions(a: Rows, b: Rows, ids: pa.Array) -> tuple[str, ...]:
 
     Rows differ where both say what their options are and these are not the same texts, in whatever order; or
     where both have references and no reference of one is one of the other. A letter stands for its option too;
-    case and white space do not count. What a file does not say is no difference, nor is the wording of a question,
-    which each kit writes in its own way.
+    case and white space do not count. What a file does not say is no difference, nor is the prompt template of a
+    question,
+    which each framework writes in its own way.
 
     Args:
         a: One file.

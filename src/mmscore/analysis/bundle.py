@@ -142,7 +142,7 @@ def bundle_files(predictions: Sequence[str], output: Path, options: BundleOption
 
 @watch_sources()
 def bundle(request: Request, output: Path) -> dict[str, Any]:
-    """Put everything behind a report into one folder, which appears whole or not at all.
+    """Put everything behind a report into one folder, which is written atomically.
 
     The report is computed from the folder's own files, and is compared with that of the files as they
     stood before, whose signatures it bears.
@@ -191,7 +191,7 @@ def bundle(request: Request, output: Path) -> dict[str, Any]:
 
 
 def refuse_own_code(request: Request) -> None:
-    """Refuse plug-ins that are files: whoever recomputes a bundle shall not run a stranger's code.
+    """Refuse plug-ins that are files: whoever recomputes a bundle shall not run an untrusted code.
 
     Raises:
         UsageError: A recipe or the format is a file.
@@ -319,7 +319,7 @@ def _list_left_out(request: Request) -> Iterator[str]:
 
 
 def _write_answers(answers: str, target: Path, by: Sequence[str]) -> None:
-    """Write the columns of a dataset that scores can need: no pictures, no prompts."""
+    """Write the columns of a dataset that scores can need: no images, no prompts."""
     rows = open_rows(answers, required=("id",))
     known = {*PREDICTION_SCHEMA.names, *map(find_source_column, by)}
     columns = sorted(name for name in rows.names & known if name not in _DROPPED)
@@ -351,7 +351,7 @@ class Verification(msgspec.Struct, frozen=True):
 
 
 def verify(folder: Path) -> Verification:
-    """Compare every byte of a bundle with its manifest, then score anew and compare every number.
+    """Compare every byte of a bundle with its manifest, then score again and compare every number.
 
     No code of the bundle is run, and nothing outside it is read.
 

@@ -1,4 +1,4 @@
-"""Why a number is what it is: the rule that fired in each row, and what two recipes make of the same replies."""
+"""Why a number is what it is: the rule that fired in each row, and what two recipes make of the same responses."""
 
 import math
 from collections.abc import Sequence
@@ -51,7 +51,7 @@ class Reader(msgspec.Struct, frozen=True):
 
 
 class ParsedSide(msgspec.Struct, frozen=True):
-    """What one recipe made of one row; `span` is start and end in the reply, in characters."""
+    """What one recipe made of one row; `span` is start and end in the response, in characters."""
 
     status: str
     value: str | None

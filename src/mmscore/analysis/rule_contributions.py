@@ -1,4 +1,4 @@
-"""What rules of reading replies contribute to a number, and to the difference of two."""
+"""What rules of reading responses contribute to a number, and to the difference of two."""
 
 import math
 from collections.abc import Mapping

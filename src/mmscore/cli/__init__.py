@@ -80,7 +80,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
 }
 """Where each command is, what it does, examples of its use."""
 
-# Files of users, named as file.py@name, may import the kit that they were written for.
+# Files of users, named as file.py@name, may import the framework that they were written for.
 kit_imports.install()
 
 

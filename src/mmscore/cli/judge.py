@@ -1,4 +1,4 @@
-"""`mmscore judge`: ask a judge about every row, and keep what it replies."""
+"""`mmscore judge`: ask a judge about every row, and keep what it responses."""
 
 import json
 

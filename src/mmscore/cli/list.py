@@ -1,4 +1,4 @@
-"""`mmscore list`: the plug-ins at hand."""
+"""`mmscore list`: the plug-ins available."""
 
 import importlib
 import importlib.util
@@ -14,7 +14,7 @@ from mmconvert.core.text.printable import escape_control
 from mmconvert.plugins.listing import list_plugins as find_plugins
 
 Listing = Callable[[Sequence[str]], Mapping[str, Sequence[str]]]
-"""What a kit's door may have as `listing`: files with further classes -> kind -> ids."""
+"""What a framework's door may have as `listing`: files with further classes -> kind -> ids."""
 
 
 @click.command("list", cls=GroupedCommand)

@@ -4,14 +4,15 @@ import contextlib
 
 import click
 
+from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.console.options import add_struct_options
 from mmconvert.core.text.printable import escape_control
 from mmscore.reporting.live.server import LiveView, ViewOptions
 
 
-@click.command()
+@click.command(cls=GroupedCommand)
 @click.argument("folder", type=click.Path(exists=True, file_okay=False), metavar="DIR")
-@add_struct_options(ViewOptions, {"port": {"metavar": "N"}})
+@add_struct_options(ViewOptions)
 def view(folder: str, options: ViewOptions) -> int:
     """Show the runs below DIR on a page that refreshes itself: progress, scores, reports, comparisons of two.
 

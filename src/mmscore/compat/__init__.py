@@ -1,1 +1,1 @@
-"""The doors of other kits, one file each."""
+"""The doors of other frameworks, one file each."""

@@ -1,6 +1,6 @@
-"""Import statements of a kit's users, answered by its door where the kit itself is not installed.
+"""Import statements of a framework's users, answered by its door where the framework itself is not installed.
 
-A door that stands in for a package says in `MODULES` which modules there are and which of its names each has; a
+A door that replaces a package says in `MODULES` which modules there are and which of its names each has; a
 name that the door itself lacks can be imported, and fails when it is used.
 """
 
@@ -21,11 +21,11 @@ DOORS = {
     "mmte": "mmscore.compat.mmtrusteval",
     "vlmeval": "mmscore.compat.vlmevalkit",
 }
-"""Package of a kit -> the door that has its names."""
+"""Package of a framework -> the door that has its names."""
 
 
 class NotHereError(UsageError, ImportError):
-    """A kit's module is imported for a name that its door does not have."""
+    """A framework's module is imported for a name that its door does not have."""
 
 
 class Absent:
@@ -59,7 +59,7 @@ class KitImports(MetaPathFinder, Loader):
     def find_spec(
         self, fullname: str, path: Sequence[str] | None = None, target: ModuleType | None = None
     ) -> ModuleSpec | None:
-        """Find a module that a door stands in for."""
+        """Find a module that a door replaces."""
         kit, _, module = fullname.partition(".")
         if kit not in self.doors or module not in self._modules(kit) or (not self.ahead and _installed(kit)):
             return None
@@ -88,21 +88,21 @@ class KitImports(MetaPathFinder, Loader):
 
 
 def _installed(kit: str) -> bool:
-    """Tell an installed package from a mere folder of its name, such as the kit's configurations in a project."""
+    """Tell an installed package from a mere folder of its name, such as the framework's configurations in a project."""
     others = (finder for finder in sys.meta_path if not isinstance(finder, KitImports))
     found = (finder.find_spec(kit, None) for finder in others if hasattr(finder, "find_spec"))
     return any(spec is not None and spec.has_location for spec in found)
 
 
 def install(doors: Mapping[str, str] = DOORS, *, ahead: bool = False) -> None:
-    """Answer the imports of kits that are not installed; a second call changes nothing.
+    """Answer the imports of frameworks that are not installed; a second call changes nothing.
 
     Args:
         doors: Package -> its door; one whose packages have names that others could have too brings its own.
         ahead: Answer before everybody else, where an installed package of that name is another's.
     """
     if not any(isinstance(finder, KitImports) and finder.doors == doors for finder in sys.meta_path):
-        # First in either case: Python would take a mere folder of the kit's name for the kit.
+        # First in either case: Python would take a mere folder of the framework's name for the framework.
         sys.meta_path.insert(0, KitImports(doors, ahead=ahead))
 
 

@@ -1,8 +1,8 @@
 """MMBench's door: the loader of its evaluation document, the prompt, and the workbook of results.
 
     dataset = MMBenchDataset("MMBench_DEV_EN.tsv")
-    replies = [model(data["img"], inference_prompt(data)) for data in dataset]
-    save_results(dataset, replies, "results.xlsx")
+    responses = [model(data["img"], inference_prompt(data)) for data in dataset]
+    save_results(dataset, responses, "results.xlsx")
 
 Samples have the document's keys and values: pandas reads the table with all defaults, so that an option
 `None` is no option and a column of numbers holds numbers (docs/kits/mmbench.md).
@@ -42,7 +42,7 @@ TABLE, SUBMISSION = "lmudata", "mmbench"
 class MMBenchDataset:
     """The questions of a table, as `MMBenchDataset` of the document gives them.
 
-    A picture cell may also name the row whose picture it shares, as in VLMEvalKit's packaging of the table, which the
+    An image cell may also name the row whose image it shares, as in VLMEvalKit's packaging of the table, which the
     document's own loader cannot read.
 
     Attributes:
@@ -58,7 +58,7 @@ class MMBenchDataset:
             sys_prompt: The line before the options.
 
         Raises:
-            UsageError: There is no such file, or it is no table of text.
+            UsageError: There is no such file, or it is not a table of text.
 
         Parity: open-compass/MMBench@20faed3 README.
         """
@@ -85,12 +85,12 @@ class MMBenchDataset:
         """Give a question.
 
         Returns:
-            img (a Pillow picture, not decoded yet), question, answer (None without such a column), options (the text),
+            img (a Pillow image, not decoded yet), question, answer (None without such a column), options (the text),
             category, l2-category, options_dict, index, context (the hint, None for none).
 
         Raises:
             IndexError: There is no such row.
-            Error: A column is missing, or the picture is none.
+            Error: A column is missing, or the image is none.
         """
         cells = self.df.iloc[idx].items()
         try:
@@ -124,7 +124,7 @@ class MMBenchDataset:
         return cell is None or cell != cell  # NaN alone differs from itself
 
     def _shared(self, cell: str) -> str:
-        """Follow a cell that names another row to that row's picture."""
+        """Follow a cell that names another row to that row's image."""
         seen: set[str] = set()
         while len(cell) <= REFERENCE_LENGTH and cell in self._rows():
             if cell in seen:
@@ -140,10 +140,10 @@ class MMBenchDataset:
 
 
 def decode_base64_to_image(base64_string: str) -> "PIL.Image.Image":
-    """Open a picture; its pixels are decoded when they are first used, its mode is kept.
+    """Open an image; its pixels are decoded when they are first used, its mode is kept.
 
     Raises:
-        RowError: The text is no base64, no picture of a known format, or one whose decoder takes too much.
+        RowError: The text is no base64, no image of a known format, or one whose decoder takes too much.
     """
     import PIL.Image
 
@@ -157,7 +157,7 @@ def inference_prompt(data_sample: Mapping[str, Any]) -> str:
     r"""Word a sample as the document does: hint, question, options.
 
     Raises:
-        RowError: Question or hint is no text (an empty cell, a column of numbers).
+        RowError: Question or hint is not a text (an empty cell, a column of numbers).
 
     Example:
         >>> inference_prompt({"context": None, "question": "Which?", "options": "Choose:\nA. cat\n"})
@@ -172,11 +172,11 @@ def save_results(
     output: str | Path,
     columns: str | None = None,
 ) -> list[Loss]:
-    """Write a model's replies as the workbook that the document asks for; the cells are the table's own texts.
+    """Write a model's responses as the workbook that the document asks for; the cells are the table's own texts.
 
     Args:
         dataset: The questions, or their table.
-        predictions: A reply for each question: by its index, or one after the other.
+        predictions: A response for each question: by its index, or one after the other.
         output: The .xlsx file.
         columns: `submission` (the document's, the default) or `server`, what the server's own checks look for.
 
@@ -184,7 +184,7 @@ def save_results(
         What the workbook does not hold.
 
     Raises:
-        UsageError: A question has no reply, or a reply no question.
+        UsageError: A question has no response, or a response no question.
         Error: The table is damaged, or a text does not fit a cell.
     """
     records = read(dataset.data_file if isinstance(dataset, MMBenchDataset) else dataset, TABLE)

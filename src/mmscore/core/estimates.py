@@ -29,7 +29,7 @@ class Estimate(PluginStruct, frozen=True):
         value: The number, in `unit`; NaN when `n` is 0.
         n: Rows that went into it.
         stderr: Standard error of `value`, in `unit`; None when it cannot be told (one row), or not in closed form:
-            a report draws rows anew for it, see `mmscore.scoring.bootstrap`.
+            a report draws rows again for it, see `mmscore.scoring.bootstrap`.
         ci95: 95 % confidence interval, in `unit`; None where `stderr` is None, but for a macro average.
         unit: fraction (0-1), percent (0-100), points or rows.
         higher_is_better: Direction of progress; None where the number has none.
@@ -60,7 +60,7 @@ class Estimate(PluginStruct, frozen=True):
 def compute_mean(values: npt.ArrayLike, clusters: npt.ArrayLike | None = None) -> Estimate:
     """Average values, with the standard error that their clusters allow.
 
-    Rows of one cluster (a dialog, a picture) count as correlated. With every row a cluster of its
+    Rows of one cluster (a conversation, an image) count as correlated. With every row a cluster of its
     own the error is the usual one, sample deviation over the root of n. The interval is Wilson's
     for values that are all 0 or 1 (n divided by the design effect of the clusters), else the
     symmetric one, which does not leave 0 to 1 where no value does. Where rows share clusters,

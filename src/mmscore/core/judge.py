@@ -1,26 +1,26 @@
-"""How a model judges one reply: the contract of the files in `mmscore/judges`.
+"""How a model judges one response: the contract of the files in `mmscore/judges`.
 
 A judge is a function `step` without input or output. It is shown a row and the judge model's
-replies so far, and says what comes next: a `JudgeQuestion` to ask the model, a `Verdict`, `NoVerdict`
+responses so far, and says what comes next: a `JudgeQuestion` to ask the model, a `Verdict`, `NoVerdict`
 when it cannot tell, or `LEAVE` when the row needs no judge. Asking, retrying, storing and counting
 are done elsewhere (`mmscore.scoring.judging.jury`), so that a protocol is a pure function and its tests need no
 server:
 
-    def _step(case: Case, replies: Sequence[str]) -> Step:
+    def _step(case: Case, responses: Sequence[str]) -> Step:
         if case.parsed.value is not None:              # the rules could read it: nobody is asked
             return LEAVE
-        if replies and (letter := read_letter(replies[-1])) is not None:
+        if responses and (letter := read_letter(responses[-1])) is not None:
             return Verdict(parsed=Parsed(letter, "judge"))
-        if len(replies) == 5:
+        if len(responses) == 5:
             return NoVerdict("five replies without a letter")
-        return Question(prompt_of(case.item), {"temperature": 0.5 * len(replies)})
+        return Question(prompt_of(case.item), {"temperature": 0.5 * len(responses)})
 
-`step` is called again after each reply, with one reply more, and must give the same step for the
-same arguments. It never sees a failed call: a row whose question got no reply is `judge_failed`, as
-is one that ends with `NoVerdict`. A failure is never a score, also where a kit makes it one.
+`step` is called again after each response, with one response more, and must give the same step for the
+same arguments. It never sees a failed call: a row whose question got no response is `judge_failed`, as
+is one that ends with `NoVerdict`. A failure is never a score, also where a framework makes it one.
 
 The judged text belongs to a stranger. `fence_text` sets it between lines that it cannot imitate, and a
-verdict is read from the judge's reply alone, strictly: what cannot be read, or lies out of range, is
+verdict is read from the judge's response alone, strictly: what cannot be read, or lies out of range, is
 `NoVerdict`.
 """
 
@@ -54,13 +54,14 @@ class Case(PluginStruct, frozen=True):
 
     Attributes:
         item: The row; `Judge.columns` and the recipe's fields are filled.
-        parsed: What the recipe's rules read in the reply.
+        parsed: What the recipe's rules read in the response.
         scores: What they gave for it; empty when the recipe leaves the row out.
         version: Version of the judge.
         strategy: One of the judge's strategies, never `auto` or `rule`.
-        wording: The user's own wording of the prompt (`--judge-prompt`), or the framework's own for this row; else
+        wording: The user's own prompt template of the prompt (`--judge-prompt`), or the framework's own for this row;
+        else
             None.
-        from_kit: The wording is the framework's own, read from a checkout; texts go into it as they are.
+        from_kit: The prompt template is the framework's own, read from a checkout; texts go into it as they are.
         options: What the recipe was configured with (`--recipe-options`).
         labels: The user's own verdicts and what each is worth (`--judge-score-mapping`), else None.
         pattern: The user's own regular expression for the verdict (`--judge-score-pattern`), else None.
@@ -97,7 +98,7 @@ class Verdict(PluginStruct, frozen=True):
     """What the judge decided.
 
     Attributes:
-        parsed: What it read in the judged reply (an extracted letter, word or number); None keeps
+        parsed: What it read in the judged response (an extracted letter, word or number); None keeps
             what the rules read, marked as judged.
         scores: The row's scores, in the place of those that the rules gave; {} leaves the row out.
             None lets the recipe compute them from `parsed`, as if its own rules had read it.
@@ -108,7 +109,7 @@ class Verdict(PluginStruct, frozen=True):
 
 
 class NoVerdict(PluginStruct, frozen=True):
-    """The judge's replies decide nothing; the row is `judge_failed`.
+    """The judge's responses decide nothing; the row is `judge_failed`.
 
     Attributes:
         reason: Why, in a few words, for the user.
@@ -154,7 +155,7 @@ class Judge(PluginStruct, frozen=True):
 
     Attributes:
         summary: One line for `mmscore list`.
-        parity: `recipe.OWN`, or the kit whose protocol it is. The wording of prompts is ours
+        parity: `recipe.OWN`, or the framework whose protocol it is. The prompt template of prompts is ours
             unless `kit_prompts` reads the framework's.
         versions: Version -> what it follows, the first is the default; where the recipe has a version
             of the same name, that one is.
@@ -162,12 +163,12 @@ class Judge(PluginStruct, frozen=True):
             among them: every judge has it.
         auto: What `auto` stands for: one of the strategies, or `RULE`.
         columns: Fields of `Item` that `step` reads beside those of the recipe.
-        step: (case, replies so far) -> what comes next.
+        step: (case, responses so far) -> what comes next.
         tries: Most questions that `step` asks about one row, from 1.
         questions: Strategy -> questions that every verdict takes there, where it takes more than one.
-        slots: Words that stand in braces in a user's own wording (`{question}`); each that is
+        slots: Words that stand in braces in a user's own prompt template (`{question}`); each that is
             required must occur in it.
-        required: Those of the slots that a wording must hold.
+        required: Those of the slots that a prompt template must hold.
         generation: Options of the chat completion for every question, temperature 0 as a rule.
         takes_labels: Versions that take labels of the user's own.
         takes_pattern: Versions that take a pattern of the user's own.
@@ -218,7 +219,7 @@ def fence_text(text: str, name: Literal["answer", "question", "reference"] = "an
 
 
 def fill_prompt(prompt: str, values: Mapping[str, str]) -> str:
-    """Put values into the slots of a wording, all at once: a value that holds a slot stays as it is.
+    """Put values into the slots of a prompt template, all at once: a value that holds a slot stays as it is.
 
     Args:
         prompt: Text with `{name}` where the value of `name` stands; other braces are plain text.

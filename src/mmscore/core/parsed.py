@@ -1,4 +1,4 @@
-"""What a parser found in a model's reply, by which rule, and where."""
+"""What a parser found in a model's response, by which rule, and where."""
 
 from mmconvert.core.plugin_struct import PluginStruct
 

@@ -1,4 +1,4 @@
-"""How one kit scores one kind of question: the contract of the files in `mmscore/recipes`."""
+"""How one framework scores one kind of question: the contract of the files in `mmscore/recipes`."""
 
 import json
 from collections.abc import Callable, Collection, Mapping, Sequence
@@ -80,12 +80,12 @@ class Facts(PluginStruct, frozen=True):
     """What a predictions file says about itself; a recipe offers itself from it.
 
     Attributes:
-        datasets: Names in `dataset` (or the one that the user gave), as their kit spells them.
+        datasets: Names in `dataset` (or the one that the user gave), as their framework spells them.
         tasks: Values of `task`.
         formats: Formats that the records were read from.
         circular: Some question stands there in more than one variant.
         grouped: Some rows share a `group`.
-        rounds: Every row is a round of a dialog.
+        rounds: Every row is a round of a conversation.
         columns: Names of all columns.
         logged: Names of benchmarks that the predictions themselves say, whatever the user or the references say.
         asked: A run of mmscore made the predictions, so that they are no framework's result.
@@ -147,7 +147,7 @@ Metrics = Mapping[str, Estimate]
 Row = Mapping[str, Any]
 
 OWN = "own"
-"""`Recipe.parity` of a recipe that follows no kit."""
+"""`Recipe.parity` of a recipe that follows no framework."""
 
 BREAKDOWN = ("subset", "split", "l2_category", "category")
 """Columns that a report breaks its numbers down by, where rows have them."""
@@ -172,7 +172,7 @@ MEANS = average_scores()
 
 
 def parse_whole_response(item: Item, version: str) -> Parsed:
-    """Take a reply as it is: the reading of recipes that compare texts."""
+    """Take a response as it is: the reading of recipes that compare texts."""
     return Parsed(item.prediction, "whole response", (0, len(item.prediction)))
 
 
@@ -182,7 +182,7 @@ def keep_rows(scored: Scored, version: str) -> Scored:
 
 
 def build_no_table(scored: Scored, version: str) -> Sequence[Row]:
-    """Give no table: the recipe's kit has none beside the metrics."""
+    """Give no table: the recipe's framework has none beside the metrics."""
     return ()
 
 
@@ -191,12 +191,12 @@ class Recipe(PluginStruct, frozen=True):
 
     Attributes:
         summary: One line for `mmscore list`.
-        parity: `OWN`, or the kit whose numbers it gives bug for bug.
-        versions: Version -> which release of the kit it follows, or what changed; the first is the default.
+        parity: `OWN`, or the framework whose numbers it gives exactly.
+        versions: Version -> which release of the framework it follows, or what changed; the first is the default.
         columns: Fields of `Item` that `parse` and `metrics` read. One of those with references must have a
             value in some row.
         optional: Further such fields, which a file may lack.
-        parse: (item, version) -> what the reply says.
+        parse: (item, version) -> what the response says.
         metrics: (item, parsed, version) -> the row's scores; empty when the recipe leaves the row out.
         default_for: Facts of a file -> why the recipe fits it, or None.
         version_for: Facts of a file that it fits -> the version that it takes; the first one where there is none.
@@ -207,18 +207,18 @@ class Recipe(PluginStruct, frozen=True):
         settle: Sees all rows at once, in file order, at least one of them scored, and may rewrite
             some: seeded fallbacks, joint scores.
         reduce: The numbers of any set of settled rows; called for the whole and for each group.
-        table: The report as the kit itself lays it out, one mapping a line.
+        table: The report as the framework itself lays it out, one mapping a line.
         judges: Names of the judges that fit, see `mmscore.core.judge`; their verdicts take the place of
             what `parse` reads or of what `metrics` gives.
         needs_judge: There are no scores without one: a run without `--judge` is refused.
         additive: Its numbers are sums over the rows, such as points: `--average macro` is refused.
-        joint: Columns whose rows of one value count together in `reduce`; who draws rows anew draws them together.
-        log: The scored rows as a file that the kit itself would write; None where there is no such file.
+        joint: Columns whose rows of one value count together in `reduce`; who draws rows again draws them together.
+        log: The scored rows as a file that the framework itself would write; None where there is no such file.
         configure: What the user's options (`--recipe-options`) make of the recipe; None where it takes none.
             Unknown options are UsageErrors, see `mmscore.core.recipe_options`.
         options: What it was configured with; a judge sees them too.
         results: How the framework treats its own result files; None where it treats all predictions alike.
-        has_options: Item -> whether the row has options to read a reply by; a file in which no row has any is
+        has_options: Item -> whether the row has options to read a response by; a file in which no row has any is
             refused. None where the rule needs none.
         asks_outside: It asks models or services beside the files, so that nobody else can recompute it.
     """

@@ -59,7 +59,7 @@ class Entry(msgspec.Struct, frozen=True):
     Attributes:
         recipe: Name of the recipe.
         version: Its version.
-        parity: The kit and release whose number it is, or `own`.
+        parity: The framework and release whose number it is, or `own`.
         reason: Why this recipe was taken.
         metrics: Numbers over all scored rows.
         groups: Column -> its value -> the same numbers over the rows that have it.
@@ -68,7 +68,7 @@ class Entry(msgspec.Struct, frozen=True):
         model: Who answered; the file's name where it does not say.
         dataset: Benchmark, None when unknown.
         signature: All that the numbers depend on beside the rows; compare only equal ones.
-        table: The report as the kit itself lays it out, one mapping a line; empty when it has none.
+        table: The report as the framework itself lays it out, one mapping a line; empty when it has none.
         predictions: The file, as the user wrote it.
         messages: Remarks about single rows, the first few.
         method: How answers were made, generate or likelihood; None where the file does not say.
@@ -195,7 +195,7 @@ def json_text(value: Any) -> str:
 
 
 def publish(path: str | Path, data: bytes) -> None:
-    """Write a result file; it appears whole or not at all.
+    """Write a result file; it is written atomically.
 
     Args:
         path: The file, or its URL in a store.

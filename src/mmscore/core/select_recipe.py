@@ -105,7 +105,7 @@ def _configure(choice: RecipeChoice, path: str | Path | None) -> RecipeChoice:
 
 
 def choose_recipe(facts: Facts, options: str | Path | None = None) -> RecipeChoice:
-    """Choose the recipe of the kit that a file comes from, else our own.
+    """Choose the recipe of the framework that a file comes from, else our own.
 
     Args:
         facts: What the file says about itself.

@@ -158,7 +158,7 @@ class Scored(PluginStruct, frozen=True):
 
 
 def add_clusters(rows: pa.Table, groups: pa.ChunkedArray, samples: pa.ChunkedArray) -> pa.Table:
-    """Add the clusters that `group` names, else `sample`: several replies to a question, and copies of it.
+    """Add the clusters that `group` names, else `sample`: several responses to a question, and copies of it.
 
     Args:
         rows: Rows of `Scored`.

@@ -1,7 +1,7 @@
-"""How a user's own object becomes a backend, a model that was written for another kit among them.
+"""How a user's own object becomes a backend, a model that was written for another framework among them.
 
 An adapter module exports `ADAPTER`, an `Adapter`. It looks at the object alone, never at its name, and
-answers None to what is not of its kit.
+answers None to what is not of its framework.
 """
 
 import functools
@@ -18,7 +18,8 @@ from mmscore.infer.function_backend import FunctionBackend
 GROUP = "mmscore.infer.adapters"
 
 Adapter = Callable[[str, object, ModelOptions], Backend | None]
-"""(name for messages, the user's class, object or function, options) -> a backend; None for what is not of the kit."""
+"""(name for messages, the user's class, object or function, options) -> a backend; None for what is not of the
+framework."""
 
 _PARTS = ("name", "identity", "batch_size", "answer")
 

@@ -42,16 +42,16 @@ TEMPLATES = CHAT, RAW = ("chat", "raw")
 
 
 class Generation(PluginStruct, frozen=True):
-    """How a reply is generated. None leaves a value to the backend's and the model's own default.
+    """How a response is generated. None leaves a value to the backend's and the model's own default.
 
     Attributes:
-        max_new_tokens: Most tokens of a reply, from 1.
+        max_new_tokens: Most tokens of a response, from 1.
         do_sample: Draw tokens instead of taking the likeliest; also on when `temperature` is above 0.
         temperature: Softness of the draw; 0 is greedy.
         top_p: Share of probability to draw from, above 0, at most 1.
         top_k: Number of tokens to draw from, from 1.
         num_beams: Beams of a beam search, from 1.
-        stop: Texts that end a reply and are cut from it.
+        stop: Texts that end a response and are cut from it.
         seed: Seed of the draws.
     """
 
@@ -96,7 +96,7 @@ class Service(PluginStruct, frozen=True):
         concurrency: Rows under way at once, from 1.
         timeout: Seconds of silence after which a question is asked again, above 0.
         max_calls: Most calls in all, retries included, from 1.
-        max_total_tokens: Most tokens of prompts and replies in all, from 1.
+        max_total_tokens: Most tokens of prompts and responses in all, from 1.
         price: What a million tokens cost, `PROMPT,COMPLETION`, in any currency.
         max_cost: Most that the run may cost, above 0.
         extra_body: Further fields of each request, as a JSON object.
@@ -137,18 +137,18 @@ class ModelOptions(PluginStruct, frozen=True):
 
     Attributes:
         model: Folder, Hub id or name, as the user gave it.
-        generation: How replies are generated.
+        generation: How responses are generated.
         service: Which service is asked, and how.
         batch_size: Rows answered at once; None lets the backend choose.
         dtype: Number type of the weights; None lets the backend choose.
         attn: Attention implementation; None lets the backend choose.
         compile: Compile the step that generates a token, for long runs on a GPU.
-        continue_final_message: A last turn of the assistant is the beginning of the reply.
-        method: `GENERATE` a reply, or take the option of the highest `LIKELIHOOD`.
+        continue_final_message: A last turn of the assistant is the beginning of the response.
+        method: `GENERATE` a response, or take the option of the highest `LIKELIHOOD`.
         likelihood_reduction: Which log-probability of an option counts, one of `REDUCTIONS`; None is `sum`.
-        n: Replies a row, from 1. A row is handed over once a reply, `variant` telling them apart; the
+        n: Responses a row, from 1. A row is handed over once a response, `variant` telling them apart; the
             first of them is the row as it stands.
-        max_image_side: Pictures with a longer side are shrunk to it for the request, in pixels.
+        max_image_side: Images with a longer side are shrunk to it for the request, in pixels.
         output_scores: Answers hold the log-probability of each generated token.
         template: `chat` lets the model's chat template word the turns, `raw` sends the one turn's text as it is.
         quiet: No progress bars while loading.
@@ -196,7 +196,7 @@ class Backend(Protocol):
             answers when it is equal.
         batch_size: Most rows to hand over at once; may shrink during a run.
 
-    One whose answers depend on nothing of a row but turns and pictures, and options where it takes one, also has a
+    One whose answers depend on nothing of a row but turns and images, and options where it takes one, also has a
     true `prompt_only`: what it answered stands when another column of the row changes.
     """
 
@@ -329,10 +329,10 @@ def _list_flags(options: msgspec.Struct) -> dict[str, object]:
 
 
 def require_draws(options: ModelOptions) -> None:
-    """Refuse several replies to a row that would all be the same.
+    """Refuse several responses to a row that would all be the same.
 
     Raises:
-        UsageError: More than one reply is asked for, and none is drawn.
+        UsageError: More than one response is asked for, and none is drawn.
     """
     if options.n > 1 and not options.generation.sampling:
         raise UsageError("--n: greedy responses are all the same. Add --do-sample or --temperature.")

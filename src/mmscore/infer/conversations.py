@@ -1,4 +1,4 @@
-"""Rounds of dialogs: which rows wait for which, and what was said so far."""
+"""Rounds of conversations: which rows wait for which, and what was said so far."""
 
 from collections import Counter, defaultdict
 from collections.abc import Iterable, Sequence
@@ -14,14 +14,14 @@ from mmscore.infer.protocol import Before, Playing, Reply
 from mmscore.llm.response_cache import Answer, failed
 
 COLUMNS = ("group", "round")
-"""What tells a row's place in its dialog; a row that lacks one of them is a dialog of its own."""
+"""What tells a row's place in its conversation; a row that lacks one of them is a conversation of its own."""
 
 ROW = "#row"
 """Column for the number of a row in the dataset; no column of the schema begins so."""
 
 
 class RunConversations:
-    """The dialogs of one run, one round of all of them after the other."""
+    """The conversations of one run, one round of all of them after the other."""
 
     def __init__(self, playing: Playing, batches: Iterable[pa.RecordBatch], *, chosen: bool) -> None:
         """Look which rounds there are.
@@ -29,7 +29,7 @@ class RunConversations:
         Args:
             playing: The protocol.
             batches: The `COLUMNS` of all rows.
-            chosen: Replies are letters of options, chosen by their likelihood.
+            chosen: Responses are letters of options, chosen by their likelihood.
         """
         self._playing = playing
         self._chosen = chosen

@@ -1,4 +1,4 @@
-"""Prompts for models that take one picture and then a text."""
+"""Prompts for models that take one image and then a text."""
 
 from msgspec.structs import replace
 
@@ -6,10 +6,10 @@ from mmconvert.core.record import Part, Record, Turn
 
 
 def keep_first_image(record: Record) -> Record:
-    r"""Keep the first picture only, at the beginning of its turn, and join the texts of each turn by line breaks.
+    r"""Keep the first image only, at the beginning of its turn, and join the texts of each turn by line breaks.
 
     Parity: open-compass/VLMEvalKit@e8e78f0 vlmeval/vlm/base.py:BaseModel.message_to_promptimg; the row of
-    pictures that it makes for BLINK alone is not made.
+    images that it makes for BLINK alone is not made.
 
     Example:
         >>> from mmconvert.core.record import Image, Source

@@ -1,4 +1,4 @@
-"""Pictures as a request takes them: decoded for a model here, or shrunk bytes for a service."""
+"""Images as a request takes them: decoded for a model here, or shrunk bytes for a service."""
 
 import io
 from collections.abc import Iterator
@@ -15,11 +15,11 @@ _JPEG_QUALITY = 95
 
 
 def decode_image(image: Image, number: int, max_side: int | None = None) -> Picture.Image:
-    """Decode a picture; the orientation that EXIF may note is left alone, as the kits leave it.
+    """Decode an image; the orientation that EXIF may note is left alone, as the frameworks leave it.
 
     Args:
-        image: The picture.
-        number: Which picture of the row it is, from 1, for messages.
+        image: The image.
+        number: Which image of the row it is, from 1, for messages.
         max_side: A longer side is shrunk to it, in pixels; None leaves the size alone.
 
     Raises:
@@ -36,18 +36,18 @@ def decode_image(image: Image, number: int, max_side: int | None = None) -> Pict
 
 
 def shrink_image(data: bytes, number: int, max_side: int) -> bytes:
-    """Shrink a picture whose longer side exceeds a size, for one request; others keep their bytes.
+    """Shrink an image whose longer side exceeds a size, for one request; others keep their bytes.
 
     Args:
-        data: The picture's bytes.
-        number: Which picture of the row it is, from 1, for messages.
+        data: The image's bytes.
+        number: Which image of the row it is, from 1, for messages.
         max_side: The longer side afterwards, in pixels.
 
     Returns:
         JPEG of quality 95 for a JPEG, else PNG; the orientation that EXIF notes is kept.
 
     Raises:
-        RowError: The picture cannot be decoded.
+        RowError: The image cannot be decoded.
     """
     with _open_image(data, number) as opened_image:
         if max(opened_image.size) <= max_side:
@@ -66,7 +66,7 @@ def shrink_image(data: bytes, number: int, max_side: int) -> bytes:
 
 @contextmanager
 def _open_image(data: bytes, number: int) -> Iterator[Picture.Image]:
-    """Open a picture, of which a copy is made, within what all decoders of this process may take."""
+    """Open an image, of which a copy is made, within what all decoders of this process may take."""
     if not looks_like_image(data):
         message = f"image {number} has no known format. Run mmconvert check on the source."
         raise RowError("image.decode", "images", message)

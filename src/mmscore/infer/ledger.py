@@ -25,7 +25,7 @@ CONTENT = (
     *("task", "question", "hint", "instruction", "options", "answer", "answers", "label", "category", "l2_category"),
     *("split", "dataset", "subset", "extra", "prediction"),
 )
-"""Columns beside turns and pictures that say what a row is; the others say where it stands and what it is called."""
+"""Columns beside turns and images that say what a row is; the others say where it stands and what it is called."""
 
 _SECONDS_BETWEEN_LOOKS = 0.2
 
@@ -66,7 +66,7 @@ class Ledger:
             settings: JSON values that an answer depends on beside its prompt.
             advance: Called with the rows done after each group.
             total: Rows of the output.
-            columns: Columns beside turns and pictures that an answer depends on.
+            columns: Columns beside turns and images that an answer depends on.
         """
         self.summary = Summary()
         self.elsewhere: list[str] = []
@@ -165,7 +165,7 @@ class Ledger:
         try:
             self._store.put([*answers, *([] if self._proven else proof)])
         except NoRoomError as error:
-            # The log and the database hold an answer each, and the predictions file holds all of them once more.
+            # The log and the database hold an answer each, and the predictions file holds all of them again.
             needed = error.bytes_an_answer * (2 * (self._total - self.rows) + self._total)
             raise Error(
                 f"{error} The rows left and the predictions file need about {needed:,} bytes. "
@@ -191,7 +191,7 @@ class Ledger:
 def _build_prompt_key(record: Record) -> dict[str, Any]:
     return {
         "messages": [[turn.role, [[part.type, part.text] for part in turn.content]] for turn in record.messages],
-        # Digests of the bytes themselves: a picture that was exchanged may still carry the old digest.
+        # Digests of the bytes themselves: an image that was exchanged may still carry the old digest.
         "images": [
             [hashlib.sha256(image.bytes).hexdigest() if image.bytes is not None else image.url, image.detail]
             for image in record.images
@@ -209,7 +209,7 @@ def refuse_record(record: Record, *, continues: bool) -> Answer | None:
 
     Args:
         record: The row as it would be asked.
-        continues: A last turn of the assistant is the beginning of the reply.
+        continues: A last turn of the assistant is the beginning of the response.
     """
     parts = sum(part.type == "image" for turn in record.messages for part in turn.content)
     if parts != len(record.images):

@@ -1,6 +1,6 @@
 """Log-probabilities of given continuations, over one pass through the prompts (ReForm-Eval's white-box method).
 
-The prompts, pictures included, go through the model once; what it keeps of them (the key-value cache)
+The prompts, images included, go through the model once; what it keeps of them (the key-value cache)
 is shared by all options of a row. An option's tokens go in at once, padded to the right. Models with
 an encoder score in their decoder, over the encoder's one output.
 """
@@ -125,7 +125,7 @@ class _Prompts:
 
     def __init__(self, model: Any, config: GenerationConfig, inputs: Any) -> None:
         # Generating one token is the one way through a prompt that every family gets right: positions,
-        # pictures, encoders. Its cache then holds the prompt, its scores are those of the next token.
+        # images, encoders. Its cache then holds the prompt, its scores are those of the next token.
         config = copy.deepcopy(config)
         config.update(
             max_new_tokens=1,
@@ -144,7 +144,7 @@ class _Prompts:
         self._mask = inputs["attention_mask"]
         self._pad = config.pad_token_id or 0
         self._encoded = out.encoder_hidden_states[-1] if model.config.is_encoder_decoder else None
-        # Qwen's kind counts positions from where the pictures end, and remembers the distance here.
+        # Qwen's kind counts positions from where the images end, and remembers the distance here.
         self._shift = getattr(getattr(model, "model", None), "rope_deltas", None)
         # BLIP's kind wraps a language model that generates by itself.
         language = getattr(model, "language_model", None)

@@ -4,7 +4,7 @@ from collections.abc import Sequence
 from typing import Protocol
 
 _SHARE = 0.8
-"""Of the memory that is free; the rest is for what a longer reply or another picture takes beside."""
+"""Of the memory that is free; the rest is for what a longer response or another image takes beside."""
 
 _MARGIN = 1.5
 """By how much a batch that ran out of memory was too large, at the least."""
@@ -51,7 +51,7 @@ class TokenBudget:
             device.reset_peak()
 
     def learn(self, tokens: int) -> None:
-        """End watching: so many tokens were worked on, padding and replies included."""
+        """End watching: so many tokens were worked on, padding and responses included."""
         for number, device in enumerate(self._devices):
             self._bytes[number] = max(self._bytes[number], device.measure_peak() / tokens)
 

@@ -1,7 +1,7 @@
 """A model that is asked with a message: a list of `{"type": "text" or "image", "value": text or path}`.
 
 A class that says how it answers one (`generate_inner`) gets from here how it may be asked: with lists of
-plain texts, with a history of turns, with one picture and one text.
+plain texts, with a history of turns, with one image and one text.
 """
 
 import hashlib
@@ -33,13 +33,13 @@ _SUFFIXES = (*(f".{suffix}" for suffix in SUFFIXES.values()), ".jpeg", ".tif")
 
 
 class MessageModel:
-    """What a model class of a kit inherits.
+    """What a model class of a framework inherits.
 
     Attributes:
-        INTERLEAVE: The model takes texts and pictures in any order; else `message_to_promptimg` is for it.
-        IN_A_ROW: Datasets whose pictures become one for a model that takes one only; others lose all but the first.
+        INTERLEAVE: The model takes texts and images in any order; else `message_to_promptimg` is for it.
+        IN_A_ROW: Datasets whose images become one for a model that takes one only; others lose all but the first.
         allowed_types: Types that a piece of a message may have.
-        allow_remote: Pictures at addresses are fetched, from public hosts; else the model is given the address.
+        allow_remote: Images at addresses are fetched, from public hosts; else the model is given the address.
         allow_host: With allow_remote: hosts, `NAME[:PORT]`, that may be at private addresses.
 
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/vlm/base.py:BaseModel. A chat that fails is raised, not a text.
@@ -64,11 +64,11 @@ class MessageModel:
         raise NotImplementedError(f"{type(self).__name__} uses a prompt of its own and has no build_prompt")
 
     def set_dump_image(self, dump_image_func: Callable[[Any], list[str]]) -> None:
-        """Take the function that stores the pictures of a row and gives their paths."""
+        """Take the function that stores the images of a row and gives their paths."""
         self.dump_image_func = dump_image_func
 
     def dump_image(self, line: Any, dataset: str | None = None) -> list[str]:
-        """Store the pictures of a row and give their paths.
+        """Store the images of a row and give their paths.
 
         Raises:
             UsageError: Nobody said how.
@@ -114,7 +114,7 @@ class MessageModel:
     def preproc_content(self, inputs: Any) -> Message:
         """Bring what a model may be asked with into the form of a message.
 
-        A plain text in a list is a picture where it is a data URL, the address of a picture, or a file that
+        A plain text in a list is an image where it is a data URL, the address of an image, or a file that
         stands there and is one.
 
         Raises:
@@ -158,7 +158,7 @@ class MessageModel:
         return str(store(image, Path(folder.name)))
 
     def message_to_promptimg(self, message: Message, dataset: str | None = None) -> tuple[str, str | None]:
-        """Give the texts of a message, joined by line breaks, and the path of its first picture, None without one."""
+        """Give the texts of a message, joined by line breaks, and the path of its first image, None without one."""
         prompt = "\n".join(str(piece["value"]) for piece in message if piece["type"] == TEXT)
         paths = [piece["value"] for piece in message if piece["type"] == IMAGE]
         if paths and dataset in self.IN_A_ROW:
@@ -236,7 +236,7 @@ class ServiceModel(MessageModel):
         return f"{self.fail_msg} {show(problem)}"
 
     def message_to_promptimg(self, message: Message, dataset: str | None = None) -> tuple[str, str | None]:
-        """Do as `MessageModel` does; where there are several pictures, `<image>` stands for each in the text."""
+        """Do as `MessageModel` does; where there are several images, `<image>` stands for each in the text."""
         paths = [piece["value"] for piece in message if piece["type"] == IMAGE]
         if len(paths) < 2:
             return super().message_to_promptimg(message)
@@ -245,7 +245,7 @@ class ServiceModel(MessageModel):
 
 
 def is_image(text: str) -> bool:
-    """Tell a picture from a text: a data URL, the address of a picture, or a picture's file that stands there.
+    """Tell an image from a text: a data URL, the address of an image, or an image's file that stands there.
 
     Example:
         >>> is_image("https://example.org/a/apple.jpg?x=1"), is_image("What is in apple.jpg"), is_image("no.png")
@@ -259,10 +259,10 @@ def is_image(text: str) -> bool:
 
 
 def store(image: Image, folder: Path) -> Path:
-    """Write a picture's own bytes to a file that is named by its content.
+    """Write an image's own bytes to a file that is named by its content.
 
     Args:
-        image: A picture with bytes.
+        image: An image with bytes.
         folder: Where to; it is there.
     """
     data = image.bytes or b""
@@ -273,10 +273,10 @@ def store(image: Image, folder: Path) -> Path:
 
 
 def join_side_by_side(paths: Sequence[str]) -> str:
-    """Put pictures side by side, each 512 pixels high, and give the path of the JPEG beside the first of them.
+    """Put images side by side, each 512 pixels high, and give the path of the JPEG beside the first of them.
 
     Raises:
-        RowError: A picture cannot be decoded, or all of them together are too large.
+        RowError: An image cannot be decoded, or all of them together are too large.
 
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/smp/vlm.py:concat_images_vlmeval.
     """

@@ -141,7 +141,7 @@ def run_together(work: Work, count: int, begin: Callable[[Known], None]) -> Toge
         work: Picklable; called in each process with its number, from 0, and a function that it calls when it has its
             model, before it opens the store. It answers rows until there are none, whoever answers them.
         count: Processes, from 2.
-        begin: Called here when the first process has its model; none goes on before that is done.
+        begin: Called here when the first process has its model; none continues before that is done.
 
     Raises:
         Error: All of them ended without a result; says why the first one did, and is of its kind.
@@ -164,7 +164,7 @@ def run_together(work: Work, count: int, begin: Callable[[Known], None]) -> Toge
     finally:
         for member in members:
             if member.is_alive():
-                # Not told to stop: each would write what stands, and this process does. No stored reply is lost.
+                # Not told to stop: each would write what stands, and this process does. No stored response is lost.
                 member.kill()
                 member.join()
     summaries = [one for one in said if isinstance(one, Summary)]

@@ -181,7 +181,7 @@ def _unbind(member: object) -> object:
 
 
 def _build_token(value: object) -> str:
-    """Name an object that cannot be told apart otherwise; no other one in this or any other process has the name."""
+    """Name an object that cannot be distinguished otherwise; no other one in this or any other process has the name."""
     known = _met.get(id(value))
     if known is not None and known[0]() is value:
         return known[1]

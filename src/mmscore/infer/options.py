@@ -108,7 +108,7 @@ class PredictOptions(msgspec.Struct, frozen=True, kw_only=True):
         return self.engine == LOCAL and (self.processes or 1) > 1
 
     def generation(self) -> Generation:
-        """Say how replies are generated.
+        """Say how responses are generated.
 
         Raises:
             UsageError: Options exclude each other.

@@ -1,6 +1,6 @@
-"""The predictions file: the dataset's rows without their pictures, and what the model said.
+"""The predictions file: the dataset's rows without their images, and what the model said.
 
-It appears whole or not at all: rows go to a file beside it, which is forced to the disk and then
+It is written atomically: rows go to a file beside it, which is forced to the disk and then
 takes its name. The same rows and answers give the same bytes.
 """
 
@@ -27,7 +27,7 @@ from mmscore.llm.response_cache import Answer
 PREDICTIONS_SCHEMA: pa.Schema = attach_features(
     pa.schema([column for column in PREDICTION_SCHEMA if column.name not in IMAGE_COLUMNS])
 )
-"""Columns of a predictions file: `PREDICTION_SCHEMA` without the pictures."""
+"""Columns of a predictions file: `PREDICTION_SCHEMA` without the images."""
 
 RUN_METADATA = b"mmscore.run"
 """Key of the file's metadata that says, as JSON, how it was made and whether it is `partial`."""
@@ -185,5 +185,5 @@ def _build_schema(about: Mapping[str, Any]) -> pa.Schema:
 
 
 def _make_storable(text: str | None) -> str | None:
-    # Arrow holds UTF-8, and a reply cut inside a character may end in half of a surrogate pair.
+    # Arrow holds UTF-8, and a response cut inside a character may end in half of a surrogate pair.
     return None if text is None else _SURROGATES.sub("\ufffd", text)

@@ -1,6 +1,6 @@
-"""What a protocol of dialogs is: how replies become the history of later rounds.
+"""What a protocol of conversations is: how responses become the history of later rounds.
 
-A dialog is the rows of one `group`, told apart by `round` (from 0) and, where a question has copies, by
+A conversation is the rows of one `group`, distinguished by `round` (from 0) and, where a question has copies, by
 `variant`. Without a protocol the history of a row is the dataset's, with the right answers.
 """
 
@@ -23,7 +23,7 @@ class Reply(PluginStruct, frozen=True):
 
     Attributes:
         options: The options as that copy showed them.
-        text: The reply, an option's letter where options were chosen by their likelihood; None when
+        text: The response, an option's letter where options were chosen by their likelihood; None when
             there is none.
         variant: Which copy, from 0.
     """
@@ -37,9 +37,9 @@ class Before(PluginStruct, frozen=True):
     """What was said before a row.
 
     Attributes:
-        rounds: The replies to each earlier round of its dialog, copies in their order; () for a first
-            round and for a row that belongs to no dialog.
-        chosen: Replies are letters of options, chosen by their likelihood.
+        rounds: The responses to each earlier round of its conversation, copies in their order; () for a first
+            round and for a row that belongs to no conversation.
+        chosen: Responses are letters of options, chosen by their likelihood.
     """
 
     rounds: tuple[tuple[Reply, ...], ...]
@@ -50,7 +50,7 @@ History = Callable[[Record, Before, Mapping[str, Any]], tuple[Turn, ...]]
 
 
 class Protocol(PluginStruct, frozen=True):
-    """A kit's way to hold a dialog.
+    """A framework's way to hold a conversation.
 
     Attributes:
         summary: One line for `mmscore list`.
@@ -94,10 +94,10 @@ def open_protocol(spec: str) -> Playing:
 
 
 def require_response_text(response: Reply | None, number: int) -> str:
-    """Give the text of a reply that must be there.
+    """Give the text of a response that must be there.
 
     Args:
-        response: The reply, None where the round has no such copy.
+        response: The response, None where the round has no such copy.
         number: The round, from 0, for the message.
 
     Raises:

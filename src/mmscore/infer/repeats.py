@@ -1,4 +1,4 @@
-"""Several replies to a row: each is a row of the output, told apart by `variant`."""
+"""Several responses to a row: each is a row of the output, distinguished by `variant`."""
 
 from collections.abc import Sequence
 
@@ -12,16 +12,16 @@ from mmscore.llm.response_cache import build_answer_key
 
 
 def repeat_records(records: Sequence[Record], n: int) -> list[Record]:
-    """Give what a backend is asked: each record `n` times in a row, the number of the reply as its variant.
+    """Give what a backend is asked: each record `n` times in a row, the number of the response as its variant.
 
-    The first reply is asked for with the record as it stands, so that a draw does not depend on `n`.
+    The first response is asked for with the record as it stands, so that a draw does not depend on `n`.
 
     Args:
         records: The rows.
-        n: Replies a row, from 1.
+        n: Responses a row, from 1.
 
     Raises:
-        Error: A row is one of several copies, whose numbers the replies would take.
+        Error: A row is one of several copies, whose numbers the responses would take.
     """
     if n > 1 and (copy := next((record for record in records if record.variant is not None), None)):
         raise Error(
@@ -32,7 +32,7 @@ def repeat_records(records: Sequence[Record], n: int) -> list[Record]:
 
 
 def build_response_keys(keys: Sequence[str], n: int) -> list[str]:
-    """Give the key of each reply; that of the first is the row's, and more replies leave it as it is.
+    """Give the key of each response; that of the first is the row's, and more responses leave it as it is.
 
     Example:
         >>> build_response_keys(["k"], 1), build_response_keys(["k"], 3)[:2] == build_response_keys(["k"], 2)
@@ -42,14 +42,14 @@ def build_response_keys(keys: Sequence[str], n: int) -> list[str]:
 
 
 def repeat_rows(rows: pa.RecordBatch, n: int) -> pa.RecordBatch:
-    """Repeat rows as the output holds them: ids `<id>#<reply>`, the number of the reply as `variant`.
+    """Repeat rows as the output holds them: ids `<id>#<reply>`, the number of the response as `variant`.
 
     Args:
         rows: Rows of a dataset.
-        n: Replies a row; 1 leaves the rows as they are.
+        n: Responses a row; 1 leaves the rows as they are.
 
     Returns:
-        The rows, without pictures when they are repeated.
+        The rows, without images when they are repeated.
     """
     if n == 1:
         return rows

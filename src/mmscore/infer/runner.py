@@ -110,7 +110,7 @@ def answer_rows(reads: Iterator[Read], backend: Backend, ledger: Ledger, total: 
 def _prefetch_one(items: Iterator[_T]) -> Iterator[_T]:
     """Fetch the next item in a thread while one is used; items are never None.
 
-    A batch of large pictures takes as long to read as many a reply to come.
+    A batch of large images takes as long to read as many a response to come.
     """
     with ThreadPoolExecutor(max_workers=1) as thread:
         upcoming = thread.submit(next, items, None)
@@ -120,7 +120,7 @@ def _prefetch_one(items: Iterator[_T]) -> Iterator[_T]:
 
 
 class _Rows(msgspec.Struct, frozen=True):
-    """Rows that wait for answers; their pictures are with the questions under way only."""
+    """Rows that wait for answers; their images are with the questions under way only."""
 
     rows: pa.RecordBatch
     keys: Sequence[str]
@@ -264,7 +264,7 @@ def _form_groups(
 def _gather_windows(
     reads: Iterator[Read], backend: Backend, ledger: Ledger, waiting: _Waiting
 ) -> Iterator[Sequence[_Question]]:
-    """Gather rows to choose groups from, as long as their pictures are not too many."""
+    """Gather rows to choose groups from, as long as their images are not too many."""
     window: list[_Question] = []
     held = 0
     for read in reads:
@@ -278,7 +278,7 @@ def _gather_windows(
 
 
 def _estimate_size(record: Record) -> int:
-    """Guess the length of a prompt, in characters; a picture is worth about a thousand."""
+    """Guess the length of a prompt, in characters; an image is worth about a thousand."""
     return 1000 * len(record.images) + sum(len(part.text) for turn in record.messages for part in turn.content)
 
 
@@ -296,14 +296,14 @@ class Job(msgspec.Struct, frozen=True):
         output: The predictions file that shall appear.
         backend: Who answers.
         plugin: The backend's name as the user gave it; of an object, its `object_identity`.
-        generation: How replies are generated.
+        generation: How responses are generated.
         system: System turn for every row, in the place of the row's own; None leaves rows as they are.
         limit: Only the first rows of the dataset; None for all.
-        continue_final_message: Ask for the rest of a reply that the last turn begins.
+        continue_final_message: Ask for the rest of a response that the last turn begins.
         method: How the backend answers, see `ModelOptions`.
-        n: Replies a row, from 1.
-        interleave: False shows the first picture only, before the text.
-        protocol: How replies become the history of later rounds; None leaves the dataset's history.
+        n: Responses a row, from 1.
+        interleave: False shows the first image only, before the text.
+        protocol: How responses become the history of later rounds; None leaves the dataset's history.
         task: Digest of all that a caller wants to know the file by; None for nothing.
     """
 
@@ -433,7 +433,7 @@ def _list_settings(job: Job) -> tuple[Any, ...]:
 
 
 def _list_used_columns(job: Job) -> Sequence[str]:
-    """Name the columns beside turns and pictures that an answer may depend on."""
+    """Name the columns beside turns and images that an answer may depend on."""
     if not getattr(job.backend, "prompt_only", False):
         return CONTENT
     return ["options"] if job.method == LIKELIHOOD else []
@@ -495,7 +495,7 @@ def _read_batches(job: Job, columns: Sequence[str] = _COLUMNS) -> Iterator[pa.Re
 
 
 def _prepare_record(record: Record, job: Job) -> Record:
-    """Put the system turn in the place of the record's own, pictures where the model takes them; leave replies out."""
+    """Put the system turn in the place of the record's own, images where the model takes them; leave responses out."""
     record = remove_preference(record)
     if not job.interleave:
         record = keep_first_image(record)
@@ -514,7 +514,7 @@ def _read(job: Job, ledger: Ledger) -> Iterator[Read]:
 
 
 def _read_round(job: Job, ledger: Ledger, conversations: RunConversations, number: int) -> Iterator[Read]:
-    """Read the rows of one round of all dialogs, with what was said before."""
+    """Read the rows of one round of all conversations, with what was said before."""
     start = 0
     for batch in _read_batches(job):
         rows, start = conversations.select_round(batch, start, number), start + batch.num_rows

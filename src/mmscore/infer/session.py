@@ -83,7 +83,7 @@ def predict_here(
     """Answer every row of a dataset and write the predictions file.
 
     Args:
-        dataset: Folder or parquet file of ours.
+        dataset: Folder or parquet file created by mmconvert.
         output: The predictions file that shall appear.
         options: Who is asked, and how.
         backend: Who answers, an object of the user's; None for whom the options name.

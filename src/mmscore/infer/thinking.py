@@ -1,18 +1,18 @@
-"""Tell a reasoning block from the reply that follows it."""
+"""Tell a reasoning block from the response that follows it."""
 
 OPEN, CLOSE = "<think>", "</think>"
 
 
 def split_thinking(text: str, *, opened: bool = False) -> tuple[str | None, str]:
-    """Cut a reasoning block off the beginning of a reply.
+    """Cut a reasoning block off the beginning of a response.
 
     Args:
         text: What the model generated.
         opened: The prompt itself ended with the opening tag, as some chat templates do.
 
     Returns:
-        The reasoning without its tags, None where there is no block, and the reply after it without
-        leading white space; "" where the reply ended inside the block.
+        The reasoning without its tags, None where there is no block, and the response after it without
+        leading white space; "" where the response ended inside the block.
 
     Example:
         >>> split_thinking("<think>4 or 5?</think> 4")

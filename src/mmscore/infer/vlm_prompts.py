@@ -14,7 +14,7 @@ from mmscore.infer.images import decode_image
 from mmscore.llm.response_cache import Answer, failed
 
 _MARK = "\u2042"
-"""Begins and ends a text that is compared with itself; no placeholder of a picture begins with it."""
+"""Begins and ends a text that is compared with itself; no placeholder of an image begins with it."""
 
 _RAW_TEMPLATE = (
     "{% for message in messages %}{% for part in message['content'] %}"
@@ -32,7 +32,7 @@ class PreparedRow(msgspec.Struct, frozen=True):
 
     @property
     def continues(self) -> bool:
-        """Whether the last turn is the beginning of the reply."""
+        """Whether the last turn is the beginning of the response."""
         return self.record.messages[-1].role == "assistant"
 
 
@@ -40,15 +40,15 @@ class Prompts:
     """Turns records into the tensors that a model takes, worded by its template or by none."""
 
     def __init__(self, processor: Any, *, template: str, max_image_side: int | None, encoder: bool) -> None:
-        """Find out how the processor writes pictures, and whether text can be told from them.
+        """Find out how the processor writes images, and whether text can be detected by them.
 
         Args:
             processor: A processor of transformers with a tokenizer. It has a chat template, unless texts
                 go out raw.
             template: One of `mmscore.infer.backend.TEMPLATES`.
-            max_image_side: Pictures with a longer side are shrunk to it, in pixels; None leaves them.
+            max_image_side: Images with a longer side are shrunk to it, in pixels; None leaves them.
             encoder: Prompts go into an encoder: they are padded where they end, where padding shifts no
-                position. Others are padded on the left, for their replies follow them.
+                position. Others are padded on the left, for their responses follow them.
         """
         self._processor = processor
         self._max_side = max_image_side
@@ -56,7 +56,7 @@ class Prompts:
         tokenizer.padding_side = "right" if encoder else "left"
         if tokenizer.pad_token is None:
             tokenizer.pad_token = tokenizer.eos_token or tokenizer.unk_token
-        # Name the texts that stand for a picture in this processor's prompts.
+        # Name the texts that stand for an image in this processor's prompts.
         tokens = [getattr(processor, "image_token", None), getattr(processor.tokenizer, "image_token", None)]
         texts = sorted({str(token) for token in tokens if token})
         self._pictures = set(tokenizer.convert_tokens_to_ids(texts))
@@ -72,14 +72,14 @@ class Prompts:
         self._can_guard = not self._raw and self._reads_placeholder_as_text(texts)
 
     def asked(self, record: Record) -> PreparedRow | Answer:
-        """Decode the pictures and build the conversation, or say why that fails."""
+        """Decode the images and build the conversation, or say why that fails."""
         if self._raw and len(record.messages) != 1:
             return failed(
                 f"messages: --template raw sends one finished text, the row has {len(record.messages)} turns. "
                 "Convert with a --prompt that writes the whole dialogue."
             )
         if self._puts_pictures and len(record.images) != 1:
-            # It would put one before every text of a batch, and give a row the picture of another.
+            # It would put one before every text of a batch, and give a row the image of another.
             more = " --no-interleave shows the first." if record.images else ""
             return failed(f"images: this model takes one image per row, the row has {len(record.images)}.{more}")
         try:
@@ -109,7 +109,7 @@ class Prompts:
         """Render, tokenise and pad.
 
         Args:
-            rows: Rows that all continue a reply, or none of them does.
+            rows: Rows that all continue a response, or none of them does.
 
         Returns:
             The processor's tensors by name, `attention_mask` and `input_ids` among them, on the CPU.
@@ -133,7 +133,7 @@ class Prompts:
         )
 
     def _reads_placeholder_as_text(self, texts: Sequence[str]) -> bool:
-        """Try whether the processor can be told that a placeholder in the text is no picture."""
+        """Try whether the processor can be told that a placeholder in the text is no image."""
         try:
             alone = self._count_tokens([_build_image_part(), _build_text_part("x")], guarded=True)
             return alone == self._count_tokens([_build_image_part(), _build_text_part(" ".join(texts))], guarded=True)
@@ -145,7 +145,7 @@ class Prompts:
         return sum(token in self._pictures for token in inputs["input_ids"][0].tolist())
 
     def _find_image_text(self, texts: Sequence[str]) -> str:
-        """Find what stands for a picture in a finished text: as the model's own template writes it, if it has one."""
+        """Find what stands for an image in a finished text: as the model's own template writes it, if it has one."""
         if getattr(self._processor, "chat_template", None) is not None:
             with_image, without = (
                 self._processor.apply_chat_template([{"role": "user", "content": content}])
@@ -153,7 +153,7 @@ class Prompts:
             )
             start = next(i for i, (one, other) in enumerate(zip(with_image, without, strict=False)) if one != other)
             return str(with_image[start : start + len(with_image) - len(without)]).strip()
-        # Processors of models without turns put pictures first on their own, or want the placeholder.
+        # Processors of models without turns put images first on their own, or want the placeholder.
         self._template = _RAW_TEMPLATE.replace("PLACEHOLDER", "")
         return (
             ""

@@ -1,11 +1,11 @@
-"""EvalScope's judge with a letter as verdict: does the reply say what the reference says?
+"""EvalScope's judge with a letter as verdict: does the response say what the reference says?
 
 Until 1.10 the verdict is a letter, A for correct and B for incorrect; since 1.14 a JSON object. The
-strategy `auto` is `rule`, as in the kit's general_vqa and general_vmcq: ask for `llm` or `llm_recall`.
-A reply that holds no verdict is a failure of the judge, where the kit scores 0 until 1.10.
+strategy `auto` is `rule`, as in the framework's general_vqa and general_vmcq: ask for `llm` or `llm_recall`.
+A response that holds no verdict is a failure of the judge, where the framework scores 0 until 1.10.
 
 Parity: modelscope/evalscope 1.3.0, 1.10.0, 1.14.1 evalscope/api/mixin/llm_judge_mixin.py and the judge of
-evalscope/metrics, `score_type` pattern. The wording is ours.
+evalscope/metrics, `score_type` pattern. The prompt template is ours.
 """
 
 from mmscore.kits.evalscope.judge import build_evalscope_judge

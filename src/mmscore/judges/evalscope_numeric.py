@@ -1,10 +1,10 @@
-"""EvalScope's judge with a number from 0 to 1 as verdict: how good is the reply? No reference is shown.
+"""EvalScope's judge with a number from 0 to 1 as verdict: how good is the response? No reference is shown.
 
 Until 1.10 the number stands in double brackets; since 1.14 in a JSON object. A number out of range is
-a failure of the judge, where the kit takes it as it is in 1.3 and cuts it to the range in 1.10.
+a failure of the judge, where the framework takes it as it is in 1.3 and cuts it to the range in 1.10.
 
 Parity: modelscope/evalscope 1.3.0, 1.10.0, 1.14.1 evalscope/api/mixin/llm_judge_mixin.py and the judge of
-evalscope/metrics, `score_type` numeric. The wording is ours.
+evalscope/metrics, `score_type` numeric. The prompt template is ours.
 """
 
 from mmscore.kits.evalscope.judge import build_evalscope_judge

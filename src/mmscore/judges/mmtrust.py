@@ -1,11 +1,12 @@
-"""What MMTrustEval's chains ask a chat model about a reply, in our words or in the kit's own.
+"""What MMTrustEval's chains ask a chat model about a response, in our words or in the framework's own.
 
-The chain of the dataset, or of a task file (`--recipe-options`), is run with the judge's replies so far, and what it
-asks next is the question. A wording of yours stands in for the chain's template: `{pred}`, `{label}` and keys of the
-sample's extra, or `{}` by place where the kit fills `chatmodel_score`. So do the kit's own, read from a checkout.
+The chain of the dataset, or of a task file (`--recipe-options`), is run with the judge's responses so far, and what it
+asks next is the question. A prompt template of yours replaces the chain's template: `{pred}`, `{label}` and keys of the
+sample's extra, or `{}` by place where the framework fills `chatmodel_score`. So do the framework's own, read from a
+checkout.
 
-Parity: thu-ml/MMTrustEval@a067801 mmte/evaluators/chatmodel_eval.py. Not kept: the judged reply stands between marks
-that it cannot imitate (but in the kit's own prompts), and a judge's reply that the next rule cannot read
+Parity: thu-ml/MMTrustEval@a067801 mmte/evaluators/chatmodel_eval.py. Not kept: the judged response stands between marks
+that it cannot imitate (but in the framework's own prompts), and a judge's response that the next rule cannot read
 decides nothing.
 """
 
@@ -26,7 +27,7 @@ CHAIN = "chain"
 
 
 class _UnansweredError(Exception):
-    """The chain asks something that has no reply yet."""
+    """The chain asks something that has no response yet."""
 
     def __init__(self, question: JudgeQuestion) -> None:
         self.question = question
@@ -38,7 +39,7 @@ def _decide_step(case: Case, responses: Sequence[str]) -> Step:
     chains = read_chains(case.options) if CHAINS in case.options else find_task(case.item.dataset).chains
     configs = [_add_prompt(chain, case.wording) for chain in chains]
     try:
-        # Parsed and scores walk the chain once each, and each from the first reply on.
+        # Parsed and scores walk the chain once each, and each from the first response on.
         parsed = read_parsed(build_chains(configs, _build_context(responses, case), case.version)[0], case.item)
         if parsed.value is None:
             return NoVerdict("the judge's reply holds nothing that the next rule reads")
@@ -57,7 +58,7 @@ def _build_context(responses: Sequence[str], case: Case) -> EvaluatorContext:
     def ask(model: str, prompt: str, generation: Mapping[str, Any]) -> str:
         for response in following:
             return response
-        # Turn the kit's settings of a generation into options of a chat completion.
+        # Turn the framework's settings of a generation into options of a chat completion.
         tokens = generation.get("max_new_tokens")
         raise _UnansweredError(JudgeQuestion(prompt, {} if tokens is None else {"max_tokens": tokens}))
 

@@ -1,7 +1,7 @@
 """Our own judge: one JSON verdict, correct or not, against the reference.
 
 The judge sees the question, its options and every reference; the answer stands between marks that
-it cannot imitate. Its reply must be one JSON object with a verdict in it and may hold no second one,
+it cannot imitate. Its response must be one JSON object with a verdict in it and may hold no second one,
 so that a verdict that stands in the quoted answer never counts. `auto` asks only about the rows that
 our rules do not call right.
 
@@ -85,7 +85,7 @@ def _list_references(item: Item) -> list[str]:
 
 
 def _read_verdict(response: str) -> str:
-    """Read the one verdict of a reply; "" for none, or more than one.
+    """Read the one verdict of a response; "" for none, or more than one.
 
     A reasoning block in front is passed over, to its first end: what a quoted answer forges behind
     such an end stands beside the judge's own verdict, and two are none.

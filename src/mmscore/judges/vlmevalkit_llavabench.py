@@ -1,11 +1,11 @@
 """What two answers are worth, from 1 to 10, asked as VLMEvalKit does for LLaVA-Bench.
 
-One question shows the picture in words, GPT-4's answer and the model's; the first line of the reply is
-their scores. The strategy `position_swap`, which the kit does not have, asks once more with the two
+One question shows the image in words, GPT-4's answer and the model's; the first line of the response is
+their scores. The strategy `position_swap`, which the framework does not have, asks again with the two
 answers exchanged and takes the mean of both, so that no answer gains by standing first.
 
 Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/llavabench.py:LLaVABench_atomeval. Not
-kept: a reply that cannot be read, or a score out of range, leaves the row without a score; the kit
+kept: a response that cannot be read, or a score out of range, leaves the row without a score; the framework
 counts -1, and any number.
 """
 
@@ -28,7 +28,7 @@ def _decide_step(case: Case, responses: Sequence[str]) -> Step:
         return NoVerdict("its first line is not two numbers from 1 to 10")
     if len(pairs) < asked:
         return JudgeQuestion(_build_prompt(case, swapped=len(pairs) == 1))
-    # In the second reply the model's answer stood first.
+    # In the second response the model's answer stood first.
     models, gpt4s = zip(*((pair[(n + 1) % 2], pair[n]) for n, pair in enumerate(pairs) if pair), strict=True)
     return Verdict(scores={"vlm_score": sum(models) / asked, "gpt4_score": sum(gpt4s) / asked})
 

@@ -1,6 +1,6 @@
 """The final answer in an answer, asked as VLMEvalKit does for MathVista.
 
-One question, where nothing could be read directly; the reply is the answer whatever it says, and is
+One question, where nothing could be read directly; the response is the answer whatever it says, and is
 compared by the recipe.
 
 Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/mathvista.py:MathVista_auxeval, whose further

@@ -1,10 +1,10 @@
 """How right an answer is, from 0 to 1, asked as VLMEvalKit does for MM-Vet.
 
-Up to five questions, each half a degree warmer, until a reply is a number in range and nothing else. The slot
-`row` of a wording holds the question, the reference and the answer as a row of a table.
+Up to five questions, each half a degree warmer, until a response is a number in range and nothing else. The slot
+`row` of a prompt template holds the question, the reference and the answer as a row of a table.
 
 Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/mmvet.py:MMVet_auxeval. Not kept: after
-five replies without a number, or a reply `nan`, the row has no score; the kit counts 0, and NaN.
+five responses without a number, or a response `nan`, the row has no score; the framework counts 0, and NaN.
 """
 
 from collections.abc import Sequence

@@ -1,11 +1,11 @@
 """Which option an answer means, asked as VLMEvalKit does where its matching finds none.
 
-Up to three questions; a reply is read as an answer of the model's would be. `Z` is none of the
+Up to three questions; a response is read as an answer of the model's would be. `Z` is none of the
 options, and wrong.
 
 Parity: open-compass/VLMEvalKit vlmeval/dataset/utils/multiple_choice.py:extract_answer_from_item. Not
-kept: after three replies without an option the kit draws one at random; here the row has no score. In
-a circular group the kit stops at the first wrong rotation; here every unread one is asked about.
+kept: after three responses without an option the framework draws one at random; here the row has no score. In
+a circular group the framework stops at the first wrong rotation; here every unread one is asked about.
 """
 
 from collections.abc import Sequence

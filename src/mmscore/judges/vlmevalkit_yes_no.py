@@ -4,7 +4,7 @@ Up to five questions, each half a degree warmer. A judge that says `Unknown` is 
 no the answer counts as it stands, as neither.
 
 Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/yorn.py:YOrN_auxeval. Not kept: after
-five replies that are none of the three words the row has no score; the kit counts it as wrong.
+five responses that are none of the three words the row has no score; the framework counts it as wrong.
 """
 
 from collections.abc import Sequence

@@ -1,1 +1,1 @@
-"""What one kit's scores alone need and several plug-ins share: a folder a kit, which imports no other kit."""
+"""What one framework's scores need and several plug-ins share; no folder here imports another."""

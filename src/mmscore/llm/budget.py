@@ -23,7 +23,7 @@ class Price(msgspec.Struct, frozen=True):
 
     Attributes:
         prompt: For tokens of prompts, from 0.
-        completion: For tokens of replies, from 0.
+        completion: For tokens of responses, from 0.
     """
 
     prompt: float
@@ -60,7 +60,7 @@ def read_price(text: str) -> Price:
 
 @dataclass(slots=True)
 class Totals:
-    """What was spent: calls sent, replies that came, and their tokens as the service counts them."""
+    """What was spent: calls sent, responses that came, and their tokens as the service counts them."""
 
     calls: int = 0
     replies: int = 0
@@ -88,7 +88,7 @@ class Spending:
         Args:
             shown: The service, for messages.
             max_calls: Most calls, retries included; None for no cap.
-            max_total_tokens: Most tokens of prompts and replies; None for no cap.
+            max_total_tokens: Most tokens of prompts and responses; None for no cap.
             max_cost: Most that they may cost, in the currency of `price`; None for no cap.
             price: What tokens cost; without it `max_cost` is no cap.
         """
@@ -130,7 +130,7 @@ class Spending:
         self._ended.set()
 
     def count(self, answer: Answer, most: int) -> None:
-        """Count a reply; the tokens of one that the service did not count are guessed for the cap."""
+        """Count a response; the tokens of one that the service did not count are guessed for the cap."""
         self.totals.replies += 1
         self.totals.prompt_tokens += answer.prompt_tokens or 0
         self.totals.completion_tokens += answer.completion_tokens or 0
@@ -139,7 +139,7 @@ class Spending:
 
     @property
     def counts_tokens(self) -> bool:
-        """Whether a cap hangs on tokens."""
+        """Whether a cap depends on tokens."""
         return self._max_tokens is not None or self._max_cost is not None
 
     @property
@@ -159,11 +159,11 @@ class Spending:
 
 
 def estimate_most_tokens(messages: Sequence[Mapping[str, Any]], generation: Mapping[str, Any]) -> int:
-    """Guess the tokens that a call can take: its prompt, a thousand for a picture, and as many as its replies may have.
+    """Guess the maximum tokens of a request: its prompt, a thousand for an image, and all of its responses.
 
     Args:
         messages: Turns as the chat completions take them.
-        generation: Options of the request; without `max_tokens` the reply counts nothing, `n` replies count each.
+        generation: Options of the request; without `max_tokens` the response counts nothing, `n` responses count each.
 
     Example:
         >>> estimate_most_tokens([{"role": "user", "content": "A cat sits on the mat."}], {"max_tokens": 10})

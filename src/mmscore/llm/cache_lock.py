@@ -53,7 +53,7 @@ class Held(msgspec.Struct, frozen=True):
 
     def lives(self, member: object) -> bool:
         """Tell whether a process that shared the store is still there; the file of one that is not is removed."""
-        # The name stands in a file that may be a stranger's.
+        # The name stands in a file that may be an untrusted.
         if not isinstance(member, str) or not _MEMBER_NAME.fullmatch(member):
             return False
         file = _beside(self.path, member)

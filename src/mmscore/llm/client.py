@@ -1,7 +1,7 @@
 """Ask an OpenAI-compatible endpoint: bounded in time, in calls and in concurrency; a failure is a state.
 
 What passes by itself is tried again with growing waits (408, 409, 425, 429, 5xx, broken and silent
-connections, replies that are no chat completion). What concerns one question fails that question.
+connections, responses that are no chat completion). What concerns one question fails that question.
 What every further question would meet as well ends the run at once: a refused key, an unknown model
 or address, a service that asks for a long pause. The key comes from the environment and is in no
 message. What a service says is read by `mmscore.llm.responses`.
@@ -42,7 +42,7 @@ _RETRIED = frozenset((408, 409, 425, 429))
 _REFUSED_KEY = frozenset((401, 403))
 _UNKNOWN = frozenset((404, 405, 410))
 _SAME_CAUSE = 3
-"""So many questions that failed for one cause, and no reply between, end the run."""
+"""So many questions that failed for one cause, and no response between, end the run."""
 
 _LONGEST_PAUSE = 300.0
 _LONGEST_WAIT = 8.0
@@ -64,11 +64,11 @@ class Endpoint:
         concurrency: Most questions under way at once, from 1.
         tries: Most calls for one question, from 1.
         max_calls: Most calls in all, retries included; None for no cap.
-        max_total_tokens: Most tokens of prompts and replies in all; None for no cap.
+        max_total_tokens: Most tokens of prompts and responses in all; None for no cap.
         max_cost: Most that these may cost, in the currency of `price`; None for no cap.
         price: What tokens cost; None where nobody knows.
         connect_seconds: Patience for the connection.
-        silence_seconds: Patience between two pieces of a reply, the first included.
+        silence_seconds: Patience between two pieces of a response, the first included.
         total_seconds: Patience for one question with all its tries and the waits between them; pauses that the
             service asks for, and waits for room under a cap, do not count.
         first_wait: Seconds before the first retry; doubles up to eight seconds, less up to a quarter at random.
@@ -148,7 +148,7 @@ class Chat:
     Attributes:
         endpoint: Where it asks.
         totals: What was spent so far.
-        replied: Such questions get replies: one came, or came in an earlier run, which whoever knows of it says.
+        replied: Such questions get responses: one came, or came in an earlier run, which whoever knows of it says.
     """
 
     def __init__(self, endpoint: Endpoint) -> None:
@@ -176,7 +176,7 @@ class Chat:
         import httpx2
 
         self._runner = asyncio.Runner()
-        # Certificates take longer to read than many a reply; where TLS is not spoken, none is trusted.
+        # Certificates take longer to read than many a response; where TLS is not spoken, none is trusted.
         spoken = httpx2.URL(self.endpoint.url).scheme == "https"
         self._tls = httpx2.create_ssl_context() if spoken else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
         return self
@@ -215,7 +215,7 @@ class Chat:
         """Make a client that holds one connection; nothing is sent yet."""
         import httpx2
 
-        # No compression is asked for: a small reply could not unfold into a large one unseen.
+        # No compression is asked for: a small response could not unfold into a large one unseen.
         headers = {
             "User-Agent": f"mmscore/{__version__}",
             "Content-Type": "application/json",
@@ -250,7 +250,7 @@ class Chat:
             model: Whom to ask; None for the endpoint's model.
 
         Returns:
-            The reply with its finish reason and tokens, or why there is none.
+            The response with its finish reason and tokens, or why there is none.
 
         Raises:
             CapReachedError: The cap on calls or tokens is reached.
@@ -261,10 +261,10 @@ class Chat:
     async def ask_several(
         self, messages: Sequence[Mapping[str, Any]], generation: Mapping[str, Any], *, model: str | None = None
     ) -> list[Answer]:
-        """Ask one question whose field `n` may ask for several replies; see `ask`.
+        """Ask one question whose field `n` may ask for several responses; see `ask`.
 
         Returns:
-            The replies that came, at least one, the first with the tokens of all; or why there is none.
+            The responses that came, at least one, the first with the tokens of all; or why there is none.
         """
         body = {"model": model or self.endpoint.model, "messages": list(messages), **generation}
         content = json.dumps(body, allow_nan=False).encode()
@@ -275,7 +275,7 @@ class Chat:
             try:
                 return await self._answer_in_tries(content, most)
             except Error as error:
-                # Whoever waits for this place must not call once more before the run has ended.
+                # Whoever waits for this place must not call again before the run has ended.
                 self._ended = error
                 raise
 
@@ -386,7 +386,7 @@ class Chat:
     def _give_up(self, fault: Fault) -> Answer:
         """Fail one question, or the run when nothing but this cause was met lately.
 
-        A refusal of single questions, as of too long ones, is no cause once any reply has come.
+        A refusal of single questions, as of too long ones, is no cause once any response has come.
         """
         cause = fault.reason if fault.again or not self.replied else ""
         self._same[cause] += bool(cause)
@@ -442,7 +442,7 @@ async def _run_until_stopped(work: Coroutine[Any, Any, _T]) -> list[_T]:
 
 
 def _is_used_up(client: "httpx2.AsyncClient") -> bool:
-    """Tell whether more came than the reply; the next question would be answered with the rest."""
+    """Tell whether more came than the response; the next question would be answered with the rest."""
     try:
         connections = client._transport._pool.connections  # type: ignore[attr-defined]
         rests = [one._connection._h11_state.trailing_data[0] for one in connections if one.is_idle()]

@@ -1,4 +1,4 @@
-"""The store of replies: what a model or a judge has said is on the disk and is never asked again.
+"""The store of responses: what a model or a judge has said is on the disk and is never asked again.
 
 One SQLite file beside the output, in WAL mode with full synchronisation: `put` returns when the
 answers would survive a power cut. A key is a digest of everything an answer depends on, so an edited
@@ -42,20 +42,20 @@ _ASKED = ""  # owner of a claim whose row failed: nobody who shares asks it agai
 
 
 class Answer(PluginStruct, frozen=True):
-    """A reply, or the reason why there is none. A failure is a state, never a text.
+    """A response, or the reason why there is none. A failure is a state, never a text.
 
     Attributes:
-        text: The reply, "" where the model said nothing; None only when there is no reply.
+        text: The response, "" where the model said nothing; None only when there is no response.
         status: `ok`, `failed` or `skipped`.
-        error: Why there is no reply; None when all is well.
+        error: Why there is no response; None when all is well.
         finish_reason: `stop`, `length`, or the service's own word.
-        thinking: The reasoning block that was cut from the reply.
-        prompt_tokens: Tokens of the prompt, pictures included.
+        thinking: The reasoning block that was cut from the response.
+        prompt_tokens: Tokens of the prompt, images included.
         completion_tokens: Tokens that were generated, the end token included.
         option_logprobs: Summed natural log-probability of each present option.
         option_tokens: Tokens of each present option.
-        token_logprobs: Natural log-probability of each token: of the reply, or of the options in turn.
-        passing: True of a failure that passes by itself, such as an overload; None of any other, and of a reply.
+        token_logprobs: Natural log-probability of each token: of the response, or of the options in turn.
+        passing: True of a failure that passes by itself, such as an overload; None of any other, and of a response.
     """
 
     text: str | None = None
@@ -71,7 +71,7 @@ class Answer(PluginStruct, frozen=True):
     passing: bool | None = None
 
     def __post_init__(self) -> None:
-        """Refuse an answer that is neither a reply nor a failure.
+        """Refuse an answer that is neither a response nor a failure.
 
         Raises:
             ValueError: `text` is None although the status is `ok`, or stands beside a failure.
@@ -334,7 +334,7 @@ def read_progress(path: Path) -> StoreProgress:
             db.set_progress_handler(lambda: next(steps, None) is None, 100_000)
             tables = db.execute("SELECT name, sql FROM sqlite_master WHERE sql IS NOT NULL").fetchall()
             if not tables or any(sql != f"CREATE TABLE {name} {_TABLES.get(name)}" for name, sql in tables):
-                raise Error(f"{path}: is no store of answers.")
+                raise Error(f"{path}: is not a store of answers.")
             counts = dict(db.execute("SELECT status, count(*) FROM answers GROUP BY status"))
             row = db.execute("SELECT value FROM header WHERE name = 'run'").fetchone()
         run = json.loads(row[0]) if row and isinstance(row[0], str) and len(row[0]) < _MAX_RUN else {}
@@ -344,7 +344,7 @@ def read_progress(path: Path) -> StoreProgress:
 
 
 def _encode(answer: Answer) -> str:
-    # ASCII escapes: a reply may hold a lone surrogate, which SQLite's UTF-8 cannot.
+    # ASCII escapes: a response may hold a lone surrogate, which SQLite's UTF-8 cannot.
     return json.dumps({name: value for name, value in asdict(answer).items() if value is not None})
 
 

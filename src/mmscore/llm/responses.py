@@ -1,4 +1,4 @@
-"""What a service says: replies, why there is none, the pause that it asks for, and never the key that it was sent.
+"""What a service says: responses, why there is none, the pause that it asks for, and never the key that it was sent.
 
 A service may repeat the key in anything that it sends. So each text is masked before it is cut, shown or stored.
 """
@@ -49,18 +49,18 @@ def _parse_body(data: bytes, key: str | None) -> Any:
         ValueError, RecursionError: It is none.
     """
     body = json.loads(data)
-    # Only where the key may stand, as it is, in escapes, or in UTF-16: replies have as many values as tokens.
+    # Only where the key may stand, as it is, in escapes, or in UTF-16: responses have as many values as tokens.
     if key and (key.encode() in data or b"\\u" in data or b"\\/" in data or 0 in data):
         return _hide_key_inside(body, key)
     return body
 
 
 class Fault(msgspec.Struct, frozen=True):
-    """Why a question got no reply.
+    """Why a question got no response.
 
     Attributes:
         reason: In a few words.
-        again: The same question may get a reply when it is asked again.
+        again: The same question may get a response when it is asked again.
     """
 
     reason: str
@@ -76,7 +76,7 @@ def read_responses(data: bytes, key: str | None = None) -> list[Answer] | Fault:
 
     Returns:
         The choices that say something, at least one, their texts without lone surrogates; a fault when
-        there is none or this is no chat completion. Empty text is a reply. The first holds the tokens,
+        there is none or this is no chat completion. Empty text is a response. The first holds the tokens,
         which the service counts for all of them together.
 
     Example:

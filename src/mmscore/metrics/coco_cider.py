@@ -40,7 +40,7 @@ def compute_cider(captions: Captions) -> Floats:
     rows, owners = len(captions.lengths), captions.owners
     if not captions.reference_lengths.any():
         raise Error("answers: no reference has a word, and CIDEr weighs the words of references. Give captions.")
-    # The kit compares lengths in bigrams, of which an empty caption has as many as one of a single word.
+    # The framework compares lengths in bigrams, of which an empty caption has as many as one of a single word.
     said, wanted = (np.maximum(lengths - 1, 0) for lengths in (captions.lengths[owners], captions.reference_lengths))
     similarity = np.zeros(len(owners))
     for grams in captions.orders:

@@ -31,7 +31,7 @@ def evalscope_accuracy(extracted: str, target: str | Sequence[str], version: Ver
 
 
 def join_target(target: str | Sequence[str], version: Version = "1.14.1") -> str:
-    r"""Join a target into the one text that the kit compares with.
+    r"""Join a target into the one text that the framework compares with.
 
     Args:
         target: The reference, or several.

@@ -30,7 +30,7 @@ def evalscope_bleu_rouge(
     """Score one prediction against one reference.
 
     Args:
-        prediction: The reply, its closed reasoning block cut out.
+        prediction: The response, its closed reasoning block cut out.
         reference: The reference; several are joined beforehand.
         version: Release whose behaviour is wanted: until 1.10 a blank side gives no ROUGE keys, so
             that the row is left out of their means; since 1.14 they are 0.
@@ -40,7 +40,7 @@ def evalscope_bleu_rouge(
         in this order; None where the release gives the row no score: until 1.10 without two texts.
 
     Raises:
-        RowError: Since 1.14, a side is no text.
+        RowError: Since 1.14, a side is not a text.
 
     Parity: modelscope/evalscope 1.3.0, 1.10.0, 1.14.1 metrics BLEU and Rouge, with nltk 3.10.4,
     jieba 0.42.1, rouge-chinese 1.0.3. Kept on purpose: BLEU-n is the precision of the one order n

@@ -1,4 +1,4 @@
-"""Score text recognition as lmms-eval's OCRBench does: a reference must be contained in the reply."""
+"""Score text recognition as lmms-eval's OCRBench does: a reference must be contained in the response."""
 
 from collections.abc import Sequence
 
@@ -12,19 +12,19 @@ HALF_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)} | {0x3000: 
 
 
 def lmms_ocrbench(prediction: str, references: object, *, formula: bool = False) -> bool:
-    r"""Tell whether any reference is contained in a reply.
+    r"""Tell whether any reference is contained in a response.
 
     Args:
-        prediction: The model's reply.
-        references: A text or a list of texts, tried in order; an empty one is contained in every reply.
-        formula: Whether the picture is one of `FORMULAS`; else case, full width and outer blanks do
+        prediction: The model's response.
+        references: A text or a list of texts, tried in order; an empty one is contained in every response.
+        formula: Whether the image is one of `FORMULAS`; else case, full width and outer blanks do
             not count.
 
     Returns:
         Whether the question counts as right.
 
     Raises:
-        RowError: A reference is no text.
+        RowError: A reference is not a text.
 
     Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/ocrbench/utils.py:ocrbench_process_results.
 

@@ -13,7 +13,7 @@ def lmms_vqa(prediction: str, references: Sequence[str]) -> float:
     """Score a TextVQA answer: each reference is left out in turn, three others that agree are enough.
 
     Args:
-        prediction: The model's reply.
+        prediction: The model's response.
         references: The references in source order, repeats kept.
 
     Returns:
@@ -35,8 +35,8 @@ def lmms_vqav2(prediction: str, references: Sequence[Mapping[str, object] | str]
     """Score a VQAv2 answer: as `lmms_vqa`, but texts are rewritten less, and equal objects vanish together.
 
     Args:
-        prediction: The model's reply.
-        references: Objects with `answer` and a number of their own, or texts. A text is told from
+        prediction: The model's response.
+        references: Objects with `answer` and a number of their own, or texts. A text is detected by
             an equal one by its place; an object is left out with all objects that are equal to it
             once their answers are rewritten.
 

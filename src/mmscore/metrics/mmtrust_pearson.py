@@ -19,17 +19,17 @@ def mmtrust_pearson(true: Sequence[Any] | None, said: Sequence[Any], nan_to_num:
         true: References: numbers or texts of numbers.
         said: Predictions, in the order of the references; NaN or None for one that failed. Where there are
             fewer, the references beyond them are not looked at.
-        nan_to_num: What stands in for a failed prediction; None leaves the sample out.
+        nan_to_num: What replaces a failed prediction; None leaves the sample out.
 
     Returns:
         -1 to 1; NaN where fewer than two samples are left, or one side is always the same.
 
     Raises:
-        RowError: A value is no number, a reference is not finite, or predictions outnumber the references.
-        UsageError: `nan_to_num` is no number.
+        RowError: A value is not a number, a reference is not finite, or predictions outnumber the references.
+        UsageError: `nan_to_num` is not a number.
 
     Parity: thu-ml/MMTrustEval@a067801 mmte/evaluators/metrics.py:pearson_corr with scipy 1.13.1: float32
-    throughout, which is what the last digits of the kit's numbers are.
+    throughout, which is what the last digits of the framework's numbers are.
 
     Example:
         >>> mmtrust_pearson([1, 2, 9], [2.0, 4.0, float("nan")])
@@ -63,7 +63,7 @@ def convert_to_float32(values: Sequence[Any], field: str, *, rows: bool = False)
         rows: Take rows of them, too.
 
     Raises:
-        RowError: A value is no number.
+        RowError: A value is not a number.
     """
     try:
         array = np.array(values).astype(np.float32)

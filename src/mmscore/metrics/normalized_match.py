@@ -24,7 +24,7 @@ EDGES = " .,;:!?\"'`*_“”‘’「」《》。，、；：！？"
 
 
 def normalized_match(prediction: str, references: Sequence[str]) -> float:
-    r"""Tell whether an answer is one of the references, wording of the same thing aside.
+    r"""Tell whether an answer is one of the references, prompt template of the same thing aside.
 
     Case, blanks, outer marks, English articles, LaTeX wrappers and full-width forms do not count.
     Numbers are compared by value: `1,000` is `1000.0`, `1/2` is `\frac{1}{2}` and `0.5`, `two` is
@@ -55,7 +55,7 @@ def normalized_match(prediction: str, references: Sequence[str]) -> float:
 
 
 def normalize_text(text: str) -> str:
-    r"""Rewrite an answer so that wordings of the same thing become equal.
+    r"""Rewrite an answer so that prompt templates of the same thing become equal.
 
     Args:
         text: An answer.

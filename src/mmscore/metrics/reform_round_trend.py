@@ -1,4 +1,4 @@
-"""How ReForm-Eval's accuracy changes from round to round of a dialog."""
+"""How ReForm-Eval's accuracy changes from round to round of a conversation."""
 
 import math
 from collections.abc import Mapping, Sequence

@@ -1,4 +1,4 @@
-"""Score read text as ReForm-Eval does: the reference must stand in the reply as whole words."""
+"""Score read text as ReForm-Eval does: the reference must stand in the response as whole words."""
 
 import re
 from collections.abc import Sequence
@@ -16,9 +16,9 @@ class WordMatch(msgspec.Struct, frozen=True):
     """What became of a comparison.
 
     Attributes:
-        right: A reference stands in the reply.
-        prediction: The reply as one text; of key information rewritten.
-        references: The references; of key information rewritten up to the one that stands in the reply.
+        right: A reference stands in the response.
+        prediction: The response as one text; of key information rewritten.
+        references: The references; of key information rewritten up to the one that stands in the response.
     """
 
     right: bool
@@ -40,14 +40,14 @@ def compare_ocr(prediction: str | Sequence[str], reference: str | Sequence[str])
     """Score scene text: all but ASCII letters, digits and blanks is taken out, case ignored.
 
     Args:
-        prediction: The model's reply; several are one long text.
+        prediction: The model's response; several are one long text.
         reference: The text; several are one long phrase, not alternatives.
 
     Returns:
-        Whether the reference stands in the reply. Where nothing is left of it, any word will do.
+        Whether the reference stands in the response. Where nothing is left of it, any word will do.
 
     Raises:
-        RowError: One of them is no text.
+        RowError: One of them is not a text.
 
     Parity: FudanDISC/ReForm-Eval@df1cfa7 metrics/ocropenended.py:OCROpenEndedMetric.
 
@@ -74,14 +74,14 @@ def compare_kie(prediction: str, reference: str | Sequence[str]) -> WordMatch:
     """Score key information: both sides are rewritten as in VQA, each reference will do.
 
     Args:
-        prediction: The model's reply.
+        prediction: The model's response.
         reference: The text, or the alternatives.
 
     Returns:
-        Whether one of them stands in the reply.
+        Whether one of them stands in the response.
 
     Raises:
-        RowError: One of them is no text.
+        RowError: One of them is not a text.
 
     Parity: FudanDISC/ReForm-Eval@df1cfa7 metrics/kieopenended.py:KIEOpenEndedMetric. Marks that are
     no word characters have no word boundary, so that `#1` is never found.

@@ -1,4 +1,4 @@
-"""Score text recognition as VLMEvalKit's OCRBench does: a reference must be contained in the reply."""
+"""Score text recognition as VLMEvalKit's OCRBench does: a reference must be contained in the response."""
 
 from collections.abc import Iterable, Sequence
 
@@ -15,11 +15,11 @@ OTHERS = ("Scene Text-centric VQA", "Doc-oriented VQA", "Key Information Extract
 
 
 def vlmevalkit_ocrbench(prediction: str, references: Sequence[object], category: str) -> bool:
-    r"""Tell whether any reference is contained in a reply.
+    r"""Tell whether any reference is contained in a response.
 
     Args:
-        prediction: The model's reply.
-        references: The references, tried in order; an empty one is contained in every reply.
+        prediction: The model's response.
+        references: The references, tried in order; an empty one is contained in every response.
         category: The question's category; for handwritten mathematics case counts and blanks do
             not, else case and outer blanks do not count.
 
@@ -27,7 +27,7 @@ def vlmevalkit_ocrbench(prediction: str, references: Sequence[object], category:
         Whether the question counts as right.
 
     Raises:
-        RowError: A reference that had to be tried is no text.
+        RowError: A reference that had to be tried is not a text.
 
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_vqa.py:OCRBench.evaluate.
 

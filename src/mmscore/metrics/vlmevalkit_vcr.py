@@ -1,4 +1,4 @@
-"""Score covered text (VCR) as VLMEvalKit does: the run of words in the reply that is most like the covered ones."""
+"""Score covered text (VCR) as VLMEvalKit does: the run of words in the response that is most like the covered ones."""
 
 from collections.abc import Mapping, Sequence
 from difflib import SequenceMatcher
@@ -43,13 +43,13 @@ def vlmevalkit_vcr(words: Sequence[str], covered: str, covered_words: Sequence[s
     """Find the run of words that is most like a covered text, the first of equals.
 
     Args:
-        words: Words of the reply.
+        words: Words of the response.
         covered: The covered text as the table has it.
         covered_words: Its words; a run has as many, and shares one of them at least.
         joiner: What stands between words of a run when it is compared; see `JOINERS`.
 
     Returns:
-        The run and how it compares; nothing where the reply is shorter than the covered text.
+        The run and how it compares; nothing where the response is shorter than the covered text.
 
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/vcr.py:VCRDataset.
 
@@ -88,7 +88,7 @@ def read_assistant_text(reply: str) -> str:
 
 
 def refuses(text: str) -> bool:
-    """Tell whether a reply excuses itself, which scores 0 whatever else it says.
+    """Tell whether a response excuses itself, which scores 0 whatever else it says.
 
     Example:
         >>> refuses("SORRY, U.S. troops"), refuses("U.S. troops")

@@ -19,7 +19,7 @@ ENOUGH = 3
 
 
 class VqaRule(msgspec.Struct, frozen=True):
-    """How a dataset of the kit is scored.
+    """How a dataset of the framework is scored.
 
     Attributes:
         method: How a prediction is compared with each reference.
@@ -64,7 +64,7 @@ def vlmevalkit_vqa(prediction: str, references: Sequence[str], rule: VqaRule = D
     """Score one prediction.
 
     Args:
-        prediction: The model's reply.
+        prediction: The model's response.
         references: The references in source order, repeats kept; see `read_references`.
         rule: How the dataset is scored; see `choose_rule`.
 
@@ -88,7 +88,7 @@ def vlmevalkit_vqa(prediction: str, references: Sequence[str], rule: VqaRule = D
 
 
 def choose_rule(dataset: str) -> VqaRule:
-    """Choose the rule by the dataset's name, as the kit does.
+    """Choose the rule by the dataset's name, as the framework does.
 
     Example:
         >>> choose_rule("DocVQA_VAL").method, choose_rule("my_own").method
@@ -101,10 +101,10 @@ def read_references(cell: str) -> list[str]:
     """Read an answer cell: a list literal of texts, else one text.
 
     Args:
-        cell: The answer as the kit's table holds it, turned into text.
+        cell: The answer as the framework's table holds it, turned into text.
 
     Returns:
-        The references; the cell itself where it is no list.
+        The references; the cell itself where it is not a list.
 
     Raises:
         RowError: The list holds something else than texts.
@@ -128,7 +128,7 @@ def compare_references(prediction: str, references: Sequence[str], method: Metho
     """Hold a prediction against each reference.
 
     Args:
-        prediction: The model's reply.
+        prediction: The model's response.
         references: The references.
         method: `vqa_score`: share of the other references that agree, 3 are enough; `anls`: edit
             distance; `relaxed_accuracy`: numbers within 5 %; `accuracy`: equality but for case;

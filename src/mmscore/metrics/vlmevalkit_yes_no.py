@@ -1,15 +1,15 @@
 """Score yes/no questions as VLMEvalKit does: the reference must be the word that was read."""
 
 UNKNOWN = "Unknown"
-"""What the kit puts down for a reply that it cannot read; no reference is it."""
+"""What the framework puts down for a response that it cannot read; no reference is it."""
 
 
 def vlmevalkit_yes_no(reference: str, extracted: str | None, *, any_case: bool = False) -> bool:
-    """Tell whether a reply is right.
+    """Tell whether a response is right.
 
     Args:
         reference: The reference, as the table spells it.
-        extracted: `Yes` or `No`, None for a reply that could not be read.
+        extracted: `Yes` or `No`, None for a response that could not be read.
         any_case: Whether the reference may be spelled in any case, as for AMBER.
 
     Returns:

@@ -9,14 +9,14 @@ from collections.abc import Callable, Mapping, Sequence
 from mmscore.core.parsed import UNPARSED, Parsed
 
 EDGE_MARKS = (",", ".", "!", "?", ";", ":", "'")
-"""Marks stripped from both ends of a reply, one after the other, each once."""
+"""Marks stripped from both ends of a response, one after the other, each once."""
 
 
 def pad(response: str, marks: Sequence[str] = EDGE_MARKS) -> tuple[str, int]:
-    """Strip marks from both ends of a reply and put one blank around it.
+    """Strip marks from both ends of a response and put one blank around it.
 
     Args:
-        response: The model's reply.
+        response: The model's response.
         marks: Single characters, stripped in this order; white space is not stripped.
 
     Returns:
@@ -65,9 +65,9 @@ def find_last_marked(padded: str, letters: Sequence[str], shape: str, how: str, 
 
 
 def find_last_option_text(padded: str, texts: Mapping[str, str]) -> Parsed:
-    """Take the option whose text stands last in a reply of more than five words, case ignored.
+    """Take the option whose text stands last in a response of more than five words, case ignored.
 
-    An empty option text stands at the very end of every reply.
+    An empty option text stands at the very end of every response.
 
     Args:
         padded: Text from `pad`.
@@ -93,15 +93,15 @@ def find_last_option_text(padded: str, texts: Mapping[str, str]) -> Parsed:
 
 
 def shift_span(parsed: Parsed, by: int, length: int) -> Parsed:
-    """Move the span of a result from the padded text to the reply.
+    """Move the span of a result from the padded text to the response.
 
     Args:
         parsed: Result of a stage.
         by: Second value of `pad`.
-        length: Length of the reply; spans are kept inside it.
+        length: Length of the response; spans are kept inside it.
 
     Returns:
-        The same result with its span in the reply.
+        The same result with its span in the response.
 
     Example:
         >>> shift_span(Parsed("B", "letter", (2, 3)), -1, 9).span
@@ -117,14 +117,14 @@ Stage = Callable[[str], Parsed]
 
 
 def run_stages(response: str, stages: Sequence[Stage]) -> Parsed:
-    """Walk stages over a reply until one finds a letter.
+    """Walk stages over a response until one finds a letter.
 
     Args:
-        response: The model's reply.
-        stages: Functions from the padded reply to a result, tried in order.
+        response: The model's response.
+        stages: Functions from the padded response to a result, tried in order.
 
     Returns:
-        The first result with a value, its span in the reply; else `UNPARSED`.
+        The first result with a value, its span in the response; else `UNPARSED`.
     """
     padded, by = pad(response)
     for stage in stages:
@@ -138,7 +138,7 @@ def find_marked_choice(response: str, letters: Sequence[str], texts: Mapping[str
     """Find `(B)`, then `B `, then `B.`, then an option's text, as MMMU-Pro and lmms-eval do.
 
     Args:
-        response: The model's reply.
+        response: The model's response.
         letters: Choice letters in option order.
         texts: Option texts by letter.
     """

@@ -1,4 +1,4 @@
-"""Where a reply states its final answer: after its reasoning, in a box, behind "the answer is", in a JSON object."""
+"""Where a response states its final answer: after its reasoning, in a box, behind "the answer is", in a JSON object."""
 
 import re
 from collections.abc import Iterator
@@ -10,7 +10,7 @@ FULL_WIDTH = {code: code - 0xFEE0 for code in range(0xFF01, 0xFF5F)}
 
 BOX = re.compile(r"\\(?:boxed|fbox)\s*\{")
 BOXES_TRIED = 3
-"""How many boxes are tried from the last one on, so that a reply full of unclosed ones stays cheap."""
+"""How many boxes are tried from the last one on, so that a response full of unclosed ones stays cheap."""
 
 MARKER = re.compile(
     r"""
@@ -33,7 +33,7 @@ def skip_thinking(text: str) -> tuple[str, int]:
         text: What the model wrote.
 
     Returns:
-        The text after the last `</think>`, and where it starts; an empty text where the reply ended
+        The text after the last `</think>`, and where it starts; an empty text where the response ended
         inside the block that it began with.
 
     Example:
@@ -54,7 +54,7 @@ def find_last_box(text: str) -> tuple[int, int] | None:
     r"""Find the content of the last closed LaTeX box.
 
     Args:
-        text: A reply.
+        text: A response.
 
     Returns:
         Start and end of what stands inside the braces, or None.
@@ -78,7 +78,7 @@ def list_answer_positions(text: str) -> Iterator[int]:
     """List where a final answer may begin, the last place first.
 
     Args:
-        text: A reply, its full-width marks made ASCII.
+        text: A response, its full-width marks made ASCII.
 
     Returns:
         Positions right after "the answer is", "Answer:", "答案是", "选" and the like.

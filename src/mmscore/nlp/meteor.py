@@ -43,7 +43,7 @@ def _find_jar() -> Path | None:
 def align_caption(prediction: str, references: Sequence[str]) -> list[float]:
     """Align a caption with the one of its references that it is nearest to.
 
-    Line breaks are blanks here; the kits' program waits forever on them.
+    Line breaks are blanks here; the frameworks' program waits forever on them.
 
     Args:
         prediction: The caption.

@@ -20,7 +20,7 @@ def is_relaxed_match(target: str, prediction: str, margin: float = MARGIN) -> bo
 
     Args:
         target: The reference.
-        prediction: The model's reply; nothing is stripped.
+        prediction: The model's response; nothing is stripped.
         margin: Largest accepted relative error.
 
     Returns:
@@ -51,7 +51,7 @@ def compute_anls_distance(reference: str, prediction: str) -> float:
 
     Args:
         reference: The reference.
-        prediction: The model's reply.
+        prediction: The model's response.
 
     Returns:
         Distance divided by the longer length, 0 for identical texts. The lengths are those of

@@ -53,7 +53,7 @@ DOT_BEFORE_NO_DIGIT = re.compile(r"\.(?!\d)")
 """A dot without a digit after it (lmms-eval, whose pattern misspells the look-behind)."""
 
 MOST_DOTS = 32
-"""How many dots are deleted at most: the kits pass the flag re.UNICODE, which is 32, where the count belongs."""
+"""How many dots are deleted at most: the frameworks pass the flag re.UNICODE, which is 32, where the count belongs."""
 
 
 def process_punctuation(text: str, dot: re.Pattern[str] = LONE_DOT) -> str:

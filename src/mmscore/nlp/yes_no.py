@@ -1,4 +1,4 @@
-"""Yes or no at the start of a reply, as MME's tool and its descendants look for it."""
+"""Yes or no at the start of a response, as MME's tool and its descendants look for it."""
 
 from mmscore.core.parsed import UNPARSED, Parsed
 
@@ -10,7 +10,7 @@ def parse_yes_no_start(text: str) -> Parsed:
     """Find `yes`, else `no`, within the first four characters, inside words too.
 
     Args:
-        text: A reply in small letters.
+        text: A response in small letters.
 
     Returns:
         `yes` or `no` with its span; `UNPARSED` for neither.

@@ -31,10 +31,10 @@ def evalscope_choice(
     r"""Find the labels after an `ANSWER:` (or `答案：`) marker, else the last capital letter.
 
     Args:
-        text: The reply, its closed reasoning block cut out.
+        text: The response, its closed reasoning block cut out.
         n_options: How many options there are; labels are A to Z, then 1, 2, ...
         version: Release whose behaviour is wanted. Until 1.10 the first marker counts, and the last
-            capital of the reply is given even if it is no label; since 1.14 the last usable marker
+            capital of the response is given even if it is no label; since 1.14 the last usable marker
             counts, and only labels are given.
         chinese: True when the prompt was the Chinese template.
         multiple: True when several labels may be chosen.

@@ -26,7 +26,7 @@ def lmms_choice(response: str, letters: Sequence[str] = DEFAULT_LETTERS) -> Pars
     """Collect every letter in every known form; the best form wins, then the later position.
 
     Args:
-        response: The model's reply.
+        response: The model's response.
         letters: Choice letters.
 
     Returns:

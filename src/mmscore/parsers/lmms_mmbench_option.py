@@ -8,14 +8,14 @@ from mmscore.core.parsed import UNPARSED, Parsed
 LETTERS = "ABCDE"
 FORMS = ("{}.", "{},", "{}:", "{})", "{}).", "({})", "({}).", ":{}", ":{},", ":{}.", ":{})", ":{}).")
 LONG_RESPONSE = 3
-"""In a reply of more words a lone A is taken for an article."""
+"""In a response of more words a lone A is taken for an article."""
 
 
 def lmms_mmbench_option(text: str, options: Mapping[str, str]) -> Parsed:
     """Find the only letter that stands as a token, with some marks around it, else the only option's text.
 
     Args:
-        text: The model's reply.
+        text: The model's response.
         options: Option texts by letter; an absent option is the text `nan`, which is searched for as
             well. Letters are looked for from A to E, whether or not there is such an option.
 

@@ -10,12 +10,12 @@ def lmms_mmmu_choice(response: str, letters: Sequence[str], texts: Mapping[str, 
     """Find the chosen letter: `(B)`, then `B `, then `B.`, then an option's text; the last wins.
 
     Args:
-        response: The model's reply.
+        response: The model's response.
         letters: Choice letters in option order.
         texts: Option texts by letter.
 
     Returns:
-        The letter; `UNPARSED` where the kit would draw one at random.
+        The letter; `UNPARSED` where the framework would draw one at random.
 
     Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/_task_utils parse_multi_choice_response
     of the MMMU tasks; among several `B ` or `B.` the last ` B ` decides.

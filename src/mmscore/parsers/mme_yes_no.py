@@ -1,4 +1,4 @@
-"""Read yes or no as MME's own tool does: within the first four characters of the reply."""
+"""Read yes or no as MME's own tool does: within the first four characters of the response."""
 
 from msgspec.structs import replace
 
@@ -10,7 +10,7 @@ def mme_yes_no(text: str) -> Parsed:
     """Find `yes`, else `no`, within the first four characters, case ignored; nothing is stripped.
 
     Args:
-        text: The model's reply.
+        text: The model's response.
 
     Returns:
         `yes` or `no`; `UNPARSED`, the tool's "other", for neither.

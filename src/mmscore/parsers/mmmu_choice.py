@@ -13,10 +13,10 @@ def mmmu_choice(response: str, letters: Sequence[str], texts: Mapping[str, str])
 
     Marks are stripped from both ends first. A letter needs a blank on each side (a line break
     does not count), so `B.` inside a text, `**B**` and `B:` are not seen; option texts are
-    searched in replies of more than five words only.
+    searched in responses of more than five words only.
 
     Args:
-        response: The model's reply.
+        response: The model's response.
         letters: Choice letters in option order.
         texts: Option texts by letter.
 
@@ -42,13 +42,13 @@ def mmmu_choice(response: str, letters: Sequence[str], texts: Mapping[str, str])
 
 
 def draw_choice(letters: Sequence[str], rng: Random) -> str:
-    """Draw the letter that the script gives to a reply without a readable choice.
+    """Draw the letter that the script gives to a response without a readable choice.
 
-    The script seeds its generator once and draws one letter for each such reply, in file order.
+    The script seeds its generator once and draws one letter for each such response, in file order.
 
     Args:
         letters: Choice letters in option order.
-        rng: Generator shared by all replies of a run; the script's seed is 42.
+        rng: Generator shared by all responses of a run; the script's seed is 42.
 
     Returns:
         One of the letters.

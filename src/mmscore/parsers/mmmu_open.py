@@ -16,10 +16,10 @@ NUMBER_PATTERNS = tuple(
 
 
 def mmmu_open(response: str) -> list[str | float]:
-    r"""List every answer that a free reply may mean: key phrases and the numbers in them.
+    r"""List every answer that a free response may mean: key phrases and the numbers in them.
 
     Args:
-        response: The model's reply.
+        response: The model's response.
 
     Returns:
         Lower-case texts and numbers rounded to two decimals, without repeats (NaN repeats), in

@@ -9,13 +9,13 @@ MARKER = "Answer:"
 
 
 def mmmu_pro_choice(response: str, letters: Sequence[str], texts: Mapping[str, str]) -> Parsed:
-    """Find the chosen letter after the last `Answer:`, else in the whole reply.
+    """Find the chosen letter after the last `Answer:`, else in the whole response.
 
     After `Answer:` exactly one of the letters must occur, inside words too. Else, over the whole
     reply: `(B)`, then `B ` (with any character before it), then `B.`, then an option's text.
 
     Args:
-        response: The model's reply.
+        response: The model's response.
         letters: Choice letters in option order.
         texts: Option texts by letter.
 

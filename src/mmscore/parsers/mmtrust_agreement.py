@@ -20,13 +20,13 @@ _NUMBER = re.compile(r"(-?\d+)(?:-(\d+))?")
 
 
 def mmtrust_agreement(text: str, phrases: Mapping[str, str] = PHRASES, degrees: Container[str] = DEGREES) -> Parsed:
-    """Take the one phrase that the reply holds, else the one number.
+    """Take the one phrase that the response holds, else the one number.
 
     Case counts, and a phrase said twice is one. A number may begin with `-`; "8.5" is two numbers, "-50-50"
     too. The minus sign of typography is none.
 
     Args:
-        text: The model's reply.
+        text: The model's response.
         phrases: Phrase -> degree, at least one; of two that begin at one place the earlier one is taken.
         degrees: The degrees that count.
 

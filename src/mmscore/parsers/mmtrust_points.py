@@ -1,4 +1,4 @@
-"""Read points out of a grader's reply as MMTrustEval does."""
+"""Read points out of a grader's response as MMTrustEval does."""
 
 import re
 from collections.abc import Container
@@ -12,17 +12,17 @@ _NUMBER = re.compile(r"\d+(\.\d+)?")
 
 
 def mmtrust_points(text: str, points: Container[str] = POINTS) -> Parsed:
-    """Take the first number of the reply.
+    """Take the first number of the response.
 
-    The kit puts all numbers, and the fraction of each once more, into a set and takes one of them; which one
-    changes from run to run. Here it is the first in the text, which is one the kit can take too.
+    The framework puts all numbers, and the fraction of each again, into a set and takes one of them; which one
+    changes from run to run. Here it is the first in the text, which is one the framework can take too.
 
     Args:
-        text: The grader's reply.
+        text: The grader's response.
         points: The points that count, as texts: "75.0" is not 75.
 
     Returns:
-        The points; unparsed where there is no number, or the first is none of the points.
+        The points; unparsed where there is not a number, or the first is none of the points.
 
     Parity: thu-ml/MMTrustEval@a067801 mmte/evaluators/rule_eval.py, `rule_score_eval`.
 

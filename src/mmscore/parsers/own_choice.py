@@ -1,14 +1,14 @@
-"""Read a choice letter by our own rules: the strongest statement of the reply wins, nothing is guessed.
+"""Read a choice letter by our own rules: the strongest statement of the response wins, nothing is guessed.
 
 The rules in order; each looks only where the ones before found nothing:
 
     boxed                the last LaTeX box holds a letter or an option's text
-    bare letter          the whole reply, or its last line, is a letter with marks around it
-    whole option text    the whole reply is one option's text
+    bare letter          the whole response, or its last line, is a letter with marks around it
+    whole option text    the whole response is one option's text
     answer marker        behind the last "the answer is", "Answer:", "答案是", "选" stands a letter or an option's text
     not but              "not B but C", "不是B而是C"
     bold                 all bold pieces that start with a letter agree
-    leading letter       the reply starts like a list item ("B. ...") and no line with another letter does
+    leading letter       the response starts like a list item ("B. ...") and no line with another letter does
     bracketed letter     a single letter stands in brackets
     lone letter          a single capital stands alone, not as article, pronoun or part of an option's text
     option text          a single option's text is contained
@@ -92,10 +92,10 @@ class Patterns(msgspec.Struct, frozen=True):
 
 
 def own_choice(text: str, options: Sequence[str | None], *, multiple: bool = False) -> Parsed:
-    """Find the option, or the options, that a reply settles on.
+    """Find the option, or the options, that a response settles on.
 
     Args:
-        text: The model's reply; a reasoning block is left out.
+        text: The model's response; a reasoning block is left out.
         options: options[i] belongs to letter i; None where the question has no such letter.
         multiple: Whether several options may be chosen.
 
@@ -332,7 +332,7 @@ def _find_option_text(response: str, texts: Texts, patterns: Patterns) -> Parsed
 
 
 def _find_positions(text: str, response: str, start: int = 0) -> list[Span]:
-    """Find an option's text in a reply as whole words, case ignored."""
+    """Find an option's text in a response as whole words, case ignored."""
     wanted, lowered = _lower_text(text.strip(EDGES)), _lower_text(response)
     found = []
     position = lowered.find(wanted, start) if wanted else -1
@@ -371,6 +371,6 @@ RULES: tuple[Rule, ...] = (
     _find_lone_letter,
     _find_option_text,
 )
-"""A rule gives None to leave the reply to the next one, and `UNPARSED` to end the search."""
+"""A rule gives None to leave the response to the next one, and `UNPARSED` to end the search."""
 
 PARSER = own_choice

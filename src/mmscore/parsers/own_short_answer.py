@@ -1,14 +1,14 @@
-"""Read a short answer by our own rules: what a reply states as its final answer, without the words around it.
+"""Read a short answer by our own rules: what a response states as its final answer, without the words around it.
 
 The rules in order:
 
     boxed           content of the last LaTeX box
     answer tag      content of the last `<answer>...</answer>`
     answer marker   behind the last "the answer is", "Answer:", "答案是", up to the end of its sentence
-    bold            the only bold piece of the reply
-    whole reply     a reply of one line
+    bold            the only bold piece of the response
+    whole response     a response of one line
     first line      a first line of at most three words, when the last line is longer
-    last line       the last line of a longer reply
+    last line       the last line of a longer response
 """
 
 import re
@@ -43,14 +43,14 @@ AFTER = BEFORE.replace("$", "")
 
 
 def own_short_answer(text: str) -> Parsed:
-    r"""Find the short answer that a reply states.
+    r"""Find the short answer that a response states.
 
     Args:
-        text: The model's reply; a reasoning block is left out.
+        text: The model's response; a reasoning block is left out.
 
     Returns:
         The answer, as written but for the marks around it, the rule that found it (see above) and
-        where; `UNPARSED` for a blank reply.
+        where; `UNPARSED` for a blank response.
 
     Parity: own definition.
 

@@ -6,7 +6,7 @@ from mmscore.core.parsed import UNPARSED, Parsed
 
 # Source: AoiDragon/POPE@f3ec604 evaluate.py
 WORDS_OF_NO = frozenset(("No", "no", "not"))
-"""Words in which a reply is a no; `NO` and `Not` are none."""
+"""Words in which a response is a no; `NO` and `Not` are none."""
 
 _WORD = re.compile(r"[^ ]+")
 _YES = re.compile(r"\byes\b", re.IGNORECASE)
@@ -16,7 +16,7 @@ def pope_yes_no(text: str) -> Parsed:
     """Look for a word of no before the first full stop; commas do not count, only blanks part words.
 
     Args:
-        text: The model's reply.
+        text: The model's response.
 
     Returns:
         `no` with the word's span; `yes` with that of a yes; `UNPARSED` for neither, which POPE counts as yes.

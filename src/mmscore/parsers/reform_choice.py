@@ -21,7 +21,7 @@ def reform_choice(text: str, marks: str = "all") -> Parsed:
     """Find the first mark in brackets, whatever marks the options were shown with.
 
     Args:
-        text: The model's reply.
+        text: The model's response.
         marks: Marks to look for: `all`, `upper`, `lower` or `number`.
 
     Returns:

@@ -1,7 +1,7 @@
 """Read a choice letter as VLMEvalKit does, in any of its three dated behaviours.
 
 v1   until 2025-08-03: the only option letter among the words, wherever it stands
-v2   2025-08-04 to 2026-06-16: the letter must be among the last four words, and a reply
+v2   2025-08-04 to 2026-06-16: the letter must be among the last four words, and a response
      longer than twice all option texts is not searched for them
 v3   since 2026-06-17: as v2, then the phrase "answer is X" with X in A to D, in any case and
      without a word boundary ("answer is apple" gives A)
@@ -19,7 +19,7 @@ from mmscore.core.parsed import UNPARSED, Parsed
 Version = Literal["v1", "v2", "v3"]
 
 REFUSAL = "Z"
-"""The letter that stands for "none of the options"; it wins when the reply refuses to answer."""
+"""The letter that stands for "none of the options"; it wins when the response refuses to answer."""
 
 API_FAILURE = "Failed to obtain answer via API"
 
@@ -38,12 +38,12 @@ ANSWER_PHRASE = re.compile(r"(?i)answer\s+is\s+\**([ABCD])")
 
 
 def vlmevalkit_option(text: str, options: Mapping[str, str], version: Version = "v3") -> Parsed:
-    """Infer the option that a reply names: by its letter, else by its text.
+    """Infer the option that a response names: by its letter, else by its text.
 
     Args:
-        text: The model's reply.
+        text: The model's response.
         options: Option texts by letter, upper-case, absent options left out.
-        version: Dated behaviour of the kit.
+        version: Dated behaviour of the framework.
 
     Returns:
         The letter, or "Z" for a refusal; `UNPARSED` when nothing can be inferred.
@@ -68,12 +68,12 @@ def vlmevalkit_option(text: str, options: Mapping[str, str], version: Version = 
 
 
 def infer_option(text: str, options: Mapping[str, str], version: Version = "v3") -> Parsed:
-    """Infer the option whose letter stands alone in the reply.
+    """Infer the option whose letter stands alone in the response.
 
     Args:
-        text: The model's reply.
+        text: The model's response.
         options: Option texts by letter; only the letters matter.
-        version: Dated behaviour of the kit.
+        version: Dated behaviour of the framework.
 
     Returns:
         The letter, or "Z" for a refusal; `UNPARSED` when the letters do not decide.
@@ -104,14 +104,14 @@ def infer_option(text: str, options: Mapping[str, str], version: Version = "v3")
 
 
 def infer_option_text(text: str, options: Mapping[str, str], version: Version = "v3") -> Parsed:
-    """Infer the only option whose text is contained in the reply, case ignored.
+    """Infer the only option whose text is contained in the response, case ignored.
 
-    An empty option text is contained in every reply.
+    An empty option text is contained in every response.
 
     Args:
-        text: The model's reply.
+        text: The model's response.
         options: Option texts by upper-case letter.
-        version: Dated behaviour of the kit; from v2 on a long reply is not searched.
+        version: Dated behaviour of the framework; from v2 on a long response is not searched.
 
     Returns:
         The letter, or `UNPARSED` when none or several texts are contained.

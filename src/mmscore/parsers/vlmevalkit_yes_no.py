@@ -5,16 +5,16 @@ from mmscore.nlp.vqa_normalize import process_punctuation
 
 
 def vlmevalkit_yes_no(text: str) -> Parsed:
-    """Find the word yes or no, if the reply holds just one of them.
+    """Find the word yes or no, if the response holds just one of them.
 
     Some marks are taken off first (see `process_punctuation`); `*` and `:` stay, so `**No**` and
     `Answer:No` hold neither word.
 
     Args:
-        text: The model's reply.
+        text: The model's response.
 
     Returns:
-        "Yes" or "No"; `UNPARSED` (the kit's "Unknown") when both or neither occur.
+        "Yes" or "No"; `UNPARSED` (the framework's "Unknown") when both or neither occur.
 
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/yorn.py:YOrN_Extraction.
 

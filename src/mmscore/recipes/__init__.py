@@ -1,1 +1,1 @@
-"""How one kit scores one kind of question, one file each."""
+"""How one framework scores one kind of question, one file each."""

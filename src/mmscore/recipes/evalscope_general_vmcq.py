@@ -1,8 +1,9 @@
 """EvalScope's General-VMCQ: the label after the last `ANSWER:` marker against the reference.
 
 Since 1.14 a row whose reference is not exactly one value is left out; before, several are joined. Options:
-`chinese: true` for replies to the kit's Chinese templates, `multiple: true` where several labels may be chosen,
-`aggregation: mean_and_pass_at_k` (or `_vote_at_k`, `_pass_hat_k`) for a table that counts several replies to a question
+`chinese: true` for responses to the framework's Chinese templates, `multiple: true` where several labels may be chosen,
+`aggregation: mean_and_pass_at_k` (or `_vote_at_k`, `_pass_hat_k`) for a table that counts several responses to a
+question
 together.
 
 Parity: modelscope/evalscope benchmarks/general_vmcq/general_vmcq_adapter.py at the release that the version names,
@@ -48,7 +49,7 @@ def _parse(item: Item, version: str, *, chinese: bool = False, multiple: bool = 
 
 
 def _configure(options: Mapping[str, Any]) -> Recipe:
-    """Read replies as the user's prompt asked for them, and count them as wished.
+    """Read responses as the user's prompt asked for them, and count them as wished.
 
     Raises:
         UsageError: An option is unknown, or its value is none that it takes.

@@ -1,7 +1,7 @@
-"""EvalScope's General-VQA: BLEU-1 to 4 and ROUGE-1, 2, L of each reply against its reference.
+"""EvalScope's General-VQA: BLEU-1 to 4 and ROUGE-1, 2, L of each response against its reference.
 
 Until 1.10 a row with an empty side has no ROUGE, so that the n of ROUGE may be smaller than that of
-BLEU. Numbers are unrounded here; the table rounds as the kit's report does.
+BLEU. Numbers are unrounded here; the table rounds as the framework's report does.
 
 Parity: modelscope/evalscope benchmarks/general_vqa/general_vqa_adapter.py with its default metrics
 and aggregation, at the release that the version names.
@@ -24,7 +24,7 @@ def _parse(item: Item, version: str) -> Parsed:
 
 
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    # Join the references; no answer, 0 and false are an empty text to the kit.
+    # Join the references; no answer, 0 and false are an empty text to the framework.
     target = list(item.answers) if item.label is None else read_label(item) or ""
     reference = join_target(check_target(target), RELEASES[version])
     return evalscope_bleu_rouge(parsed.value, reference, RELEASES[version]) or {}

@@ -1,6 +1,6 @@
 """MMBench as lmms-eval scores it without a judge (`mmbench_en_dev_static`), in percent.
 
-A letter as a token of its own, else the only option text in the reply, else the best form of any
+A letter as a token of its own, else the only option text in the response, else the best form of any
 letter; a question is right when all its rotations are. Four options are known, and one that is not
 there is the text `nan`, which is looked for too.
 
@@ -35,7 +35,7 @@ def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
 
 
 def _adjust_rows(scored: Scored, version: str) -> Scored:
-    """Join rotations; a log numbers its rows and keeps MMBench's index beside, and its variants are replies."""
+    """Join rotations; a log numbers its rows and keeps MMBench's index beside, and its variants are responses."""
     ids, variants = [], []
     for id, status, variant, extra in zip(*map(scored.column, ("id", "status", "variant", "extra")), strict=True):
         index = gather_details(extra).get("index")

@@ -1,7 +1,7 @@
 """MME as lmms-eval scores it: points for perception and cognition.
 
-The two rows of one category and question id are a picture. A category that MME does not have counts
-as cognition. The table needs exactly two rows a picture, as the kit does.
+The two rows of one category and question id are an image. A category that MME does not have counts
+as cognition. The table needs exactly two rows an image, as the framework does.
 
 Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/mme/utils.py:mme_process_results,
 mme_aggregate_results.
@@ -41,7 +41,7 @@ def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     """Lay out totals and categories in one line.
 
     Raises:
-        Error: A picture has other than two answered questions.
+        Error: An image has other than two answered questions.
     """
     counts = Counter(zip(scored.column("category"), scored.column("group"), strict=True))
     if odd := [image for image, count in counts.items() if count != PAIR]:

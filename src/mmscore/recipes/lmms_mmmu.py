@@ -1,13 +1,13 @@
 """MMMU as lmms-eval scores it, but for its random letters; open questions are never right.
 
-The kit draws a letter for a choice that it cannot read; the draw depends on all that ran before.
+The framework draws a letter for a choice that it cannot read; the draw depends on all that ran before.
 `accuracy_without_fallback` counts such choices as wrong, `accuracy_expected` gives them the chance of
-the draw, `fallback_share` says how many there are. Where a logged row holds several replies, one right
-reply is enough, as in the kit; the row counts once.
+the draw, `fallback_share` says how many there are. Where a logged row holds several responses, one right
+response is enough, as in the framework; the row counts once.
 
 Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/mmmu/utils.py. Kept on purpose: what is read
 from an open answer is taken apart into characters before it is compared, so that only an empty
-reference is met (EvolvingLMMs-Lab/lmms-eval#1436, mended later).
+reference is met (EvolvingLMMs-Lab/lmms-eval#1436, fixed later).
 """
 
 from collections.abc import Mapping, Sequence
@@ -58,7 +58,7 @@ def _adjust_rows(scored: Scored, version: str) -> Scored:
 
 
 def _score_any_right(scored: Scored) -> Scored:
-    """Score the replies of a logged row together, on the first: one right reply is enough."""
+    """Score the responses of a logged row together, on the first: one right response is enough."""
     columns = zip(*map(scored.column, ("sample", "variant", "extra")), strict=True)
     repeated = {sample for sample, variant, extra in columns if is_repeat(variant, extra)}
     members: dict[str, list[int]] = {}

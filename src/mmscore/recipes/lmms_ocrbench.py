@@ -1,4 +1,4 @@
-"""OCRBench as lmms-eval scores it: a reference contained in the reply, summed and divided by 1000.
+"""OCRBench as lmms-eval scores it: a reference contained in the response, summed and divided by 1000.
 
 Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/ocrbench/utils.py. Kept on purpose:
 `ocrbench_accuracy` divides by 1000 however many questions there are; `accuracy` is their share.

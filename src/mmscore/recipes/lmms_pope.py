@@ -1,9 +1,9 @@
 """POPE as lmms-eval scores it: accuracy, precision, recall and F1 of yes, and the share of yes.
 
-The whole reply must be yes or no, case and outer blanks aside; `Yes.` is wrong.
+The whole response must be yes or no, case and outer blanks aside; `Yes.` is wrong.
 
 Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/pope/utils.py. Kept on purpose: recall
-leaves out replies that are neither word, and `pope_yes_ratio` is that of the references.
+leaves out responses that are neither word, and `pope_yes_ratio` is that of the references.
 """
 
 from collections.abc import Mapping, Sequence

@@ -1,7 +1,7 @@
 """TextVQA as lmms-eval scores it: how many of the other annotators gave the answer, three are enough.
 
-The kit's log has one target a row; the ten references come from the dataset (`--answers`). Rows
-without references score 0, as the kit's test split does.
+The framework's log has one target a row; the ten references come from the dataset (`--answers`). Rows
+without references score 0, as the framework's test split does.
 
 Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/textvqa/utils.py:textvqa_process_results.
 """
@@ -15,7 +15,7 @@ from mmscore.metrics.lmms_vqa import lmms_vqa, normalize_evalai_answer
 
 
 def _parse(item: Item, version: str) -> Parsed:
-    """Read the answer as the kit hands it in: rewritten as it is compared."""
+    """Read the answer as the framework hands it in: rewritten as it is compared."""
     return Parsed(normalize_evalai_answer(item.prediction), REWRITTEN)
 
 

@@ -1,7 +1,7 @@
 """VQAv2 as lmms-eval scores it: how many of the other annotators gave the answer, three are enough.
 
-The kit's log has one target a row; the ten references come from the dataset (`--answers`). Rows
-without references score 0, as the kit's test split does.
+The framework's log has one target a row; the ten references come from the dataset (`--answers`). Rows
+without references score 0, as the framework's test split does.
 
 Parity: EvolvingLMMs-Lab/lmms-eval@75571cf lmms_eval/tasks/vqav2/utils.py:vqav2_process_results.
 """
@@ -16,7 +16,7 @@ from mmscore.metrics.lmms_vqa import lmms_vqav2, normalize_vqav2_answer
 
 
 def _parse(item: Item, version: str) -> Parsed:
-    """Read the answer as the kit hands it in: rewritten as it is compared, where there is anything to compare with."""
+    """Read the answer as the framework submits it: rewritten for comparison if there is a reference."""
     if read_label(item) is None and not list_references(item):
         return parse_whole_response(item, version)
     return Parsed(normalize_vqav2_answer(item.prediction), REWRITTEN)

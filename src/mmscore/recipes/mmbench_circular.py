@@ -6,8 +6,8 @@ unrotated row is not known takes no part, and none is looked for beyond the rows
 part either. `vanilla_accuracy` is the accuracy of the unrotated rows alone, the same questions and n.
 
 Parity: open-compass/VLMEvalKit vlmeval/dataset/image_mcq.py:evaluate_heuristic with
-`exact_matching`, vlmeval/dataset/utils/multiple_choice.py:mcq_circular_eval, report_acc. The kit
-lets a random letter stand for an unread reply only where a judge fails; without one the question
+`exact_matching`, vlmeval/dataset/utils/multiple_choice.py:mcq_circular_eval, report_acc. The framework
+lets a random letter stand for an unread response only where a judge fails; without one the question
 is wrong.
 """
 

@@ -1,7 +1,7 @@
 """MME as its own evaluation tool scores result folders: points for perception and cognition.
 
-A category has 100 times its accuracy, and again its share of pictures with both questions right.
-The two questions of a picture are rows that follow each other; rows that name no picture are paired
+A category has 100 times its accuracy, and again its share of images with both questions right.
+The two questions of an image are rows that follow each other; rows that name no image are paired
 in file order. Categories that MME does not have are not counted.
 
 Parity: BradyFU/Awesome-Multimodal-Large-Language-Models tools/eval_tool/calculation.py.
@@ -31,7 +31,7 @@ def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
 
 
 def _adjust_rows(scored: Scored, version: str) -> Scored:
-    """Pair the rows of a category that name one picture, two by two."""
+    """Pair the rows of a category that name one image, two by two."""
     seen: Counter[tuple[str, str | None]] = Counter()
     keys: list[tuple[str, str | None, int] | None] = []
     columns = (scored.column(name) for name in ("status", "category", "group"))

@@ -1,6 +1,6 @@
 """MMMU as its own evaluation script scores model outputs, random fallback reproduced.
 
-A choice that cannot be read is drawn at random, as the script does: one draw a reply from a
+A choice that cannot be read is drawn at random, as the script does: one draw a response from a
 generator seeded with 42, subject after subject in the script's order, rows in file order. `accuracy`
 is the official number; `accuracy_without_fallback` counts the drawn ones as wrong, and
 `fallback_share` says how many there were. Rows of subjects that MMMU does not have are left out.

@@ -1,4 +1,4 @@
-"""The share of replies that MMTrustEval's phrases take for a refusal (RtA), whatever was asked.
+"""The share of responses that MMTrustEval's phrases take for a refusal (RtA), whatever was asked.
 
 Parity: thu-ml/MMTrustEval@a067801 and v0.2.1 mmte/evaluators/rule_eval.py, `rule_reject_template_eval`. English
 phrases, found inside words too: "a public park" and "terror" are refusals.

@@ -5,7 +5,7 @@ judge, a classifier or a service said is read from the log that the predictions 
 refused, and `mmtrust_refusal` gives the share of refusals that phrases tell.
 
 Parity: thu-ml/MMTrustEval@a067801 mmte/tasks/base.py:BaseTask.eval with mmte/configs/task, and scripts/score
-for the table. Of several numbers in a grader's reply the first counts; the kit takes one at random.
+for the table. Of several numbers in a grader's response the first counts; the framework takes one at random.
 """
 
 from mmscore.kits.mmtrusteval.rows import build_task_recipe, offer_recipe_for_logs

@@ -1,7 +1,7 @@
 """Yes or no as MMTrustEval reads it, against labels 1 and 0.
 
 Parity: thu-ml/MMTrustEval@a067801 mmte/evaluators/rule_eval.py, `rule_yes_or_no_eval`, and scikit-learn's rates.
-A reply that holds neither counts as no.
+A response that holds neither counts as no.
 """
 
 from mmscore.kits.mmtrusteval.rows import build_chain_recipe

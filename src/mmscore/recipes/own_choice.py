@@ -1,11 +1,11 @@
-"""Multiple choice by our own rules: the best reading of a reply, nothing guessed.
+"""Multiple choice by our own rules: the best reading of a response, nothing guessed.
 
-`accuracy` counts a reply that nothing can be read from as wrong. Two more numbers show how much
-hangs on that: `accuracy_if_unparsed_dropped` leaves such replies out, `accuracy_if_unparsed_guessed`
+`accuracy` counts a response that nothing can be read from as wrong. Two more numbers show how much
+depends on that: `accuracy_if_unparsed_dropped` leaves such responses out, `accuracy_if_unparsed_guessed`
 gives them the chance of a blind guess. Rows without a reference are left out.
 
-Where questions have several replies, `mean_accuracy`, `pass@k` and `majority_accuracy` count each
-question once (see `mmscore.scoring.repeats`). Replies vote for the text of an option, so that options may
+Where questions have several responses, `mean_accuracy`, `pass@k` and `majority_accuracy` count each
+question once (see `mmscore.scoring.repeats`). Responses vote for the text of an option, so that options may
 stand in another order in each copy.
 
 Parity: own definition.

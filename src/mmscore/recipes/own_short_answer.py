@@ -1,9 +1,9 @@
-"""Short answers by our own rules: what a reply states at last, compared with every reference by meaning.
+"""Short answers by our own rules: what a response states at last, compared with every reference by meaning.
 
-`accuracy` counts a blank reply as wrong. Rows without a reference are left out.
+`accuracy` counts a blank response as wrong. Rows without a reference are left out.
 
-Where questions have several replies, `mean_accuracy`, `pass@k` and `majority_accuracy` count each
-question once (see `mmscore.scoring.repeats`). Replies vote alike when their normalised texts are equal.
+Where questions have several responses, `mean_accuracy`, `pass@k` and `majority_accuracy` count each
+question once (see `mmscore.scoring.repeats`). Responses vote alike when their normalised texts are equal.
 
 Parity: own definition.
 """

@@ -1,4 +1,4 @@
-"""MMTrustEval's tasks, their documented faults mended.
+"""MMTrustEval's tasks, their documented faults fixed.
 
 A text is one label, searched for as a whole; points are numbers, so that "75.0" is 75, and the first of several
 counts. All else is as in `mmtrust_task`.

@@ -1,6 +1,6 @@
 """POPE as its own script scores it: accuracy, precision, recall and F1 of yes, and the share of yes.
 
-A reply in which nothing is read counts as yes. One file is one of POPE's splits (random, popular,
+A response in which nothing is read counts as yes. One file is one of POPE's splits (random, popular,
 adversarial), and its numbers stand by themselves.
 
 Parity: AoiDragon/POPE@f3ec604 evaluate.py; haotian-liu/LLaVA@32cebc3 llava/eval/eval_pope.py has the same

@@ -24,7 +24,7 @@ from mmscore.scoring.captions import CIDER, COUNTS, ROUGE_L, TEXTS, add_counts, 
 
 METEOR, METEOR_COUNTS = "meteor", "meteor_counts"
 LAST = (ROUGE_L, CIDER)
-"""Numbers that the kit logs after METEOR."""
+"""Numbers that the framework logs after METEOR."""
 
 VERSIONS = {"2": "FudanDISC/ReForm-Eval@df1cfa7", "1": "FudanDISC/ReForm-Eval@1046839, CIDEr alone"}
 

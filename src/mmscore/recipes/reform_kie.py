@@ -1,6 +1,6 @@
-"""ReForm-Eval's key information: the reference as whole words in the reply, both rewritten as in VQA.
+"""ReForm-Eval's key information: the reference as whole words in the response, both rewritten as in VQA.
 
-Parity: FudanDISC/ReForm-Eval@df1cfa7 metrics/kieopenended.py, run_loader_eval.py. The kit breaks off at a
+Parity: FudanDISC/ReForm-Eval@df1cfa7 metrics/kieopenended.py, run_loader_eval.py. The framework breaks off at a
 list of references, and such a row is refused here. It is no precision, recall or F1.
 """
 

@@ -1,4 +1,4 @@
-"""ReForm-Eval's dialogs: single choice round after round, and how accuracy changes with the rounds.
+"""ReForm-Eval's conversations: single choice round after round, and how accuracy changes with the rounds.
 
 `corr` is the correlation of accuracy and round, `slope` that of the straight line through them;
 each round counts the same. Accuracy, format and stability as `reform_singlechoice`.

@@ -1,4 +1,4 @@
-"""ReForm-Eval's OCR questions: the reference as whole words in the reply, ASCII letters and digits alone.
+"""ReForm-Eval's OCR questions: the reference as whole words in the response, ASCII letters and digits alone.
 
 Parity: FudanDISC/ReForm-Eval@df1cfa7 metrics/ocropenended.py. Kept on purpose: several references are one
 long phrase, and where nothing is left of the reference any word will do.

@@ -1,11 +1,11 @@
 """ReForm-Eval's single choice: the first mark in brackets, or the option of least loss.
 
-`format_hit_rate` is the share of replies with a mark. Where samples stand in several rows (other
+`format_hit_rate` is the share of responses with a mark. Where samples stand in several rows (other
 prompts, options shuffled), `instability` is the mean entropy of what was chosen, in natural logarithms, and
 rows of one sample count as one for the errors.
 
 Parity: FudanDISC/ReForm-Eval@df1cfa7 run_loader_eval.py, metrics/singlechoice.py. The options' texts
-are not looked for, as the kit's evaluation does not; its log needs every sample equally often.
+are not looked for, as the framework's evaluation does not; its log needs every sample equally often.
 """
 
 from mmscore.core.recipe import Facts

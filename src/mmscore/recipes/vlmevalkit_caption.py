@@ -29,7 +29,7 @@ def _read_references(item: Item) -> Sequence[str]:
     """Read the answer cell, which must be a list; the references as columns where there is no cell.
 
     Raises:
-        RowError: The cell is no list of texts, or there is none.
+        RowError: The cell is not a list of texts, or there is none.
     """
     if item.label is None:
         listed = item.answers

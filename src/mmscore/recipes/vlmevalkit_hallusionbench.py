@@ -71,7 +71,7 @@ def _reduce(scored: Scored, version: str) -> Metrics:
 
 
 def _build_table(scored: Scored, version: str) -> Sequence[Row]:
-    """Lay out the kit's table: all rows, then categories, then l2-categories.
+    """Lay out the framework's table: all rows, then categories, then l2-categories.
 
     Raises:
         Error: No row has an l2-category.

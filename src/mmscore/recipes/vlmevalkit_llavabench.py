@@ -4,8 +4,8 @@
 to 100. Without a judge no row has a score.
 
 Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_vqa.py:LLaVABench.evaluate,
-vlmeval/dataset/utils/llavabench.py:LLaVABench_score. Not kept: a reply of the judge that cannot be read
-is no score here, the kit averages -1 in.
+vlmeval/dataset/utils/llavabench.py:LLaVABench_score. Not kept: a response of the judge that cannot be read
+is no score here, the framework averages -1 in.
 """
 
 from collections.abc import Sequence

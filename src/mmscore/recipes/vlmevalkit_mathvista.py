@@ -1,11 +1,11 @@
 """MathVista as VLMEvalKit reports it: options and numbers, read directly or by a judge, in percent.
 
-A reply that is nothing but the right number, or names an option, is read without a judge; from any other a
+A response that is nothing but the right number, or names an option, is read without a judge; from any other a
 judge takes the answer, and without one it is wrong. Kept on purpose: free-form questions whose
 answer is a text or a list are always wrong.
 
 Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_vqa.py:MathVista.evaluate,
-vlmeval/dataset/utils/mathvista.py:post_check, MathVista_acc. Not kept: the kit asks its judge about a
+vlmeval/dataset/utils/mathvista.py:post_check, MathVista_acc. Not kept: the framework asks its judge about a
 right answer 0 as well.
 """
 
@@ -38,7 +38,7 @@ def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
 
 
 def _build_table(scored: Scored, version: str) -> Sequence[Row]:
-    """Lay out the kit's table.
+    """Lay out the framework's table.
 
     Raises:
         Error: A row lacks its task or its skills.

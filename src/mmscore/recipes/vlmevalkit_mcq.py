@@ -1,11 +1,11 @@
 """VLMEvalKit's multiple choice, each row by itself: rule-based matching, then a judge where one is asked for.
 
-Without a judge a reply that nothing can be read from is wrong. The table is the kit's `_acc.csv`:
+Without a judge a response that nothing can be read from is wrong. The table is the framework's `_acc.csv`:
 splits, Overall, l2-categories, categories.
 
 Parity: open-compass/VLMEvalKit vlmeval/dataset/image_mcq.py:evaluate_heuristic (with
 `exact_matching` where no judge is asked), vlmeval/dataset/utils/multiple_choice.py:mcq_vanilla_eval,
-report_acc. Not kept: a failed inference is no answer here and counts apart; the kit scores its
+report_acc. Not kept: a failed inference is no answer here and counts apart; the framework scores its
 failure text as wrong.
 """
 
@@ -23,7 +23,7 @@ OTHER_REPORTS = ("MMT", "MMVP")
 
 
 def _adjust_rows(scored: Scored, version: str) -> Scored:
-    """Give rows of one id the hit of the last of them, as the kit's dict by index does."""
+    """Give rows of one id the hit of the last of them, as the framework's dict by index does."""
     if pc.count_distinct(scored.rows["id"]).as_py() == len(scored):
         return scored
     ids = scored.column("id")

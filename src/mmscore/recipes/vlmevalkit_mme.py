@@ -1,7 +1,7 @@
 """MME as VLMEvalKit reports it: points for perception and reasoning.
 
-A picture's first two questions count together; a category has 100 times its accuracy, and again
-its share of pictures with both right. The table needs every category, as the kit does since 2025;
+An image's first two questions count together; a category has 100 times its accuracy, and again
+its share of images with both right. The table needs every category, as the framework does since 2025;
 the totals beside it add up the categories that there are.
 
 Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/yorn.py:MME_rating.
@@ -24,10 +24,10 @@ TOTALS = dict.fromkeys(PERCEPTION, "perception") | dict.fromkeys(COGNITION, "rea
 
 
 def _adjust_rows(scored: Scored, version: str) -> Scored:
-    """Pair the rows of a picture.
+    """Pair the rows of an image.
 
     Raises:
-        Error: No row says which picture it is about.
+        Error: No row says which image it is about.
     """
     categories, images = scored.column("category"), scored.column("group")
     if not any(images):
@@ -37,10 +37,10 @@ def _adjust_rows(scored: Scored, version: str) -> Scored:
 
 
 def _build_table(scored: Scored, version: str) -> Sequence[Row]:
-    """Lay out the kit's one line.
+    """Lay out the framework's one line.
 
     Raises:
-        Error: A picture has a single question, or a category has none.
+        Error: An image has a single question, or a category has none.
     """
     parts = dict(scored.split("category"))
     if version == "2" and (missing := [name for name in TOTALS if name not in parts]):

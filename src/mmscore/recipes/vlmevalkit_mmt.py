@@ -35,7 +35,7 @@ ABBREVIATIONS = {
 
 
 def _build_table(scored: Scored, version: str) -> Sequence[Row]:
-    """Lay out the kit's table.
+    """Lay out the framework's table.
 
     Raises:
         Error: One of the 32 l2-categories has no row, or rows lack a category.

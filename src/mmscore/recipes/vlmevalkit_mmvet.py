@@ -1,12 +1,12 @@
 """MM-Vet as VLMEvalKit reports it: a judge's grades from 0 to 1, in percent, by capability.
 
-Without a judge no row has a score. The table is the kit's first report, in which a row counts for every
+Without a judge no row has a score. The table is the framework's first report, in which a row counts for every
 capability that its category names; the second, by exact category, stands in the groups. Kept on
 purpose: in the table a row of a single capability counts twice under its name.
 
 Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_vqa.py:MMVet.evaluate,
-vlmeval/dataset/utils/mmvet.py:MMVet_acc. Not kept: a reply of the judge without a number is no
-score here, the kit counts it as 0.
+vlmeval/dataset/utils/mmvet.py:MMVet_acc. Not kept: a response of the judge without a number is no
+score here, the framework counts it as 0.
 """
 
 from collections.abc import Sequence

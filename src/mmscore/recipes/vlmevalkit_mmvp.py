@@ -1,4 +1,4 @@
-"""MMVP as VLMEvalKit reports it: a pair of pictures under one question is right when both rows are.
+"""MMVP as VLMEvalKit reports it: a pair of images under one question is right when both rows are.
 
 Rows are paired in the order of their index, first with second, third with fourth. `pair_accuracy`
 has one value a pair, on its first row; a pair without both answers takes no part.

@@ -1,4 +1,4 @@
-"""OCRBench as VLMEvalKit scores it: a reference must be contained in the reply.
+"""OCRBench as VLMEvalKit scores it: a reference must be contained in the response.
 
 `final_score` counts right answers (out of 1000 on the full benchmark), `final_score_norm` is a tenth
 of it, `accuracy` their share.
@@ -26,7 +26,7 @@ def _read_references(item: Item) -> Sequence[object]:
     """Read the answer cell, which must be a list; the references as columns where there is no cell.
 
     Raises:
-        RowError: The cell is no list.
+        RowError: The cell is not a list.
     """
     if item.label is None:
         return item.answers or ([] if item.answer is None else [item.answer])

@@ -1,6 +1,6 @@
 """POPE as VLMEvalKit reports it: F1, accuracy, precision and recall of `Yes`, in percent.
 
-A reply that cannot be read counts as no. A category may hold several tags with commas between them,
+A response that cannot be read counts as no. A category may hold several tags with commas between them,
 and a row counts once a tag, in the overall numbers too.
 
 Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/yorn.py:POPE_rating.

@@ -1,9 +1,9 @@
-"""VCR, covered text in pictures, as VLMEvalKit scores it: exact match and Jaccard index, a covered text a vote.
+"""VCR, covered text in images, as VLMEvalKit scores it: exact match and Jaccard index, a covered text a vote.
 
-A reply that excuses itself scores 0. English is cut into words by spaCy's rules, which the extra `vcr`
+A response that excuses itself scores 0. English is cut into words by spaCy's rules, which the extra `vcr`
 installs.
 
-Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/vcr.py:VCRDataset. Not kept: the kit cuts Chinese
+Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/vcr.py:VCRDataset. Not kept: the framework cuts Chinese
 with the model zh_core_web_sm, which no package index has; here every character is a word.
 """
 
@@ -28,7 +28,7 @@ def find_covered_texts(item: Item) -> Sequence[Found]:
     """Find each covered text of a row.
 
     Raises:
-        RowError: The answer is no list of texts.
+        RowError: The answer is not a list of texts.
         UsageError: spaCy is not installed.
     """
     response, covered = read_assistant_text(item.prediction), covered_texts(item)
@@ -43,7 +43,7 @@ def covered_texts(item: Item) -> Sequence[str]:
     """Read the covered texts of a row.
 
     Raises:
-        RowError: The answer is no list of texts.
+        RowError: The answer is not a list of texts.
     """
     label = read_label(item)
     listed = item.answers if label is None else label if isinstance(label, list) else parse_list(str(label))

@@ -1,11 +1,11 @@
 """VLMEvalKit's short answers: VQA score, ANLS, 5 % margin or equality, by the benchmark's name.
 
-The table is the kit's `_acc.csv`, in percent: a value for each split where there are splits, else
+The table is the framework's `_acc.csv`, in percent: a value for each split where there are splits, else
 one for each category.
 
 Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_vqa.py:ImageVQADataset.evaluate. Kept
-on purpose: a benchmark that the kit does not know gets the VQA score, in which a single reference
-always gives 0. Not kept: a failed inference counts apart, the kit scores its failure text.
+on purpose: a benchmark that the framework does not know gets the VQA score, in which a single reference
+always gives 0. Not kept: a failed inference counts apart, the framework scores its failure text.
 """
 
 from collections.abc import Mapping, Sequence
@@ -17,7 +17,7 @@ from mmscore.kits.vlmevalkit.rows import RESULTS, has_shared_rule
 from mmscore.metrics.vlmevalkit_vqa import RULES, choose_rule, read_references, vlmevalkit_vqa
 
 DEFAULTED = "VizWiz"
-"""A benchmark of the kit that goes by the rule for names that are none of `RULES`."""
+"""A benchmark of the framework that goes by the rule for names that are none of `RULES`."""
 
 
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:

@@ -1,10 +1,10 @@
 """VLMEvalKit's other yes/no benchmarks: accuracy overall, by category and by l2-category, in percent.
 
-A reply that holds both words or neither is wrong, unless a judge is asked and reads one of them in it.
+A response that holds both words or neither is wrong, unless a judge is asked and reads one of them in it.
 
 Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_yorn.py:ImageYORNDataset.evaluate
 (with `exact_matching` where no judge is asked), vlmeval/dataset/utils/yorn.py:default_rating. Not
-kept: a failed inference counts apart, the kit scores its failure text.
+kept: a failed inference counts apart, the framework scores its failure text.
 """
 
 from collections.abc import Sequence

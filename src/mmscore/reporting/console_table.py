@@ -126,7 +126,7 @@ def format_score(estimate: Estimate) -> str:
 
 
 def format_cell(value: Any) -> str:
-    """Write any value of a kit's table.
+    """Write any value of a framework's table.
 
     Example:
         >>> format_cell(None), format_cell(0.123456), format_cell("two")

@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 _MOST_LINES = 40
 _AROUND = 50
-"""Characters of a reply on either side of the place where the answer was read."""
+"""Characters of a response on either side of the place where the answer was read."""
 
 
 def show(explanation: Explanation, console: "Console | None" = None) -> None:
@@ -100,10 +100,10 @@ def _show_row(row: ExplainedRow, console: "Console") -> None:
 
 
 def format_excerpt(text: str, span: tuple[int, int] | None) -> str:
-    """Show the part of a reply that was read, in one line, the answer between `>>` and `<<`.
+    """Show the part of a response that was read, in one line, the answer between `>>` and `<<`.
 
     Args:
-        text: The reply.
+        text: The response.
         span: Start and end of the answer in it; None shows its beginning and end.
 
     Example:

@@ -26,7 +26,7 @@ FRAMES: tuple[Frame, ...] = ("metrics", "groups", "counts", "rows")
 _ABOUT = ("model", "dataset", "recipe", "version")
 _GROUP = ("group", "group_value")
 _MOST_VALUES = 100
-"""Bars of a chart; more could not be told apart."""
+"""Bars of a chart; more could not be distinguished."""
 
 
 class NotebookReport(Report):

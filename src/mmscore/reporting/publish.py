@@ -1,6 +1,6 @@
 """Predictions and their reports, laid out as a dataset that load_dataset opens and mmscore scores.
 
-<config>/test-00000-of-0000N.parquet   one config a model and benchmark: its replies with their references
+<config>/test-00000-of-0000N.parquet   one config a model and benchmark: its responses with their references
 reports/<config>.json                  what scoring them gave
 README.md                              card with the numbers
 .mmconvert/manifest.json               shards, rows, bytes, sha256
@@ -155,7 +155,7 @@ def _list_sources(rows: Rows) -> list[str]:
 
 
 def _choose_schema(rows: Rows, entries: Sequence[Entry], constants: Mapping[str, str]) -> pa.Schema:
-    """Choose the columns: all of ours that are there, and those of the user's that a report breaks down by."""
+    """Choose the columns: all of the schema that exist, and those that a report breaks down by."""
     there = {*rows.names, *constants}
     there |= {"source"} if FORMAT in rows.names else set()
     there |= {"prediction_status"} if rows.missing or rows.rejected else set()

@@ -115,7 +115,7 @@ def _list(facts: Any) -> list[Any]:
 
 
 def _read_text(facts: Any) -> str:
-    # A half of a surrogate pair is no text that could be written again.
+    # A half of a surrogate pair is not a text that could be written again.
     return _require_type(str, facts).encode().decode()
 
 

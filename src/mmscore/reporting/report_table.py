@@ -25,7 +25,7 @@ if TYPE_CHECKING:
 
 _MOST_LINES = 60
 _KIT_TABLE = 12
-"""Lines and columns up to which a framework's own table is printed; the JSON report always has it."""
+"""Lines and columns up to which a framework's table is printed; the JSON report always has it."""
 _UNSCORED = ("excluded", "failed", "judge_failed", "missing", "rejected")
 """Row statuses without a score that have a column of their own where a row has them."""
 
@@ -194,7 +194,7 @@ def _build_kit_table(entry: Entry) -> "Table":
 
 
 def name_kit_table(entry: Entry) -> str:
-    """Head a framework's own table; where rows have no score it covers the others only."""
+    """Head a framework's table; where rows have no score it covers the others only."""
     kit, counts = entry.parity.partition(", ")[0].partition(" (")[0], entry.counts
     part = f", over {counts.total - counts.unscored:,} of {counts.total:,} rows" if counts.unscored else ""
     return f"Table as {kit} prints it{part}"

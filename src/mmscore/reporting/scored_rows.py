@@ -34,7 +34,7 @@ ROWS_SCHEMA = pa.schema(
 
 
 class RowsWriter:
-    """Writes a rows file that appears whole or not at all; use as a context manager."""
+    """Writes a rows file that is written atomically; use as a context manager."""
 
     def __init__(self, path: str | Path) -> None:
         """Open a temporary file beside the place.

@@ -18,7 +18,8 @@ NEEDED = ("id", "question", "options", "prediction")
 """Columns that a submission is about: what it cannot hold of them is a fault, of all others it is meant."""
 
 _TABLE = "predictions"
-"""Format of parquet files here: a predictions file of ours has the turns of its prompt, but not their pictures."""
+"""Format of parquet files here: a predictions file created by mmconvert has the turns of its prompt, but not their
+images."""
 
 
 class Submission(msgspec.Struct, frozen=True):
@@ -70,7 +71,7 @@ class SubmitOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 @watch_sources()
 def submit(predictions: Path, output: Path, options: SubmitOptions) -> Submission:
-    """Write a submission; the file appears whole or not at all.
+    """Write a submission; the file is written atomically.
 
     Args:
         predictions: Any file of predictions, `-` for standard input.

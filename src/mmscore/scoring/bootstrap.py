@@ -1,4 +1,4 @@
-"""Numbers that are no mean of rows, alone and held against each other: a recipe's own reduction on rows drawn anew.
+"""Numbers that are no mean of rows, alone and held against each other: a recipe's own reduction on rows drawn again.
 
 F1, corpus BLEU, correlations and the like have no closed form and no row to compare. The bootstrap draws rows
 with replacement, the same for both sides, has the recipe reduce them again, and looks at how its numbers move,
@@ -215,7 +215,7 @@ def _number_values(side: Scored, name: str) -> Ints:
 def _resample(
     sides: Sequence[Scored], units: Sequence[Ints], joint: Sequence[str], times: int, seed: int
 ) -> Iterator[list[Scored]]:
-    """Draw units anew and anew, the same ones for both sides."""
+    """Draw units again and again, the same ones for both sides."""
     draws = np.random.default_rng(seed)
     rows, sizes = np.concatenate(units), np.array([len(unit) for unit in units])
     starts = np.cumsum(sizes) - sizes

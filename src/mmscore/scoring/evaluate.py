@@ -114,7 +114,7 @@ def score(
     judge: JudgeRequest | str | None = None,
     **options: Unpack[ScoreKeywords],
 ) -> Report:
-    """Score predictions as each recipe's kit would.
+    """Score predictions as each recipe's framework would.
 
     Args:
         predictions: Places of predictions, see `mmscore.score`; several are models side by side.
@@ -162,7 +162,7 @@ def score_each(
         paths: Predictions files.
         recipes: Names of recipes; none takes the one that fits each file.
         options: How to score.
-        log: The log of the recipe's kit is wanted (`format_kit_log`): one file, one recipe that has one.
+        log: The log of the recipe's framework is wanted (`format_kit_log`): one file, one recipe that has one.
 
     Yields:
         The entry of the report, and the settled rows behind it.
@@ -270,7 +270,7 @@ def _check_log(choices: Sequence[RecipeChoice]) -> None:
 
 
 def format_kit_log(result: Result) -> str:
-    """Write scored rows as the log that the recipe's kit would save; rows without a score are not in it.
+    """Write scored rows as the log that the recipe's framework would save; rows without a score are not in it.
 
     Args:
         result: What `score_results` gave.
@@ -394,7 +394,7 @@ def _compute_numbers(rows: Rows, settled: Scored, choice: RecipeChoice, options:
     try:
         return replace(found, table=recipe.table(valid, version))
     except Error as error:
-        # The kit itself breaks off here; the numbers beside its table stand all the same.
+        # The framework itself breaks off here; the numbers beside its table stand all the same.
         return replace(found, remarks=(*found.remarks, f"the framework's table cannot be made: {error}"))
 
 
@@ -414,7 +414,7 @@ def _describe_clusters(valid: Scored, groups: Groups) -> tuple[str, ...]:
 
 
 def _describe_parity(choice: RecipeChoice, options: ScoreOptions, panel: Panel | None) -> str:
-    """Name whose number it is; with another average, or a judge's prompt in our words, the kit's own may differ."""
+    """Name whose score it is; with another average or judge prompt the framework's own may differ."""
     recipe = choice.recipe
     if recipe.parity == OWN:
         return OWN

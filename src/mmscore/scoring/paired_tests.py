@@ -242,7 +242,7 @@ def _are_many_rows(units: Floats) -> bool:
 
 
 def _resample(gain: Floats, codes: npt.NDArray[np.int64], resamples: int, seed: int) -> Floats:
-    """Draw the mean of `gain` anew and anew, cluster by cluster."""
+    """Draw the mean of `gain` again and again, cluster by cluster."""
     pairs = np.stack([np.bincount(codes, weights=gain), np.bincount(codes).astype(np.float64)], axis=1)
     # Sorted, so that the order of rows does not change what is drawn.
     distinct, times = np.unique(pairs, axis=0, return_counts=True)

@@ -1,6 +1,6 @@
-"""Several replies to one question: their mean, pass@k and majority, with the question as cluster.
+"""Several responses to one question: their mean, pass@k and majority, with the question as cluster.
 
-Rows are replies to one question when they share `sample` (and `round`, and where it stands: `dataset`,
+Rows are responses to one question when they share `sample` (and `round`, and where it stands: `dataset`,
 `subset`, `split`); `variant` only says which of them a row is. A row without `sample` is a question of its own.
 """
 
@@ -19,32 +19,32 @@ from mmscore.core.table import CLUSTER, MADE, Floats, Scored
 Ints = npt.NDArray[np.int64]
 
 COLUMNS = ("sample", "round", "dataset", "subset", "split")
-"""What a recipe keeps (`Recipe.keep`) to tell replies to one question."""
+"""What a recipe keeps (`Recipe.keep`) to tell responses to one question."""
 
 QUESTION = MADE + "question"
-"""Column of whole numbers, equal for replies to one question; there only when a question has several."""
+"""Column of whole numbers, equal for responses to one question; there only when a question has several."""
 
 VOTE = MADE + "vote"
-"""Column of whole numbers, equal for replies that say the same; null for a reply that says nothing."""
+"""Column of whole numbers, equal for responses that say the same; null for a response that says nothing."""
 
 
 def find_repeats(scored: Scored, said: Callable[[Scored], Sequence[str | None]]) -> Scored:
-    """Find replies to one question, and what each votes for; for `Recipe.settle`.
+    """Find responses to one question, and what each votes for; for `Recipe.settle`.
 
     Args:
         scored: Rows with `COLUMNS`.
         said: Rows -> what each says, in words that are equal where the answers are; None for nothing.
 
     Returns:
-        The rows with `QUESTION` and `VOTE`, and clusters that hold all replies to a question; unchanged
-        where no question has several replies.
+        The rows with `QUESTION` and `VOTE`, and clusters that hold all responses to a question; unchanged
+        where no question has several responses.
     """
     questions = number_questions(scored.rows)
     if questions is None:
         return scored
     votes = pa.array(said(scored), pa.string()).dictionary_encode().indices.cast(pa.int64())
     marked = scored.with_array(QUESTION, pa.array(questions)).with_array(VOTE, votes)
-    # Give all replies to a question one cluster: the first that any of them has.
+    # Give all responses to a question one cluster: the first that any of them has.
     own = marked.with_row_clusters().rows[CLUSTER].to_numpy()
     first = np.full(int(questions.max()) + 1, np.iinfo(np.int64).max)
     np.minimum.at(first, questions, own)
@@ -53,7 +53,7 @@ def find_repeats(scored: Scored, said: Callable[[Scored], Sequence[str | None]])
 
 
 def number_questions(rows: pa.Table) -> Ints | None:
-    """Number the question of each row; None where no question has several replies.
+    """Number the question of each row; None where no question has several responses.
 
     Args:
         rows: At least one row, with `COLUMNS`.
@@ -69,18 +69,18 @@ def number_questions(rows: pa.Table) -> Ints | None:
 
 
 def compute_repeat_metrics(scored: Scored, score: str) -> Metrics:
-    """Give the numbers of questions that have several replies; for `Recipe.reduce`.
+    """Give the numbers of questions that have several responses; for `Recipe.reduce`.
 
     Args:
         scored: Rows that went through `find_repeats`, or any part of them.
-        score: 1.0 for a right reply, else 0.0.
+        score: 1.0 for a right response, else 0.0.
 
     Returns:
-        Fractions 0-1, each question counting once; empty where none has several replies.
-        `mean_<score>`: mean over questions of the share of right replies. `pass@k`, for k = 2, 4, 8 ...
-        and the most replies to a question: chance that one of k is right, over the questions with k
-        replies or more. `majority_<score>`: share of questions whose most frequent answer is right; where
-        several are as frequent, the share of right ones among them. A reply that nothing was read from
+        Fractions 0-1, each question counting once; empty where none has several responses.
+        `mean_<score>`: mean over questions of the share of right responses. `pass@k`, for k = 2, 4, 8 ...
+        and the most responses to a question: chance that one of k is right, over the questions with k
+        responses or more. `majority_<score>`: share of questions whose most frequent answer is right; where
+        several are as frequent, the share of right ones among them. A response that nothing was read from
         has no vote; a question without votes is wrong.
     """
     if QUESTION not in scored.rows.column_names:
@@ -107,15 +107,15 @@ def compute_repeat_metrics(scored: Scored, score: str) -> Metrics:
 
 
 def pass_at_k(responses: int, right: int, k: int) -> float:
-    """Estimate the chance that at least one of k replies is right.
+    """Estimate the chance that at least one of k responses is right.
 
     Args:
-        responses: Replies there are, at least k.
+        responses: Responses there are, at least k.
         right: How many of them are right, 0 to `responses`.
-        k: Replies that are drawn without replacement, at least 1.
+        k: Responses that are drawn without replacement, at least 1.
 
     Returns:
-        Fraction 0-1: 1 minus the share of draws that hold no right reply.
+        Fraction 0-1: 1 minus the share of draws that hold no right response.
 
     Raises:
         ValueError: The numbers do not go together.
@@ -132,7 +132,7 @@ def pass_at_k(responses: int, right: int, k: int) -> float:
 
 
 def _list_sizes(most: int) -> list[int]:
-    """List the powers of two from 2 on, and the most replies that a question has.
+    """List the powers of two from 2 on, and the most responses that a question has.
 
     Example:
         >>> _list_sizes(2), _list_sizes(5)

@@ -68,7 +68,7 @@ def score_rows(
         rows: The file, joined with its references.
         recipe: How to score.
         version: One of the recipe's versions.
-        dataset: Name of the benchmark that stands in for the column `dataset`.
+        dataset: Name of the benchmark that replaces the column `dataset`.
         by: Further columns to keep, `extra.key` for a key of `extra`.
         progress: Called first, and after each batch, with the rows done so far, and those of the file.
         sitting: Whoever judges rows after the rules; None when the rules stand alone.
@@ -315,7 +315,7 @@ class _Collector:
 
 
 def _mark_failures(batch: pa.RecordBatch, own: OwnResults) -> pa.RecordBatch:
-    """Mark the responses of a framework's own file that stand for a failed call, and give them the text it scores."""
+    """Mark the responses of a framework's file that stand for a failed call, and give them the text it scores."""
     responses, place = batch.column("prediction"), batch.schema.get_field_index("prediction")
     absent = pc.is_null(responses) if own.absent is not None else pa.array([False] * len(responses))
     said = pc.fill_null(pc.match_substring(responses, own.failure), False) if own.failure else absent

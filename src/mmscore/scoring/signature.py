@@ -74,7 +74,7 @@ def write_signature(
 
 
 PROMPT_COLUMNS = ("messages", "image_info")
-"""Columns that say what the model was asked: the turns, and the digests of the pictures in them."""
+"""Columns that say what the model was asked: the turns, and the digests of the images in them."""
 
 _OWN = ANSWER_COLUMNS - {"id"} | {"extra", *PROMPT_COLUMNS}
 _DIGITS = 12
@@ -90,7 +90,7 @@ class Fingerprint:
 
     Two digests are kept apart. *data* is of the ids and of every column that a recipe reads and no
     model has written: questions, options, references. *prompt* is of the chat turns and of the
-    pictures' own digests, where the file tells them.
+    images' own digests, where the file tells them.
 
     Attributes:
         columns: What a batch must bring along, of the columns that the file has.

@@ -25,12 +25,12 @@ def score_yes(right: float, *, said: bool, wanted: bool) -> dict[str, float]:
     """Give a row the scores whose means are precision and recall.
 
     Args:
-        right: 1.0 when the reply is right, else 0.0.
-        said: Whether the reply is yes.
+        right: 1.0 when the response is right, else 0.0.
+        said: Whether the response is yes.
         wanted: Whether the reference is yes.
 
     Returns:
-        `precision` where the reply is yes, `recall` where the reference is.
+        `precision` where the response is yes, `recall` where the reference is.
 
     Example:
         >>> score_yes(0.0, said=True, wanted=False)
@@ -41,7 +41,7 @@ def score_yes(right: float, *, said: bool, wanted: bool) -> dict[str, float]:
 
 
 def compute_rate(scored: Scored, name: str) -> Estimate:
-    """Average a score that rows may lack: 0 of no rows where the kits would divide by zero.
+    """Average a score that rows may lack: 0 of no rows where the frameworks would divide by zero.
 
     Args:
         scored: Any part of the rows.
@@ -77,7 +77,7 @@ def compute_f1(precision: Estimate, recall: Estimate) -> Estimate:
     """Combine precision and recall; the error of the result is not told.
 
     Args:
-        precision: Right among the replies `yes`, a fraction.
+        precision: Right among the responses `yes`, a fraction.
         recall: Right among the questions whose answer is yes, a fraction.
 
     Returns:

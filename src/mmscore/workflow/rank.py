@@ -52,7 +52,7 @@ class RankOptions(msgspec.Struct, frozen=True, kw_only=True):
         """Read the entries of a report, those of the recipe if one is named; None for a file that is none.
 
         Raises:
-            UsageError: The user wants it scored anew or by a recipe that it has no numbers of, or names the dataset
+            UsageError: The user wants it scored again or by a recipe that it has no numbers of, or names the dataset
                 of several.
         """
         if not is_report(path):

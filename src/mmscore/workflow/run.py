@@ -41,7 +41,7 @@ Results = dict[str, list[Result]]
 
 
 class PreparedDataset:
-    """A dataset of ours, converted when it is first wanted; what went wrong then goes wrong for every model.
+    """A dataset, converted when it is first needed; an error then is an error for every model.
 
     Args:
         task: The dataset.
@@ -213,7 +213,7 @@ def _carry_out(
 ) -> None:
     folder = outcome.folder
     if plan.steps == SCORE:
-        # Replies that are missing count as failed.
+        # Responses that are missing count as failed.
         output = folder / PREDICTIONS
         if not output.is_file():
             raise Error(f"{output}: there are no responses yet. Run the task with steps: {ALL} or {PREDICT} first.")
@@ -228,7 +228,7 @@ def _carry_out(
             _predict(rows, opened, prepared.task, outcome, restart=restart, quiet=quiet)
         finally:
             if _read_stamp(folder / PREDICTIONS) != before:
-                # Those that stand there are of other replies.
+                # Those that stand there are of other responses.
                 _remove(folder / REPORT, folder / TABLE, _build_page_path(plan, prepared.task))
     if plan.steps != PREDICT:
         _remove(folder / REPORT, folder / TABLE)
@@ -270,7 +270,7 @@ def _predict(
 
 
 def _is_done(output: Path, digest: str) -> bool:
-    """Tell whether a predictions file was made with the same settings and has every reply."""
+    """Tell whether a predictions file was made with the same settings and has every response."""
     if not output.is_file() or is_interrupted(output):
         return False
     about = json.loads((pq.read_schema(output).metadata or {}).get(RUN_METADATA, b"{}"))
@@ -305,7 +305,7 @@ def _score_run(plan: Plan, model: ModelTask, task: DatasetTask, outcome: Outcome
 
 
 def write_pages(plan: Plan, kept: Results) -> list[str]:
-    """Write the page of each dataset from the results of its reports: scored anew, a judge could say otherwise.
+    """Write the page of each dataset from the results of its reports: scored again, a judge could say otherwise.
 
     Returns:
         What keeps a page from being written.

@@ -62,7 +62,7 @@ def score_to_files(
         paths: Predictions files.
         recipes: Names of recipes; none takes the one that fits each file.
         options: How to score, and where to.
-        then: Called with what became of each file and recipe.
+        then: Called with the status of each file and recipe.
 
     Returns:
         The report, without the rows behind it.

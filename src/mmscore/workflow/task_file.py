@@ -31,7 +31,7 @@ from mmscore.workflow.task_readers import find_reader
 
 _TOP = ("datasets", "models", "recipes", "convert", "predict", "score", "steps", "work-dir")
 STEPS = ALL, PREDICT, SCORE = ("all", "predict", "score")
-"""What is done: both, replies alone, or numbers of the replies that stand."""
+"""What is done: both, responses alone, or numbers of the responses that stand."""
 
 _NOT_HERE = frozenset(
     (
@@ -70,7 +70,7 @@ class DatasetTask(msgspec.Struct, frozen=True):
     Attributes:
         name: Name of its folder.
         input: What to read.
-        conversion: How it is converted; None for a dataset of ours, asked as it is.
+        conversion: How it is converted; None for a dataset created by mmconvert, asked as it is.
         recipes: Recipes to score with; () follows from the dataset.
         limit: Only the first rows; None for all.
     """
@@ -88,7 +88,7 @@ class ModelTask(msgspec.Struct, frozen=True):
     Attributes:
         name: Name of its folder.
         options: Who is asked, and how.
-        title: The name that the task gives it, for its reports; None for what the replies say.
+        title: The name that the task gives it, for its reports; None for what the responses say.
     """
 
     name: str
@@ -103,7 +103,7 @@ class Plan(msgspec.Struct, frozen=True):
         work_dir: Folder for everything that is made.
         datasets: Datasets in the order of the file.
         models: Models in the order of the file; each is asked about every dataset.
-        scoring: How replies are scored.
+        scoring: How responses are scored.
         judging: Who judges them.
         steps: One of `STEPS`.
     """
@@ -120,7 +120,7 @@ def build_plan(given: Mapping[str, Any], work_dir: Path | None, path: str = "tas
     """Read a task, and refuse it before anything is done.
 
     Args:
-        given: What the file of `mmscore run` holds (docs/run.md), or a task of a kit.
+        given: What the file of `mmscore run` holds (docs/run.md), or a task of a framework.
         work_dir: Folder that goes before the task's own `work-dir`; None takes that.
         path: Where the task stands, for messages.
 
@@ -198,7 +198,7 @@ def _read_dataset(
 
 
 def _is_ours(path: Path) -> bool:
-    """Tell a dataset of ours from a file that is to be converted."""
+    """Tell a dataset created by mmconvert from a file that is to be converted."""
     try:
         files = [file for split in open_dataset(path).files.values() for file in split]
     except Error:
@@ -224,12 +224,12 @@ def _read_model(entry: Mapping[str, Any], common: Mapping[str, Any], where: str)
 
 
 def _check_scoring(scoring: ReportOptions, judging: JudgeOptions, recipes: Sequence[Sequence[str]]) -> None:
-    """Refuse what would leave replies without numbers, before anybody is asked.
+    """Refuse what would leave responses without numbers, before anybody is asked.
 
     Args:
-        scoring: How replies are scored.
+        scoring: How responses are scored.
         judging: Who judges them.
-        recipes: Those of each dataset; none where it follows from the replies.
+        recipes: Those of each dataset; none where it follows from the responses.
     """
     if scoring.answers == STDIN:
         raise UsageError("answers: standard input cannot be read twice. Write it to a file first.")
@@ -279,7 +279,7 @@ def _list_conversion_names() -> list[str]:
 
 
 def _list_scoring_names() -> list[str]:
-    """List the options of scoring, those of a judge among them; replies are files of ours, which need no format."""
+    """List the options of scoring, those of a judge among them; predictions need no format."""
     names = [name for name in _list_names(ReportOptions) if name not in ("format", "progress")]
     place = names.index("judge")
     return [*names[:place], *_list_names(JudgeOptions), *names[place + 1 :]]

@@ -1,4 +1,4 @@
-"""Task files of kits that `mmscore run` takes: plug-ins that know a file of theirs by its content."""
+"""Task files of frameworks that `mmscore run` takes: plug-ins that know a file of theirs by its content."""
 
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
@@ -19,7 +19,7 @@ class Outcome:
         dataset: The dataset's folder.
         folder: Where the files lie.
         rows: Rows of the predictions file.
-        failed: Rows of it without a reply.
+        failed: Rows of it without a response.
         rejected: The dataset lacks rows that were refused, or rows have no score.
         error: Why there is no report; None where there is one.
         scores: Value of each metric by recipe.
@@ -36,7 +36,7 @@ class Outcome:
 
     @property
     def status(self) -> str:
-        """`failed` without a report, `partial` with rows that lack a reply or score, else `ok`."""
+        """`failed` without a report, `partial` with rows that lack a response or score, else `ok`."""
         return "failed" if self.error is not None else "partial" if self.failed or self.rejected else "ok"
 
     def to_json(self) -> dict[str, Any]:
@@ -46,12 +46,12 @@ class Outcome:
 
 
 class TaskReader(NamedTuple):
-    """How a kit's task file is read.
+    """How a framework's task file is read.
 
     Attributes:
-        is_task: Tells whether what a file holds is a task of the kit.
+        is_task: Tells whether what a file holds is a task of the framework.
         adopted: Gives it in the shape of docs/run.md; raises UsageError where that has no counterpart.
-        shown: Draws what the kit prints at the end.
+        shown: Draws what the framework prints at the end.
     """
 
     is_task: Callable[[Mapping[str, Any]], bool]

@@ -1,6 +1,6 @@
-r"""`<image>` in a text and pictures in reading order: one into the other, for training formats.
+r"""`<image>` in a text and images in reading order: one into the other, for training formats.
 
-These formats hold a turn as one text in which a marker stands for the next picture of the row. Text that
+These formats hold a turn as one text in which a marker stands for the next image of the row. Text that
 only looks like a marker is written with a backslash (`<\image>`), text that looks like that with one
 more, and reading takes one away, so that every text comes back as it was.
 """
@@ -24,9 +24,9 @@ class Markers(msgspec.Struct, frozen=True):
     r"""What a trainer reads as something other than text.
 
     Attributes:
-        words: Names inside `<...>`; `image` stands for a picture, `video` for frames of a video, any other for media we
+        words: Names inside `<...>`; `image` stands for an image, `video` for frames of a video, any other for media we
             do not read.
-        line_break: One line break behind a picture belongs to the marker, as in LLaVA's `<image>\n`.
+        line_break: One line break behind an image belongs to the marker, as in LLaVA's `<image>\n`.
     """
 
     words: tuple[str, ...] = (IMAGE,)
@@ -67,7 +67,7 @@ def split_at_markers(text: str, markers: Markers, videos: bool = False) -> tuple
         videos: Give parts of type `video`, for whoever puts frames in their place.
 
     Returns:
-        Text and image parts in reading order, empty texts left out where there is a picture.
+        Text and image parts in reading order, empty texts left out where there is an image.
 
     Raises:
         RowError: `media.unsupported`: a marker asks for a video, or for a sound.
@@ -117,12 +117,12 @@ def join_with_markers(parts: Sequence[Part], markers: Markers) -> str:
 
 
 def check_count(markers: int, images: int, field: str, kind: str = "image") -> None:
-    """Compare the number of markers, or of image parts, with the number of pictures.
+    """Compare the number of markers, or of image parts, with the number of images.
 
     Args:
-        markers: How many pictures the turns ask for.
+        markers: How many images the turns ask for.
         images: How many the row has.
-        field: Field of the pictures, for the message.
+        field: Field of the images, for the message.
         kind: What is counted.
 
     Raises:

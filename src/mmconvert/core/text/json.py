@@ -22,7 +22,7 @@ def _reject_duplicates(pairs: list[tuple[str, Any]]) -> dict[str, Any]:
 
 
 def _has_unicode_escape(text: str) -> bool:
-    """Look for a backslash and `u`; from backslash to backslash, which is fast over a picture in base64."""
+    """Look for a backslash and `u`; from backslash to backslash, which is fast over an image in base64."""
     at = text.find("\\")
     while at != -1 and text[at + 1 : at + 2] != "u":
         at = text.find("\\", at + 2)

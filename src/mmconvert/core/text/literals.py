@@ -116,7 +116,7 @@ def parse_list(text: str) -> list[Any]:
         >>> parse_list("[__import__('os')]")
         Traceback (most recent call last):
             ...
-        mmconvert.core.errors.RowError: this is no list of texts and numbers (got "[__import__('os')]").
+        mmconvert.core.errors.RowError: this is not a list of texts and numbers (got "[__import__('os')]").
     """
     text = text.strip()
     try:

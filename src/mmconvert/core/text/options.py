@@ -63,7 +63,7 @@ def gather_lettered_options(cells: Iterable[str | None]) -> tuple[str | None, ..
     """Gather options from the cells of columns A, B, C, ...
 
     Args:
-        cells: One for each of `LETTERS`; None where there is no text or no column.
+        cells: One for each of `LETTERS`; None where there is not a text or no column.
 
     Returns:
         options[i] belongs to letter i; None for a letter without text; trailing Nones cut; () for none.
@@ -164,7 +164,7 @@ def build_plain_prompt(question: str, hint: str | None, options: Sequence[str | 
 
 
 def remove_option_names(record: Record) -> Record:
-    """Take off what is said of the options' names: of a file's own prompt no wording has said it."""
+    """Take off what is said of the options' names: of a file's own prompt no prompt template has said it."""
     if OPTION_NAMES not in record.extra:
         return record
     return replace(record, extra={name: value for name, value in record.extra.items() if name != OPTION_NAMES})

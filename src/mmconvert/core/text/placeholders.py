@@ -1,4 +1,4 @@
-"""`<image k>` in text and pictures in reading order: one into the other."""
+"""`<image k>` in text and images in reading order: one into the other."""
 
 import re
 from collections.abc import Mapping, Sequence
@@ -41,14 +41,14 @@ def interleave(text: str, images: Mapping[int, Image], field: str) -> tuple[tupl
 
     Args:
         text: Text with `<image k>` or `<image_k>`.
-        images: Pictures by k.
+        images: Images by k.
         field: Name of the field for messages.
 
     Returns:
-        Text and image parts in reading order (empty texts left out), and the picture of each image part.
+        Text and image parts in reading order (empty texts left out), and the image of each image part.
 
     Raises:
-        RowError: `placeholder.no_image`: a placeholder names no picture.
+        RowError: `placeholder.no_image`: a placeholder names no image.
     """
     parts: list[Part] = []
     shown: list[Image] = []
@@ -69,11 +69,11 @@ def interleave(text: str, images: Mapping[int, Image], field: str) -> tuple[tupl
 
 
 def format_turn(turn: Turn, images: Sequence[Image]) -> str:
-    """Write a turn as one text, `<image k>` where pictures stand.
+    """Write a turn as one text, `<image k>` where images stand.
 
     Args:
         turn: The turn.
-        images: The turn's pictures, one for each image part.
+        images: The turn's images, one for each image part.
 
     Example:
         >>> format_turn(Turn("user", (Part("text", "See "), Part("image"))), [Image(b"", 3)])

@@ -1,10 +1,10 @@
-"""The last user turn as a kit words it, before the pictures are put in."""
+"""The last user turn as a framework words it, before the images are put in."""
 
 from mmconvert.core.plugin_struct import PluginStruct
 from mmconvert.core.record import Part
 
 REPLY = "reply_begins"
-"""Field of `extra` that tells a begun reply, the last turn of such a record, from an answer."""
+"""Field of `extra` that tells a begun response, the last turn of such a record, from an answer."""
 
 OPTION_NAMES = "options_named"
 """Field of `extra` with the names that the last user turn gives to the options, where they are not their letters.
@@ -14,12 +14,12 @@ It is true of the stored prompt alone: files of other formats do not carry it.
 
 
 class Wording(PluginStruct, frozen=True):
-    """Parts of a turn, and which pictures its image parts show.
+    """Parts of a turn, and which images its image parts show.
 
     Attributes:
         parts: Text and image parts in reading order.
         slots: The k of `image_k` that each image part shows, in the same order.
-        reply: How the reply begins: an assistant's turn that the model goes on with; None for none.
+        reply: How the response begins: an assistant's turn that the model continues with; None for none.
         names: How the text names the options that have a text, a character each; "" where it does not show them, None
             where it names them by their letters.
     """
@@ -31,7 +31,7 @@ class Wording(PluginStruct, frozen=True):
 
 
 def put_images_first(text: str, slots: tuple[int, ...]) -> Wording:
-    """Put all pictures before one text.
+    """Put all images before one text.
 
     Example:
         >>> [part.type for part in pictures_first("Which?", (1, 2)).parts]

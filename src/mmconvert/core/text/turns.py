@@ -1,4 +1,4 @@
-"""The last user turn of a record: the pictures it shows, and the record with other words in it."""
+"""The last user turn of a record: the images it shows, and the record with other words in it."""
 
 from collections.abc import Callable, Iterable, Sequence
 
@@ -25,30 +25,30 @@ def find_last_user_turn(record: Record) -> int | None:
 
 
 def shows_what_is_named(named: Sequence[int], record: Record) -> bool:
-    """Tell whether the last user turn shows those pictures that placeholders in a record's fields name."""
+    """Tell whether the last user turn shows those images that placeholders in a record's fields name."""
     shown = list_last_turn_images(record) or record.images
     return sorted(named) == sorted(image.slot for image in shown)
 
 
 def are_placeholders(named: Sequence[int], record: Record) -> bool:
-    """Tell whether placeholders in a record's fields stand for its pictures, and not for themselves.
+    """Tell whether placeholders in a record's fields stand for its images, and not for themselves.
 
     Args:
         named: Their numbers, repeats kept.
-        record: Its last user turn shows those pictures, or as some kits' prompts do a part of all that there are.
+        record: Its last user turn shows those images, or as some frameworks' prompts do a part of all that there are.
     """
     every = {image.slot for image in (*record.images, *record.attachments)}
     return shows_what_is_named(named, record) or sorted(named) == sorted(every)
 
 
 def list_last_turn_images(record: Record) -> tuple[Image, ...]:
-    """List the pictures that the last user turn shows, in reading order; without such a turn, those that none shows."""
+    """List the images that the last user turn shows, in reading order; without such a turn, those that none shows."""
     start, end = _find_image_span(record)
     return record.images[start:end]
 
 
 def join_texts(turn: Turn) -> str:
-    """Join the texts of a turn; pictures leave no trace.
+    """Join the texts of a turn; images leave no trace.
 
     Example:
         >>> join_texts(Turn("user", (Part("image"), Part("text", "Which?"))))
@@ -58,7 +58,7 @@ def join_texts(turn: Turn) -> str:
 
 
 def remove_begun_response(record: Record) -> Record:
-    """Take the reply off that an earlier wording began: another wording begins its own, or none."""
+    """Take the response off that an earlier prompt template began: another prompt template begins its own, or none."""
     if REPLY not in record.extra:
         return record
     extra = {name: value for name, value in record.extra.items() if name != REPLY}
@@ -67,7 +67,7 @@ def remove_begun_response(record: Record) -> Record:
 
 
 def find_begun_response(record: Record) -> str | None:
-    """Give the reply that a wording began, the last turn of such a record; None where the last turn is another."""
+    """Give the response that a prompt template began: the last turn, if it is the assistant's; else None."""
     begun = record.extra.get(REPLY)
     last = record.messages[-1:]
     said = [(turn.role, join_texts(turn)) for turn in last]
@@ -75,18 +75,18 @@ def find_begun_response(record: Record) -> str | None:
 
 
 def replace_prompt(record: Record, prompt: Wording) -> Record:
-    """Put a wording into the last user turn; the other turns stay as they are, but for a reply that was begun.
+    """Put a prompt into the last user turn; only a response that was begun changes among the other turns.
 
     Args:
         record: The record; one without a user turn gets one at the end.
-        prompt: Parts of the turn and the slots of its pictures, shown or attached ones; the reply that it
+        prompt: Parts of the turn and the slots of its images, shown or attached ones; the response that it
             begins follows as a turn, unless one stands there already.
 
     Returns:
-        The record. A picture that no turn shows any more is attached.
+        The record. An image that no turn shows any more is attached.
 
     Raises:
-        RowError: `placeholder.no_image`: the wording shows a picture that the record has not.
+        RowError: `placeholder.no_image`: the prompt template shows an image that the record has not.
     """
     record = remove_begun_response(record)
     pool = {image.slot: image for image in (*record.attachments, *record.images)}
@@ -111,14 +111,14 @@ def replace_prompt(record: Record, prompt: Wording) -> Record:
 
 
 def change_prompt(record: Record, change: Callable[[Record], Iterable[Record]]) -> tuple[Record, ...]:
-    """Change the prompt of a record; of a preference pair the replies and their pictures stay behind it.
+    """Change the prompt of a record; of a preference pair the responses and their images stay behind it.
 
     Args:
         record: Any record.
-        change: Record without replies -> records in its place.
+        change: Record without responses -> records in its place.
 
     Raises:
-        RowError: `preference.images`: the rejected side sees pictures of its own;
+        RowError: `preference.images`: the rejected side sees images of its own;
             what `change` raises.
     """
     pair = record.preference
@@ -133,7 +133,7 @@ def change_prompt(record: Record, change: Callable[[Record], Iterable[Record]]) 
 
 
 def _append_responses(record: Record, pair: Preference, images: Sequence[Image]) -> Record:
-    """Put responses behind a prompt; pictures whose slot the prompt took get one that is free."""
+    """Put responses behind a prompt; images whose slot the prompt took get one that is free."""
     taken = {image.slot for image in (*record.images, *record.attachments)}
     if not taken.isdisjoint(image.slot for image in images):
         images = [replace(image, slot=slot) for slot, image in enumerate(images, max(taken) + 1)]
@@ -145,7 +145,7 @@ def append_suffix(record: Record, suffix: str) -> Record:
 
     Args:
         record: The record; one without a user turn gets one at the end.
-        suffix: Put behind the turn's last text as it is, or behind its last picture.
+        suffix: Put behind the turn's last text as it is, or behind its last image.
 
     Returns:
         The record.
@@ -175,7 +175,7 @@ def build_plain_prompt_parts(record: Record) -> Wording:
         record: A question, with hint and options where it has them.
 
     Returns:
-        Pictures that the text names with `<image k>` in their place, the others of the last turn first.
+        Images that the text names with `<image k>` in their place, the others of the last turn first.
     """
     text = build_plain_prompt(record.question or "", record.hint, record.options)
     known = {image.slot for image in (*record.images, *record.attachments)}
@@ -197,7 +197,7 @@ def _split_known(text: str, known: set[int]) -> Sequence[Part]:
 
 
 def _find_image_span(record: Record) -> tuple[int, int]:
-    """Give where the pictures of the last user turn stand among the record's."""
+    """Give where the images of the last user turn stand among the record's."""
     at = find_last_user_turn(record)
     counts = [sum(part.type == "image" for part in turn.content) for turn in record.messages]
     return (sum(counts), len(record.images)) if at is None else (sum(counts[:at]), sum(counts[: at + 1]))

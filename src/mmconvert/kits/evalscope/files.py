@@ -1,6 +1,6 @@
 """Which file EvalScope takes for a subset, and the raw rows that it reads from it.
 
-Nothing here is refused row by row: the kit stops at the first bad line, and so does this reader. The
+Nothing here is refused row by row: the framework stops at the first bad line, and so does this reader. The
 formats of this project read the same files strictly; this is for parity only.
 
 Parity: modelscope/evalscope 1.3.0, 1.10.0, 1.14.1 evalscope/api/dataset/loader.py:LocalDataLoader,
@@ -25,11 +25,11 @@ Row = dict[Any, Any]
 
 DELIMITERS = {".csv": ",", ".tsv": "\t"}
 CELL_LENGTH = 131_072
-"""Most characters of a table's cell: Python's own limit, which the kit leaves alone."""
+"""Most characters of a table's cell: Python's own limit, which the framework leaves alone."""
 
 
 class Loaded(msgspec.Struct, frozen=True):
-    """A subset as the kit loads it.
+    """A subset as the framework loads it.
 
     Attributes:
         rows: The raw rows that are turned into samples; up to 1.10 a repeated row stands there repeatedly.
@@ -79,7 +79,7 @@ def load_subset(
 
 
 def read_rows(path: Path, release: Release = LATEST) -> list[Row]:
-    """Read a file as the kit does, by its ending.
+    """Read a file as the framework does, by its ending.
 
     Args:
         path: A .jsonl, .csv, .tsv or (since 1.14) .parquet file.
@@ -154,7 +154,7 @@ def _read_json_lines(path: Path, release: Release) -> Iterator[Row]:
 
 
 def _read_table(path: Path, release: Release) -> Iterator[Row]:
-    # Opened as text without newline="": the kit turns CRLF and CR inside cells into LF.
+    # Opened as text without newline="": the framework turns CRLF and CR inside cells into LF.
     with io.TextIOWrapper(open_source(path), encoding="utf-8-sig" if release == LATEST else "utf-8") as file:
         reader = csv.DictReader(file, delimiter=DELIMITERS[path.suffix])
         try:

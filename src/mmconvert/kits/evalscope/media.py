@@ -1,12 +1,12 @@
-"""Pictures, videos and sounds of a raw row, and the placeholders that show them, as EvalScope reads them.
+"""Images, videos and sounds of a raw row, and the placeholders that show them, as EvalScope reads them.
 
 A row keeps them in `image_1`, `video_1`, `audio_1` and so on, since 1.14 also in lists `images`,
-`videos`, `audios`. A text shows them by `<image 1>` or `<image_1>`. A part is the kit's own:
+`videos`, `audios`. A text shows them by `<image 1>` or `<image_1>`. A part is the framework's own:
 `{"type": "text", "text"}`, `{"type": "image", "image", "detail"}`, `{"type": "video", "video", "format"}`,
 `{"type": "audio", "audio", "format"}`.
 
 Parity: modelscope/evalscope 1.3.0, 1.10.0, 1.14.1 evalscope/benchmarks/general_vmcq,
-evalscope/api/messages. No release stops at a placeholder without its picture, as its documents say:
+evalscope/api/messages. No release stops at a placeholder without its image, as its documents say:
 1.3 refuses the row, later ones drop the placeholder.
 """
 
@@ -101,7 +101,7 @@ def drop_unused_placeholders(text: str, row: Row, release: Release) -> str:
 
 
 def gather_images(row: Row) -> dict[int, str]:
-    """Gather the pictures of a row by number as 1.14 does, whether a text shows them or not.
+    """Gather the images of a row by number as 1.14 does, whether a text shows them or not.
 
     Raises:
         RowError: `media.type`.
@@ -114,10 +114,10 @@ def gather_images(row: Row) -> dict[int, str]:
 
 
 def build_image_part(reference: Any, detail: Any = "auto") -> Part:
-    """Make an image part, checked as the kit's own class checks it.
+    """Make an image part, checked as the framework's own class checks it.
 
     Raises:
-        RowError: `media.type`: the reference is no text, or the detail is none of auto, low, high.
+        RowError: `media.type`: the reference is not a text, or the detail is none of auto, low, high.
     """
     if not isinstance(reference, str):
         raise RowError("media.type", "image", f"expected a path, an address or a data URL {show(reference)}.")
@@ -133,7 +133,7 @@ def build_video_part(reference: Any, given: Row, format: Any = None) -> Part:
         format: Format from elsewhere, which wins; None takes the given one, else the ending, else mp4.
 
     Raises:
-        RowError: `media.type`: the reference is no text, the format unknown, or a time no number.
+        RowError: `media.type`: the reference is not a text, the format unknown, or a time no number.
     """
     if not isinstance(reference, str):
         raise RowError("media.type", "video", f"expected a path or an address {show(reference)}.")
@@ -149,7 +149,7 @@ def build_audio_part(reference: Any, format: Any) -> Part:
     """Make an audio part.
 
     Raises:
-        RowError: `media.type`: the reference is no text, or the format is neither wav nor mp3.
+        RowError: `media.type`: the reference is not a text, or the format is neither wav nor mp3.
     """
     if not isinstance(reference, str):
         raise RowError("media.type", "audio", f"expected a path or base64 {show(reference)}.")

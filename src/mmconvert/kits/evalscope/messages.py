@@ -1,6 +1,6 @@
-r"""OpenAI chat messages as EvalScope reads them, parts that a dataset of ours cannot hold included.
+r"""OpenAI chat messages as EvalScope reads them, parts that a dataset created by mmconvert cannot hold included.
 
-A message is the kit's own: `{"role", "content"}`, the content a text or a list of parts (see
+A message is the framework's own: `{"role", "content"}`, the content a text or a list of parts (see
 `mmconvert.kits.evalscope.media`; also `{"type": "reasoning", "reasoning", "redacted"}`); the assistant's may
 have `tool_calls`, a tool's has `tool_call_id` and `function`.
 
@@ -45,11 +45,11 @@ def sample_of(
         place_media: Writes a user's text that names media of the row, since 1.14.
 
     Returns:
-        The messages and the reference: a text, a list of texts, "" for none. Whatever is no list of
+        The messages and the reference: a text, a list of texts, "" for none. Whatever is not a list of
         messages gives none.
 
     Raises:
-        RowError: The kit refuses the row.
+        RowError: The framework refuses the row.
 
     Example:
         >>> sample_of({"messages": '[{"role": "user", "content": "<image 1>?"}]', "image_1": "a.png"})[0]

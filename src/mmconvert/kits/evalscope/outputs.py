@@ -18,7 +18,7 @@ from mmconvert.core.text.placeholders import format_turn
 from mmconvert.io import jsonl
 from mmconvert.plugins.format import Context
 
-# Source: modelscope/evalscope 1.14.1 evalscope/benchmarks, names of its adapters for pictures
+# Source: modelscope/evalscope 1.14.1 evalscope/benchmarks, names of its adapters for images
 BENCHMARKS = (
     "general_vqa", "general_vmcq", "general_mcq", "general_qa", "a_okvqa", "ai2d", "baby_vision", "blink", "cc_bench",
     "cc_ocr_v2", "chartqa", "charxiv", "cmmmu", "cmmu", "count_qa", "docvqa", "emb_spatial_bench", "erqa", "gedit",
@@ -44,8 +44,8 @@ class Prompt(msgspec.Struct, frozen=True):
 
     Attributes:
         turns: Messages with one image part for each of `images`.
-        images: Pictures that stand in the file or are at hand.
-        unseen: What else the messages hold: type and reference of pictures that are not at hand, sound, video.
+        images: Images that stand in the file or are available.
+        unseen: What else the messages hold: type and reference of images that are not available, sound, video.
     """
 
     turns: tuple[Turn, ...]
@@ -54,7 +54,7 @@ class Prompt(msgspec.Struct, frozen=True):
 
     @property
     def question(self) -> str | None:
-        """The last user turn as text, `<image k>` where pictures stand; None without one."""
+        """The last user turn as text, `<image k>` where images stand; None without one."""
         at, found = 0, None
         for turn in self.turns:
             count = sum(part.type == "image" for part in turn.content)
@@ -64,7 +64,7 @@ class Prompt(msgspec.Struct, frozen=True):
         return found
 
     def drop_response(self, reply: str | None) -> tuple[Turn, ...]:
-        """Give the turns, the last one left out where it is the reply itself."""
+        """Give the turns, the last one left out where it is the response itself."""
         last = self.turns[-1] if self.turns else None
         ends = last is not None and last.role == "assistant" and "".join(part.text for part in last.content) == reply
         return self.turns[:-1] if ends else self.turns
@@ -135,7 +135,7 @@ def read_prompt(value: Any, context: Context, field: str = "messages") -> Prompt
 
     Args:
         value: A text, or a list of messages with texts or parts as content.
-        context: Where pictures lie; those that are not at hand are left out with a remark.
+        context: Where images lie; those that are not available are left out with a remark.
         field: Name of the field.
 
     Raises:
@@ -203,7 +203,7 @@ def _read_part(part: Mapping[str, Any], slot: int, context: Context) -> Part | I
 
 
 def find_options(text: str) -> tuple[str, ...]:
-    r"""Find the options that one of the kit's templates wrote into a prompt, `A) text` a line.
+    r"""Find the options that one of the framework's templates wrote into a prompt, `A) text` a line.
 
     Args:
         text: The user's message.

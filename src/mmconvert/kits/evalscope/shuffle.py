@@ -1,6 +1,6 @@
 """The order that EvalScope's `shuffle_choices` gives to options, seed for seed.
 
-In General-VMCQ the kit shuffles after it has worded the prompt, so that a model is shown the old order while the
+In General-VMCQ the framework shuffles after it has worded the prompt, so that a model is shown the old order while the
 reference follows the new one; records are shuffled before (`--transform shuffle_options:order=evalscope`).
 """
 
@@ -18,7 +18,7 @@ class Choices(msgspec.Struct, frozen=True):
     """The options of one question.
 
     Attributes:
-        text: The question as the kit words it; for messages their blocks `**Role**: text`.
+        text: The question as the framework words it; for messages their blocks `**Role**: text`.
         options: Options in order.
         target: Label of the right one, or a list of labels.
         order: Where each option stood before it was shuffled; empty until then.

@@ -1,7 +1,7 @@
-"""The messages that EvalScope sends to a server: OpenAI's form, local pictures as data URLs.
+"""The messages that EvalScope sends to a server: OpenAI's form, local images as data URLs.
 
 Parity: modelscope/evalscope 1.3.0, 1.10.0, 1.14.1 evalscope/models/utils/openai.py:openai_chat_messages,
-for texts and pictures.
+for texts and images.
 """
 
 import base64
@@ -26,14 +26,14 @@ def build_wire_messages(messages: Iterable[Message], image: Callable[[str], str]
     """Write messages as they go over the wire.
 
     Args:
-        messages: The kit's messages, texts and pictures only.
-        image: Gives the address of a picture's reference, such as `build_data_url_resolver(folder)`.
+        messages: The framework's messages, texts and images only.
+        image: Gives the address of an image's reference, such as `build_data_url_resolver(folder)`.
 
     Returns:
         `{"role", "content"}`, the content a text or a list of `text` and `image_url` parts.
 
     Raises:
-        RowError: `media.unsupported`: a part is neither text nor picture; and what `image` raises.
+        RowError: `media.unsupported`: a part is neither text nor image; and what `image` raises.
 
     Example:
         >>> part = {"type": "image", "image": "https://x.org/a.png", "detail": "auto"}
@@ -44,10 +44,10 @@ def build_wire_messages(messages: Iterable[Message], image: Callable[[str], str]
 
 
 def build_data_url_resolver(folder: Path) -> Callable[[str], str]:
-    """Give a function that turns references into addresses as the kit does when it runs in a folder.
+    """Give a function that turns references into addresses as the framework does when it runs in a folder.
 
     Args:
-        folder: Where relative paths start; for the kit the folder it was started in, not the data's.
+        folder: Where relative paths start; for the framework the folder it was started in, not the data's.
 
     Returns:
         A function from reference to address: addresses and plain data URLs are passed on, everything

@@ -1,7 +1,7 @@
 """What MMTrustEval's methods share: the sample's text, sizes, and files that are made once and then reused.
 
-A method gives a text a picture. What it draws hangs on the seed and the text, so that a file named by the
-text holds the same picture whoever makes it first.
+A method gives a text an image. What it draws depends on the seed and the text, so that a file named by the
+text holds the same image whoever makes it first.
 """
 
 import hashlib
@@ -23,7 +23,7 @@ from mmconvert.plugins.transform import Setting
 from mmconvert.storage.temporary import open_temporary_file
 
 PARAMETERS: Mapping[str, Any] = {"folder": "", "lazy": True}
-"""Where made pictures are kept ("" keeps none), and whether a file that stands there is used again."""
+"""Where made images are kept ("" keeps none), and whether a file that stands there is used again."""
 
 _SIZE = re.compile(r"([1-9]\d{0,5})x([1-9]\d{0,5})", re.ASCII)
 
@@ -38,7 +38,7 @@ def parse_size(text: str) -> tuple[int, int]:
         Width and height.
 
     Raises:
-        UsageError: The text is no size, or the size is larger than pictures may be.
+        UsageError: The text is no size, or the size is larger than images may be.
 
     Example:
         >>> parse_size("640x480")
@@ -63,7 +63,7 @@ def sample_text(record: Record) -> str:
 
 
 def hash_text(text: str) -> str:
-    """Name a text as MMTrustEval names the picture made for it.
+    """Name a text as MMTrustEval names the image made for it.
 
     Returns:
         64 hexadecimal digits.
@@ -80,20 +80,20 @@ def hash_text(text: str) -> str:
 def add_text_image(
     record: Record, make: Callable[[], bytes], parameters: Mapping[str, Any], setting: Setting, stem: str | None = None
 ) -> Record:
-    """Show a record's text with a picture that a method makes, or made before.
+    """Show a record's text with an image that a method makes, or made before.
 
     Args:
         record: The record.
-        make: Gives the file of a new picture.
+        make: Gives the file of a new image.
         parameters: `folder` and `lazy`.
-        setting: Checks the picture.
-        stem: Name of the picture's file without its ending; None for the digest of the text.
+        setting: Checks the image.
+        stem: Name of the image's file without its ending; None for the digest of the text.
 
     Returns:
-        The record with the one picture in its last user turn; pictures it showed before are attached.
+        The record with the one image in its last user turn; images it showed before are attached.
 
     Raises:
-        RowError: `make` refuses, or the file in the folder is no picture.
+        RowError: `make` refuses, or the file in the folder is no image.
         Error: The folder cannot be written.
     """
     stem = stem or hash_text(sample_text(record))
@@ -114,13 +114,13 @@ def read_or_make(folder: Path, name: str, make: Callable[[], bytes], images: Pic
         name: The file's name.
         make: Gives the bytes of a new file.
         images: Checks an old one.
-        lazy: Use a file that stands there; False makes it anew.
+        lazy: Use a file that stands there; False makes it again.
 
     Returns:
         The file's bytes.
 
     Raises:
-        RowError: The file that stands there is no picture.
+        RowError: The file that stands there is no image.
         Error: The folder cannot be written.
     """
     path = folder / name

@@ -25,12 +25,12 @@ def sample_record(
     Args:
         row: Where it stood; samples are known by their order.
         context: Ids, names and the task that the user gave.
-        text: What is asked, behind the picture; None for no turn at all.
-        image: The picture, None for none.
+        text: What is asked, behind the image; None for no turn at all.
+        image: The image, None for none.
         label: The reference as the source has it.
         extra: Fields without a column; `extra` among them is the sample's own, and its `subset` the category.
         dataset: Name of the dataset, where the user gave none.
-        prediction: The reply, None where nobody was asked.
+        prediction: The response, None where nobody was asked.
 
     Raises:
         RowError: `label.type`: the reference is neither a text nor a number nor a list of them.

@@ -30,7 +30,7 @@ FIRST_QUERIES: dict[str, Callable[[str], str]] = {
     "pandagpt": partial(add, "<Img></Img> "),
     "minigpt4": partial(add, "<Img><ImageHere></Img> "),
 }
-"""How the model interfaces put the picture into the first question."""
+"""How the model interfaces put the image into the first question."""
 
 # Interface literal of mmGPT. Source: FudanDISC/ReForm-Eval@df1cfa7 utils/preprocessors.py
 MMGPT_SYSTEM = (
@@ -51,7 +51,7 @@ class Processor(msgspec.Struct, frozen=True):
         first_query: Changes the first message behind the opening.
         opening: Turns that go before every dialogue.
         style: A key of `STYLES`.
-        mark: A key of `ALPHABETS`; None or `random` draws one anew each time.
+        mark: A key of `ALPHABETS`; None or `random` draws one again each time.
         method: `likelihood` leaves out the options of a dialogue and the response's beginning.
         response_prefix: How the response begins.
     """
@@ -186,7 +186,7 @@ def build_chat_prompt(record: Record, settings: Processor, rng: Random) -> Wordi
         rng: Draws the marks.
 
     Returns:
-        The pictures of the last turn and the text.
+        The images of the last turn and the text.
 
     Raises:
         RowError: The options have a gap, or there are more than marks.
@@ -236,7 +236,7 @@ def format_conversation(sample: Mapping[str, Any], processor: Processor, rng: Ra
 
 
 def format_mmgpt(sample: Mapping[str, Any], processor: Processor, rng: Random) -> str:
-    """Write a dialogue as MultiModal-GPT reads it: its own system text, the picture as a turn.
+    """Write a dialogue as MultiModal-GPT reads it: its own system text, the image as a turn.
 
     Args and errors as for `format_conversation`; the styles are `one` and `two`.
 
@@ -354,7 +354,7 @@ def _format_llama_2(turns: Turns, processor: Processor) -> str:
         else:
             system = f"<<SYS>>\n{processor.system}\n<</SYS>>\n\n" if number == 0 else ""
             text += f"{processor.sep}[INST] {system}{message} [/INST]"
-    # A set of characters, not a prefix: the kit's own way to drop the first separator.
+    # A set of characters, not a prefix: the framework's own way to drop the first separator.
     return text.lstrip(processor.sep)
 
 

@@ -1,4 +1,4 @@
-"""ReForm-Eval's dialogs (VisDial): rounds in the order of their visits, each with the rounds before it.
+"""ReForm-Eval's conversations (VisDial): rounds in the order of their visits, each with the rounds before it.
 
 Offline the history holds the right answers. Online it holds what the model said: a round can be read only
 after `update_history` was given the answers to the one before it.
@@ -22,7 +22,7 @@ HISTORY = "history"
 
 @dataclass(slots=True)
 class Round:
-    """One question of a dialog."""
+    """One question of a conversation."""
 
     dialog: str
     number: int
@@ -78,11 +78,11 @@ def replace_history(messages: Sequence[Turn], said: Sequence[tuple[str, str]]) -
     """Put other words into the rounds that stand right before the last turn.
 
     Args:
-        messages: A dialog: whatever goes before, a user's and an assistant's turn a round, the question.
-        said: Question and answer of each round; pictures stay where they are.
+        messages: A conversation: whatever goes before, a user's and an assistant's turn a round, the question.
+        said: Question and answer of each round; images stay where they are.
 
     Returns:
-        The dialog.
+        The conversation.
 
     Example:
         >>> from mmconvert.core.record import Part
@@ -102,7 +102,7 @@ def replace_history(messages: Sequence[Turn], said: Sequence[tuple[str, str]]) -
 
 
 class Conversations(Sequence[dict[str, Any]]):
-    """The rounds of all dialogs; item i is copy i % d of round i // d."""
+    """The rounds of all conversations; item i is copy i % d of round i // d."""
 
     def __init__(
         self,
@@ -113,7 +113,7 @@ class Conversations(Sequence[dict[str, Any]]):
         rng: Random,
         has_picture: Callable[[str], bool],
     ) -> None:
-        """Read the dialogs.
+        """Read the conversations.
 
         Args:
             data: `questions`, `answers` and `dialogs`, whose rounds hold indices into the two.
@@ -121,10 +121,10 @@ class Conversations(Sequence[dict[str, Any]]):
             instructions: Instructions to take in turn.
             example: Turns that go before every history.
             rng: Draws orders and marks.
-            has_picture: Whether the picture file exists.
+            has_picture: Whether the image file exists.
 
         Raises:
-            Error: A picture file is missing.
+            Error: An image file is missing.
         """
         self._setup, self._instructions, self._example, self._rng = setup, instructions, example, rng
         self._writer = setup.processor or Processor("\n", mark=None, method=setup.inference_method)
@@ -214,7 +214,7 @@ class Conversations(Sequence[dict[str, Any]]):
 
 
 def build_image_name(image_id: int, split: str) -> str:
-    """Name the picture file of a dialog.
+    """Name the image file of a conversation.
 
     Example:
         >>> build_image_name(7, "val")

@@ -20,7 +20,7 @@ SELECTION_QUESTION = "Which description matches this image?"
 DESCRIPTION_QUESTION = "Please generate a sentence to describe this image."
 
 COCO_NAME = "COCO_val2014_{:0>12}.jpg"
-"""TDIUC's pictures, where the file has their number alone. Source: build/TDIUC/tdiuc_dataset.py"""
+"""TDIUC's images, where the file has their number alone. Source: build/TDIUC/tdiuc_dataset.py"""
 
 MATCH_OPTIONS = ("no", "yes")
 ENTAILMENT_OPTIONS = ("yes", "not sure", "no")
@@ -31,7 +31,7 @@ class FamilyItem(msgspec.Struct, frozen=True):
 
     Attributes:
         key: The source's id; None where rows go by their number.
-        image: The picture, as the file writes it.
+        image: The image, as the file writes it.
         questions: Wordings of the question, the first one is the usual; () where a template asks.
         options: Options in the file's order, texts or numbers; None for an open question.
         answer: Index of the right option, a text or number, a list of texts; None for captions.
@@ -57,7 +57,7 @@ class Family(msgspec.Struct, frozen=True):
 
     Attributes:
         item: Fields of an item -> the question.
-        pool: The kit's class whose instructions and one-shot example belong to it.
+        pool: The framework's class whose instructions and one-shot example belong to it.
         task: Task of its records.
         templated: The instruction is the question itself, with `{}` for the topic.
         answer_is_text: The file names the right option by its text, not by its index.

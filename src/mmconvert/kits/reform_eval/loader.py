@@ -1,8 +1,8 @@
 """ReForm-Eval's data loader: the samples that a visit of its dataset gives, draw for draw.
 
-`load` is what the kit's `load_reform_dataset` does with a file at hand. Reading a sample shuffles and
+`load` is what the framework's `load_reform_dataset` does with a file available. Reading a sample shuffles and
 draws, and some shuffles stay for the next visit, so samples depend on the order of visits; that is the
-kit's way, for parity only. The transforms of this project draw from a seed and the row instead.
+framework's way, for parity only. The transforms of this project draw from a seed and the row instead.
 Source: FudanDISC/ReForm-Eval@df1cfa7 build/__init__.py, build/*/*.py, utils/data_utils.py.
 """
 
@@ -94,20 +94,20 @@ DATASETS: dict[tuple[str, str | None], DatasetRules] = {
 def load(
     data: Any, setup: Setup, rng: Random, has_image: Callable[[str], bool] = lambda name: True
 ) -> "Samples | Conversations":
-    """Load a dataset as the kit does.
+    """Load a dataset as the framework does.
 
     Args:
         data: What the file holds: an object with `data`, or a list of items.
         setup: The arguments.
-        rng: Stands for the kit's global random state; seed it as the kit's user would.
-        has_image: Whether the picture file of a dialog exists under the configured folder; the kit
-            wants it although it reads the picture from the data.
+        rng: Stands for the framework's global random state; seed it as the framework's user would.
+        has_image: Whether the image file of a conversation exists under the configured folder; the framework
+            wants it although it reads the image from the data.
 
     Returns:
         A sequence of samples.
 
     Raises:
-        UsageError: A name or a combination of arguments is none that the kit takes.
+        UsageError: A name or a combination of arguments is none that the framework takes.
         Error: The file does not go with the configuration.
         RowError: An item has not the shape of its family.
 
@@ -182,7 +182,7 @@ def _build_example(setup: Setup, dataset: DatasetRules) -> tuple[dict[str, str],
 
 
 class Samples(Sequence[dict[str, Any]]):
-    """The samples of one dataset; item i is copy i % d of question i // d, made anew at each visit."""
+    """The samples of one dataset; item i is copy i % d of question i // d, made again at each visit."""
 
     def __init__(
         self,
@@ -297,7 +297,7 @@ class Samples(Sequence[dict[str, Any]]):
         return self._add_options(self._add_text(self._add_history(sample)))
 
     def _shuffle_by_gt(self, number: int, copy: int) -> dict[str, Any]:
-        """Shuffle the stored options but look the answer up at its first place: the kit's own fault."""
+        """Shuffle the stored options but look the answer up at its first place: the framework's own fault."""
         item, options = self._items[number], self._options[number]
         answer: Any = str(item.answer)
         if self._setup.shuffle_options:
@@ -335,7 +335,7 @@ class Samples(Sequence[dict[str, Any]]):
         return self._add_options(self._add_text(self._add_history(sample)))
 
     def _draw_options(self, number: int, copy: int) -> dict[str, Any]:
-        """Set the answer beside three others of its kind, drawn anew at each visit."""
+        """Set the answer beside three others of its kind, drawn again at each visit."""
         item, answer = self._items[number], str(self._items[number].answer)
         if answer in YES_NO:
             options = list(YES_NO)

@@ -1,9 +1,9 @@
 """Instructions and one-shot examples for ReForm-Eval's families: the built-in prompts, or a file's.
 
 A file is a JSON list of `{"classes": [...], "pools": [[name, condition, value], ...]}`: `classes` names the
-kit's dataset classes that share the pools, `instruction_list` is a list of sentences for one condition,
-`in_context_history` a finished round of a dialog. A condition that speaks of likelihood holds where no
-options are shown, any other where they are, an empty one always. ReForm-Eval's own wording is read from a
+framework's dataset classes that share the pools, `instruction_list` is a list of sentences for one condition,
+`in_context_history` a finished round of a conversation. A condition that speaks of likelihood holds where no
+options are shown, any other where they are, an empty one always. ReForm-Eval's own prompt template is read from a
 checkout of it, where each class assigns the two attributes. Source of the class names:
 FudanDISC/ReForm-Eval@df1cfa7 build.
 """
@@ -29,7 +29,7 @@ _BUILT_IN = "built in, not ReForm-Eval's"
 OWN_INSTRUCTIONS = f"instructions: {_BUILT_IN}"
 OWN_EXAMPLE = f"one-shot example: {_BUILT_IN}"
 OWN_QUESTIONS = f"questions: {_BUILT_IN}; --transform random_instruct:pools=CHECKOUT reads ReForm-Eval's"
-"""What is said of records that have our wording."""
+"""What is said of records that have our prompt template."""
 
 _MODULES = "build/*/*.py"
 _MAX_MODULES = 1000
@@ -55,7 +55,7 @@ class Pool(msgspec.Struct, frozen=True):
 
 
 class _Pools(dict[str, Pool]):
-    """Pools by the kit's class, which name themselves where one is wanted that they lack."""
+    """Pools by the framework's class, which name themselves where one is wanted that they lack."""
 
     def __init__(self, place: str) -> None:
         self.place = place
@@ -66,7 +66,7 @@ class _Pools(dict[str, Pool]):
 
 @cache
 def load_pools() -> dict[str, Pool]:
-    """Give the built-in prompts by the kit's class."""
+    """Give the built-in prompts by the framework's class."""
     return _build_pools(json.loads(files("mmconvert.kits.reform_eval").joinpath(OWN).read_text(encoding="utf-8")), OWN)
 
 
@@ -76,10 +76,10 @@ def read_pools(place: Path | None) -> dict[str, Pool]:
 
     Args:
         place: The file, see the module for its shape, or the folder that holds `build`; None gives the project's
-            own wording.
+            own prompt template.
 
     Returns:
-        Pools by the kit's class; one that is not there raises UsageError when it is asked for.
+        Pools by the framework's class; one that is not there raises UsageError when it is asked for.
 
     Raises:
         UsageError: There is no such file or folder.

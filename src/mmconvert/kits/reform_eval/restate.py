@@ -17,14 +17,14 @@ RAW_OPTIONS = ("options", "answer_options")
 
 
 def restate_question(record: Record) -> Record:
-    """Word the last user turn anew from the record's fields.
+    """Word the last user turn again from the record's fields.
 
     Args:
         record: A record with a question.
 
     Returns:
         The record; with an instruction or chosen marks it asks as ReForm-Eval does, else the plain way.
-        `--prompt` words it once more.
+        `--prompt` words it again.
 
     Raises:
         RowError: There is no question to word.

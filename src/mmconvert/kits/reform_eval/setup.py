@@ -22,7 +22,7 @@ def _list_no_choices(kind: str) -> Sequence[str]:
 
 
 class Setup(msgspec.Struct, frozen=True):
-    """Arguments of the kit's `load_reform_dataset`, with its defaults, and what it finds elsewhere.
+    """Arguments of the framework's `load_reform_dataset`, with its defaults, and what it finds elsewhere.
 
     Attributes:
         dataset_name: A name that `loader.DATASETS` knows.
@@ -34,15 +34,15 @@ class Setup(msgspec.Struct, frozen=True):
         data_duplication: Copies of each sample.
         shuffle_options: Draw the options' order.
         option_mark: Marks in `question_with_option`; anything but upper, lower, number draws them.
-        online_multi_round: Put the model's answers into the history of a dialog.
+        online_multi_round: Put the model's answers into the history of a conversation.
         processor: Settings of what writes `text`; its marks are its own.
-        pools: Instructions and examples by the kit's class.
+        pools: Instructions and examples by the framework's class.
         write: Writes `text` with these settings; None leaves it out.
-        finish: Words the rounds of a dialog with these settings.
+        finish: Words the rounds of a conversation with these settings.
         choices: Gives all answers to a type of question, of which three are drawn as wrong options.
-        capitalize: Begin the questions and options of dialogs with a capital.
+        capitalize: Begin the questions and options of conversations with a capital.
         answer_space_instruct: Let CLEVR's instructions end with answers (not CLEVR's own) for likelihood; None is
-            the kit's `load_reform_dataset`, which does not say and so cannot load it.
+            the framework's `load_reform_dataset`, which does not say and so cannot load it.
     """
 
     dataset_name: str

@@ -28,7 +28,7 @@ class Shape(msgspec.Struct, frozen=True):
 
     Attributes:
         key: The id.
-        image: The picture.
+        image: The image.
         question: The question.
         options: The options.
         answer: The answer.

@@ -1,7 +1,7 @@
 """TDIUC as ReForm-Eval takes it: a list of questions and a list of annotations, put together by their ids.
 
-The kit's own folder holds `TDIUC_val_ques.json` and `TDIUC_val_anns.json`, arrays with the pictures as base64;
-TDIUC's holds `Questions/*_questions.json` and `Annotations/*_annotations.json`, objects whose pictures are
+The framework's own folder holds `TDIUC_val_ques.json` and `TDIUC_val_anns.json`, arrays with the images as base64;
+TDIUC's holds `Questions/*_questions.json` and `Annotations/*_annotations.json`, objects whose images are
 COCO's numbers. Source: FudanDISC/ReForm-Eval@df1cfa7 build/TDIUC/tdiuc_dataset.py, build/configs/TDIUC_*.yaml.
 """
 
@@ -23,7 +23,7 @@ TASKS = {
     "positional_reasoning": "TDIUC_position", "scene_recognition": "TDIUC_scene", "sport_recognition": "TDIUC_sport",
     "utility_affordance": "TDIUC_utility",
 }  # fmt: skip
-"""Type of a question -> the kit's name for the questions of that type; it scores these only."""
+"""Type of a question -> the framework's name for the questions of that type; it scores these only."""
 
 _FOLDERS = ("", "Questions", "Annotations")
 _QUESTIONS = re.compile(r".*_(?:ques|questions)\.json")
@@ -38,7 +38,7 @@ def is_tdiuc(folder: Path) -> bool:
 def read_rows(folder: Path) -> Iterator[Row | Rejected]:
     """Read the questions with their annotations, in the order of their ids.
 
-    The kit sorts both lists and takes them pairwise, which is the same where they belong together; here a
+    The framework sorts both lists and takes them pairwise, which is the same where they belong together; here a
     question without its annotation is refused.
 
     Args:
@@ -61,7 +61,7 @@ def read_rows(folder: Path) -> Iterator[Row | Rejected]:
     spare = len(found.keys() - {*keys})
     remarks = (f"{spare:,} annotations have no question and are left out",) if spare else ()
     items = _list(questions, "questions")
-    # Pictures stand in the questions, so that a file in order is not held.
+    # Images stand in the questions, so that a file in order is not held.
     for item in items if keys == sorted(keys) else sorted(items, key=_build_sort_key):
         joined = _join_annotation(item, found) if isinstance(item, Row) else item
         if isinstance(joined, Row) and remarks:
@@ -90,7 +90,7 @@ def _list(path: Path, name: str) -> Iterator[Row | Rejected]:
 
 
 def _build_id_key(fields: Mapping[str, Any]) -> tuple[bool, Any]:
-    """Give the id so that ids of different types can be told apart and put in order."""
+    """Give the id so that ids of different types can be distinguished and put in order."""
     value = fields.get(KEY)
     return (False, value) if isinstance(value, int) else (True, str(value))
 

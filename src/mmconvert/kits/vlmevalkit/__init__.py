@@ -1,1 +1,1 @@
-"""VLMEvalKit: LMUData tables, its dataset names, circular copies and pictures."""
+"""VLMEvalKit: LMUData tables, its dataset names, circular copies and images."""

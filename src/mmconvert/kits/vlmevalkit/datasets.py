@@ -1,4 +1,4 @@
-"""VLMEvalKit's benchmarks: what their rows ask for, and how the kit names tables and result files."""
+"""VLMEvalKit's benchmarks: what their rows ask for, and how the framework names tables and result files."""
 
 import os
 import re
@@ -43,7 +43,7 @@ NAMES = frozenset(TASKS) | SHARED_RULES | OWN_RULES
 """All benchmarks of the framework; the rows of those that are not in `TASKS` show their task."""
 
 CIRCULAR = ("mmbench", "ccbench", "circular", "mmcr")
-"""The kit scores a table whose name contains one of these, in any case, in circular groups.
+"""The framework scores a table whose name contains one of these, in any case, in circular groups.
 
 Source: open-compass/VLMEvalKit@e8e78f0 vlmeval/dataset/image_mcq.py.
 """
@@ -70,10 +70,10 @@ def parse_file_stem(stem: str) -> tuple[str | None, str | None]:
     """Read model and benchmark out of the name of a result file, `{model}_{benchmark}`.
 
     Args:
-        stem: File name without its ending; what the kit's own evaluation appends is passed over.
+        stem: File name without its ending; what the framework's own evaluation appends is passed over.
 
     Returns:
-        Model and benchmark; None for either where the name does not say it in the kit's words.
+        Model and benchmark; None for either where the name does not say it in the framework's words.
 
     Example:
         >>> parse_file_stem("llava_v1.5_7b_MMBench_DEV_EN_V11_openai_result")

@@ -1,6 +1,6 @@
-"""Which picture belongs to which row of a VLMEvalKit table, and under which name the kit writes it.
+"""Which image belongs to which row of a VLMEvalKit table, and under which name the framework writes it.
 
-For the compatibility layer, which holds such tables as the kit does; `lmu_table` reads them without its losses.
+For the compatibility layer, which holds such tables as the framework does; `lmu_table` reads them without its losses.
 """
 
 import re
@@ -16,7 +16,7 @@ REFERENCE_LENGTH = 64
 """An `image` cell of at most this many characters names another row."""
 
 UNNAMED = ".png"
-"""Ending of the kit's own names of images."""
+"""Ending of the framework's own names of images."""
 
 WHOLE_NUMBER = re.compile(r"[+-]?(?:0|[1-9][0-9]*)")
 EXPRESSION = re.compile(r"True|False|[-+*/%() 0-9]*[0-9)]\s*[-+*/%]+[-+*/%() 0-9]*|0[box]\w+")
@@ -24,18 +24,18 @@ EXPRESSION = re.compile(r"True|False|[-+*/%() 0-9]*[0-9)]\s*[-+*/%]+[-+*/%() 0-9
 
 
 def keep_rows_with_images(rows: Sequence[Row], *, skip_noimg: bool = True) -> list[dict[str, Any]]:
-    """Drop rows without a picture, follow references to other rows, and settle the index.
+    """Drop rows without an image, follow references to other rows, and settle the index.
 
     Args:
-        rows: Cells by column, typed as the kit reads them, None for missing.
+        rows: Cells by column, typed as the framework reads them, None for missing.
         skip_noimg: Drop rows whose `image` is missing.
 
     Returns:
-        The rows that the kit keeps; `index` is a whole number where all are, else a text, and
+        The rows that the framework keeps; `index` is a whole number where all are, else a text, and
         `image` is base64 or a list of it. A table without an `image` column keeps all rows.
 
     Raises:
-        RowError: A reference names no row that has a picture by then (one pass, in file order), or
+        RowError: A reference names no row that has an image by then (one pass, in file order), or
             an index is an expression.
 
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_base.py:ImageBaseDataset.__init__.
@@ -89,7 +89,7 @@ def _read_indices(names: Sequence[str]) -> Sequence[int | str]:
 
 
 def list_image_files(row: Row) -> list[tuple[str, str]]:
-    """List a row's pictures with the file name that the kit gives them below its image root.
+    """List a row's images with the file name that the framework gives them below its image root.
 
     Args:
         row: A row from `keep_rows_with_images` with an `image`.
@@ -98,7 +98,7 @@ def list_image_files(row: Row) -> list[tuple[str, str]]:
         Names and base64 texts; the shorter of two lists decides how many.
 
     Raises:
-        RowError: Pictures and names do not go together, or the name is missing.
+        RowError: Images and names do not go together, or the name is missing.
 
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_base.py:ImageBaseDataset.dump_image.
 
@@ -118,7 +118,7 @@ def list_image_files(row: Row) -> list[tuple[str, str]]:
 
 
 def list_image_paths(row: Row) -> list[str]:
-    """List the pictures of a row whose table has no `image` column: the paths as they are.
+    """List the images of a row whose table has no `image` column: the paths as they are.
 
     Raises:
         RowError: There is none.

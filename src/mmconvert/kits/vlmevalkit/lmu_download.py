@@ -25,12 +25,12 @@ def download_table(url: str, *, md5: str | None = None, sha256: str | None = Non
 
     Args:
         url: https address whose path ends in `NAME.tsv`; kept as `$LMUData/NAME.tsv`.
-        md5: What the file's MD5 must be, as hex; None for any. Kits publish these.
+        md5: What the file's MD5 must be, as hex; None for any. Frameworks publish these.
         sha256: What its SHA-256 must be; None for any.
         open_url: Opens an address; the rules for remote hosts are those of `remote.fetch`.
 
     Returns:
-        The file. One that stands there is used as it is where its sums are right; else it is fetched anew.
+        The file. One that stands there is used as it is where its sums are right; else it is fetched again.
 
     Raises:
         UsageError: The address names no table, or is not https.

@@ -1,12 +1,13 @@
 """The table that VLMEvalKit and MMBench share: one question a row, letters as columns.
 
 The `image` cell is base64, a list of base64, or the `index` of another row (before or behind) whose
-picture it shares; `image_path` is a path or a list of paths inside an image root. Options may leave
+image it shares; `image_path` is a path or a list of paths inside an image root. Options may leave
 gaps. `answer` is a letter where there are options, else a text or a list of texts.
 
 Rotation k of question i, its options turned by k, has the index i + k * 1,000,000 (ten times more where an index is
-that large), and `g_index` may name i. A row may hold a whole dialog: lists of questions and answers, `<ImageHere>`
-for pictures.
+that large), and `g_index` may name i. A row may hold a whole conversation: lists of questions and answers,
+`<ImageHere>`
+for images.
 
 Source: open-compass/VLMEvalKit@e8e78f0 vlmeval/dataset/{image_base,image_mt}.py, utils, vlmeval/tools.py, its guide.
 """
@@ -56,8 +57,8 @@ def read_rows(path: Path, span: Span | None, required: Sequence[Sequence[str]]) 
         required: Columns the table must have, each as a choice of names.
 
     Yields:
-        Rows; a picture in base64 is decoded, an `image` cell that names another row is replaced by that row's
-        picture, and a rotated copy of another row names it under `ROTATION_OF`.
+        Rows; an image in base64 is decoded, an `image` cell that names another row is replaced by that row's
+        image, and a rotated copy of another row names it under `ROTATION_OF`.
 
     Raises:
         Error: A required column is missing, and the errors of `sources.tables.rows`.
@@ -77,12 +78,12 @@ def read_rows(path: Path, span: Span | None, required: Sequence[Sequence[str]]) 
 
 
 def _decode_cell(cell: tables.Cell) -> bytes | None:
-    """Decode a cell that holds one picture as plain base64; any other is taken apart as a text."""
+    """Decode a cell that holds one image as plain base64; any other is taken apart as a text."""
     return decode_plain_base64(cell) if len(cell) > REFERENCE_LENGTH and _BASE64.match(cell) else None
 
 
 def is_result(columns: Iterable[str]) -> bool:
-    """Tell by its columns whether a table holds the kit's predictions and no pictures.
+    """Tell by its columns whether a table holds the framework's predictions and no images.
 
     Example:
         >>> is_result(["index", "A", "prediction"]), is_result(["index", "image", "prediction"])
@@ -102,7 +103,7 @@ class TableSettings(msgspec.Struct, frozen=True):
         dataset: Benchmark name.
         task: Task of the rows; None takes multiple choice where there are options, else vqa.
         caption_prompt: The prompt of a caption task whose table has no questions.
-        is_result: The rows hold predictions: they need no picture (`image_path` without `image` is only kept) and no
+        is_result: The rows hold predictions: they need no image (`image_path` without `image` is only kept) and no
             question.
         circular: Every row belongs to a rotated group; else the name, `g_index` and other rows tell.
     """
@@ -119,14 +120,14 @@ def build_record(row: Row, context: Context, how: TableSettings) -> Record:
 
     Args:
         row: A row, columns spelled as in the file; a prediction, if there is one, is a text.
-        context: Pictures and warnings.
+        context: Images and warnings.
         how: What the table's format says.
 
     Returns:
         The record; columns without a place are in `extra`.
 
     Raises:
-        RowError: The index, the question, the picture or the answer is missing or wrong.
+        RowError: The index, the question, the image or the answer is missing or wrong.
     """
     fields, headers = respell(row.fields, WORDS)
     if "answer" not in fields and "answers" in fields:  # as in VizWiz
@@ -142,7 +143,7 @@ def build_record(row: Row, context: Context, how: TableSettings) -> Record:
     head = _read_text(fields.get("g_index"))
     rotated = base is not None or how.circular or head is not None or is_circular(name)
     sample, variant = read_rotation(key, head, options) if rotated else (key, None)
-    # What a row shares with others: its question, or the picture of yes/no questions.
+    # What a row shares with others: its question, or the image of yes/no questions.
     group = head if variant is None else sample
     path = _read_text(fields.get("image_path"))
     images = _load_images(fields, context, name, how)
@@ -210,7 +211,7 @@ class _Neighbour(msgspec.Struct, frozen=True):
 
 
 class _Neighbours:
-    """Settles what a row says by pointing to another: its picture, and whose rotated copy it is."""
+    """Settles what a row says by pointing to another: its image, and whose rotated copy it is."""
 
     def __init__(self, path: Path, spelled: Mapping[str, str], told: bool) -> None:
         self._index_column, self._image_column = (spelled.get(word, word) for word in ("index", "image"))
@@ -294,7 +295,7 @@ def _load_images(fields: dict[str, Any], context: Context, name: str, how: Table
                 images.append(pictures.of_reference(reference, len(images) + 1))
         return images
     for place, written in _list_elements("image_path", paths, names):
-        # The kits write the decoded picture to this name below their root.
+        # The frameworks write the decoded image to this name below their root.
         if re.match(r"[~/\\]|[a-zA-Z]:", written) or "\\" in written or "\0" in written or ".." in written.split("/"):
             raise RowError("image.path", place, f"the name leaves the image root {show(written)}.")
     if isinstance(cell, bytes):
@@ -320,7 +321,7 @@ def _list_elements(field: str, cell: str, texts: Sequence[str]) -> list[tuple[st
 
 
 def _list_kit_roots(name: str) -> list[Path]:
-    """List the folders that the kit keeps a table's pictures in, those that are there."""
+    """List the folders that the framework keeps a table's images in, those that are there."""
     folder = find_lmudata_root() / "images"
     return [root.resolve() for root in (folder / name, folder) if root.is_dir()]
 
@@ -377,7 +378,7 @@ def parse_base_index(index: str | None) -> str | None:
     """Give the index that a row would have unrotated, if its number says that it is a rotation.
 
     Returns:
-        The index; None for one below the first rotation, or that is no number.
+        The index; None for one below the first rotation, or that is not a number.
 
     Example:
         >>> parse_base_index("3000007"), parse_base_index("7"), parse_base_index("a7")
@@ -402,7 +403,7 @@ def mark_rotations(rows: Callable[[], Iterator[Row | Rejected]]) -> Iterator[Row
     """Mark the rows of a small table that are rotated copies of another with its index, under `ROTATION_OF`.
 
     Args:
-        rows: Makes the rows anew each time; called twice for a table with such an index.
+        rows: Makes the rows again each time; called twice for a table with such an index.
     """
     known: dict[str | None, int] | None = None
     for item in rows():
@@ -434,7 +435,7 @@ def read_rotation(index: str, head: str | None, options: Sequence[str | None]) -
 
     Returns:
         The unrotated row's index, leading zeros kept, and which rotation this is; (index, None) for an
-        index that is no number or does not go with `head`.
+        index that is not a number or does not go with `head`.
 
     Example:
         >>> read_rotation("2000007", None, "abcd"), read_rotation("00012", None, "ab"), read_rotation("x", None, "ab")
@@ -458,7 +459,7 @@ def read_rotation(index: str, head: str | None, options: Sequence[str | None]) -
 
 
 def build_index_cell(record: Record) -> str:
-    """Number a record as the kit does, also a rotation that a transform of ours made (`7#2`)."""
+    """Number a record as the framework does, also a rotation that a transform of ours made (`7#2`)."""
     if record.variant is None:
         return record.id
     if record.variant and record.id.startswith(f"{record.sample}#") and _NUMBER.fullmatch(record.sample):
@@ -483,20 +484,20 @@ MARKER = "<ImageHere>"
 
 
 def split_rounds(record: Record, illustrated: bool = True) -> Iterator[Record]:
-    """Give the rounds of a dialog, each with what was said before; a record that is no dialog stays one.
+    """Give the rounds of a conversation, each with what was said before; a record that is no conversation stays one.
 
-    A dialog is a list of texts as question, without options, that has as many answers as questions or
-    names a picture by `<ImageHere>`. Pictures are shown in their order over all rounds, those of a dialog
+    A conversation is a list of texts as question, without options, that has as many answers as questions or
+    names an image by `<ImageHere>`. Images are shown in their order over all rounds, those of a conversation
     without markers at its beginning. What the assistant said before is the reference, empty where there
     is none.
 
     Args:
-        record: As `lmu_table.record` gives it; a prediction is a list with one reply for each round.
-        illustrated: The table holds pictures; else markers stay in the text.
+        record: As `lmu_table.record` gives it; a prediction is a list with one response for each round.
+        illustrated: The table holds images; else markers stay in the text.
 
     Yields:
-        Records `<id>#0`, `<id>#1`, ...; `group` is the dialog's id, `round` counts from 0, `question` names
-        pictures by `<image k>`, and the last round has the pictures that none shows as attachments.
+        Records `<id>#0`, `<id>#1`, ...; `group` is the conversation's id, `round` counts from 0, `question` names
+        images by `<image k>`, and the last round has the images that none shows as attachments.
 
     Raises:
         RowError: `dialog.answers`, `dialog.replies`: they do not go with the questions;
@@ -543,7 +544,7 @@ def split_rounds(record: Record, illustrated: bool = True) -> Iterator[Record]:
 
 
 def _list_named_slots(question: str, images: Iterator[Image]) -> Iterator[str]:
-    """Name the pictures that a question shows by their slots; markers without one stay."""
+    """Name the images that a question shows by their slots; markers without one stay."""
     first, *rest = question.split(MARKER)
     yield first
     for text in rest:
@@ -552,7 +553,7 @@ def _list_named_slots(question: str, images: Iterator[Image]) -> Iterator[str]:
 
 
 def _read_questions(record: Record) -> list[str]:
-    """Read the questions of a dialog; [] for a record that is none."""
+    """Read the questions of a conversation; [] for a record that is none."""
     text = record.question
     if text is None or record.options or not looks_like_list(text):
         return []
@@ -590,7 +591,7 @@ def _read_round_responses(record: Record, count: int) -> tuple[str, ...]:
 
 
 def _build_turn(question: str, before: int) -> tuple[Turn, int]:
-    """Word a user turn with some pictures before it; give how many pictures it shows."""
+    """Word a user turn with some images before it; give how many images it shows."""
     first, *rest = question.split(MARKER)
     parts = [Part("image")] * before
     if first or not rest:

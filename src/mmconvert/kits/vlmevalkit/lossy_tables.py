@@ -23,13 +23,13 @@ def retype_rows(path: Path, rows: Iterable[Row | Rejected]) -> Iterator[Row | Re
 
     Args:
         path: The table; its ending tells a workbook from a text.
-        rows: All its rows: what a column holds hangs on every one of them. They are kept in memory.
+        rows: All its rows: what a column holds depends on every one of them. They are kept in memory.
 
     Yields:
         The rows in order, refused ones as they are; None for a cell that pandas takes for missing.
 
     Raises:
-        UsageError: The file is no table.
+        UsageError: The file is not a table.
     """
     if path.suffix.lower() not in SUFFIXES:
         raise UsageError(f"{path}: only a {', '.join(SUFFIXES)} table can be read as pandas reads it.")
@@ -48,7 +48,7 @@ def retype_rows(path: Path, rows: Iterable[Row | Rejected]) -> Iterator[Row | Re
 
 
 def _print_cells(columns: Mapping[str, Sequence[Cell]], sheet: bool) -> dict[str, list[str | None]]:
-    # A picture as base64 makes a column of texts as any other text does; pandas need not see all of it.
+    # An image as base64 makes a column of texts as any other text does; pandas need not see all of it.
     short = {
         name: [_STAND_IN if isinstance(cell, str) and len(cell) > _LONG else cell for cell in cells]
         for name, cells in columns.items()

@@ -90,11 +90,11 @@ def show_table_videos(
     Args:
         videos: Place and value of each.
         question: The question, which may show them by `<video k>`.
-        images: The row's pictures, behind which the frames come.
+        images: The row's images, behind which the frames come.
         context: Where videos lie.
 
     Returns:
-        The question with placeholders of frames, and pictures and frames.
+        The question with placeholders of frames, and images and frames.
 
     Raises:
         RowError: The codes of `ShownVideos.expand`.

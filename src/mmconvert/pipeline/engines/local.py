@@ -49,7 +49,7 @@ def _run(children: "_Children", function: Callable[[_T], _R], tasks: Iterable[_T
 
     def failed(index: int, error: Exception) -> None:
         errors[index] = error
-        # What stands before it in the order of tasks goes on: it may fail too, and is told first then.
+        # What stands before it in the order of tasks continues: it may fail too, and is told first then.
         if left.drop_behind(index):
             children.end()
 
@@ -216,7 +216,7 @@ class _Tasks(Iterator[tuple[int, _T]]):
             return index, task
 
     def prepare(self, count: int) -> None:
-        """Have the next ones at hand, so that nobody who comes for them waits."""
+        """Have the next ones available, so that nobody who comes for them waits."""
         with self._changed:
             while len(self._ready) < count and not self._dropped and self._find_next():
                 pass
@@ -227,7 +227,7 @@ class _Tasks(Iterator[tuple[int, _T]]):
             self._changed.wait()
             return True
         self._looking = True
-        # Whoever comes for a task that is at hand does not wait meanwhile.
+        # Whoever comes for a task that is available does not wait meanwhile.
         self._changed.release()
         found: list[tuple[int, _T]] = []
         error: Exception | None = None

@@ -1,7 +1,7 @@
 """A vision-language model of 70,000 weights, trained in seconds, for demonstrations and tests.
 
-It is a LLaVA with random beginnings: a tokenizer of the 256 bytes, a CLIP tower for pictures of
-32 x 32, a two-layer Llama. It learns the records it is shown by heart, pictures slightly changed
+It is a LLaVA with random beginnings: a tokenizer of the 256 bytes, a CLIP tower for images of
+32 x 32, a two-layer Llama. It learns the records it is shown by heart, images slightly changed
 each time, and answers nothing else; what it proves is the way from a file to a score, not a skill.
 """
 
@@ -52,7 +52,7 @@ _IGNORED = -100  # label that the loss passes over
 
 
 class _Lesson(msgspec.Struct, frozen=True):
-    """One record as the model sees it: prompt tokens, answer tokens, pictures."""
+    """One record as the model sees it: prompt tokens, answer tokens, images."""
 
     prompt: list[int]
     answer: list[int]
@@ -128,8 +128,8 @@ def train(folder: str | Path, records: Sequence[Record], *, seed: int = 0, max_s
 
     Args:
         folder: Where the model goes; made when missing.
-        records: Examples with their pictures, best under a hundred.
-        seed: Seed of weights, order and picture noise.
+        records: Examples with their images, best under a hundred.
+        seed: Seed of weights, order and image noise.
         max_steps: Most batches of eight.
 
     Returns:

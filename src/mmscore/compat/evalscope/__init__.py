@@ -4,8 +4,8 @@
 
     run_task(TaskConfig(model="qwen-vl-plus", api_url="http://localhost:8000/v1", datasets=["general_vqa"], ...))
 
-`python -m mmscore.compat.evalscope` takes the flags of the kit's command; `script FILE` runs a Python file whose
-`import evalscope...` and `import vlmeval...` give the doors' names where the kits are not installed.
+`python -m mmscore.compat.evalscope` takes the flags of the framework's command; `script FILE` runs a Python file whose
+`import evalscope...` and `import vlmeval...` give the doors' names where the frameworks are not installed.
 
 Tasks may also be dicts, YAML and JSON files, of `run_task` or `mmscore run`. Keys that have no counterpart
 here are errors (docs/kits/evalscope.md).
@@ -22,7 +22,7 @@ MODULES = {
     "config": ("TaskConfig", "parse_task_config"),
     "constants": ("EvalBackend", "EvalType", "JudgeStrategy"),
 }
-"""Modules of the kit that can be imported where it is not installed, and the names in each."""
+"""Modules of the framework that can be imported where it is not installed, and the names in each."""
 
 __all__ = [
     "MODULES",

@@ -1,4 +1,4 @@
-"""`python -m mmscore.compat.evalscope eval|script`: the kit's command with its flags, and scripts that import it."""
+"""`python -m mmscore.compat.evalscope eval|script`: its command with its flags, and scripts that import it."""
 
 import ast
 import json
@@ -79,7 +79,7 @@ def program() -> None:
 @click.option("--debug", is_flag=True, help="No effect.")
 @click.option("--stream", is_flag=True, help="No effect: the response is the same.")
 def evaluate(more: tuple[str, ...], **given: Any) -> int:
-    """Ask a model about benchmarks of custom data and print the kit's table."""
+    """Ask a model about benchmarks of custom data and print the framework's table."""
     run_task(task_keys(more, given))
     return 0
 

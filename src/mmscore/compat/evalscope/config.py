@@ -78,7 +78,7 @@ BODY = (
     *("top_k", "top_p", "seed", "frequency_penalty", "presence_penalty", "repetition_penalty", "logit_bias"),
     *("logprobs", "top_logprobs", "reasoning_effort"),
 )
-"""Fields of a request that the kit sends as they are."""
+"""Fields of a request that the framework sends as they are."""
 
 _KIND_NAMES = {
     str: "a text",
@@ -307,7 +307,7 @@ def key_variable(value: Any, variable: str, keys: dict[str, str]) -> str:
     if named := _VARIABLE.fullmatch(str(value)):
         return named[1]
     if value or variable not in os.environ:
-        # A service that wants no key gets the kit's word for none, never a key that was meant for another.
+        # A service that wants no key gets the framework's word for none, never a key that was meant for another.
         keys[variable] = str(value or _EMPTY)
     return variable
 

@@ -18,7 +18,7 @@ RELEASES: Mapping[str, Release] = {"1.3": "1.3.0", "1.10": "1.10.0", "1.14": "1.
 """Versions of the recipes, and the release that each stands for."""
 
 SEED = "1.3"
-"""The version whose table and whose keys the kit's document on custom data shows."""
+"""The version whose table and whose keys the framework's document on custom data shows."""
 
 
 def version_of(config: TaskConfig) -> str:

@@ -35,10 +35,10 @@ from mmscore.workflow.score import ReportOptions
 from mmscore.workflow.task_file import Conversion, DatasetTask, ModelTask, Plan
 
 MOCKED = "Default output from mockllm/model"
-"""What the kit's stand-in for a model says."""
+"""What the framework's stand-in for a model says."""
 
 MODEL_KEY = "EVALSCOPE_API_KEY"
-"""Variable from which the kit, too, takes a key that the task does not have."""
+"""Variable from which the framework, too, takes a key that the task does not have."""
 
 _DATASET_ARGS: Kinds = {
     **dict.fromkeys(("local_path", "dataset_id"), PATH),
@@ -62,7 +62,7 @@ _GENERATION: Kinds = {
 }
 _GENERATION_WITHOUT_EFFECT = ("stream", "batch_size")
 JUDGE_KEY = "MODELSCOPE_SDK_TOKEN"
-"""Variable from which the kit, too, takes a key that the task does not have."""
+"""Variable from which the framework, too, takes a key that the task does not have."""
 _SCORE_TYPES = {"pattern": "evalscope", "numeric": "evalscope_numeric"}
 _MODEL: Kinds = {**dict.fromkeys(("model_id", "api_url", "api_key"), TEXT), "generation_config": ()}
 _CONTRACT: Kinds = {
@@ -87,7 +87,7 @@ class Benchmark(msgspec.Struct, frozen=True):
     """A benchmark of custom data.
 
     Attributes:
-        pretty: How the kit's table calls it since 1.14.
+        pretty: How the framework's table calls it since 1.14.
         recipe: Recipe that scores it.
         split: Split that its files may be named after.
         conversion: How its files are converted.
@@ -114,7 +114,7 @@ class Subset(msgspec.Struct, frozen=True):
 
     @property
     def run(self) -> str:
-        """Name of its folder, and of the kit's own files."""
+        """Name of its folder, and of the framework's own files."""
         return f"{self.benchmark}_{self.name}"
 
 
@@ -203,7 +203,7 @@ def _dataset(config: Any, subset: Subset, version: str, release: Release) -> Dat
     if text := given.get("system_prompt"):
         conversion = replace(conversion, transform=(f"system_prompt:text={json.dumps(text, ensure_ascii=False)}",))
     more = texts_in(given.get("image_root") or [], f"{where}.image_root")
-    # The kit resolves relative paths where it was started; beside the data is the second guess.
+    # The framework resolves relative paths where it was started; beside the data is the second guess.
     roots = (".", str(file.parent), *more)
     conversion = replace(conversion, dataset=subset.benchmark, subset=(subset.name,), image_root=roots, keep_urls=True)
     limit = _limit(config.limit, Path(place), subset, benchmark, release)
@@ -211,7 +211,7 @@ def _dataset(config: Any, subset: Subset, version: str, release: Release) -> Dat
 
 
 def _file(place: Path, subset: Subset, benchmark: Benchmark, release: Release) -> Path:
-    """Find the file as the kit does: up to 1.3 the last of several endings counts, then the first."""
+    """Find the file as the framework does: up to 1.3 the last of several endings counts, then the first."""
     if place.is_file():
         return place
     endings = [".jsonl", ".csv", ".tsv"] if release != "1.3.0" else [".tsv", ".csv", ".jsonl"]
@@ -254,7 +254,7 @@ def _model(config: Any, keys: dict[str, str]) -> ModelTask:
     name = safe_name(config.model_id or config.model)
     given = mapping_in(config.generation_config, "generation_config")
     if not given and kind == EvalType.SERVICE:
-        # Only where there is no configuration at all does the kit set the temperature; else the service does.
+        # Only where there is no configuration at all does the framework set the temperature; else the service does.
         given["temperature"] = 0.0
     if config.timeout is not None:
         given.setdefault("timeout", config.timeout)
@@ -270,7 +270,7 @@ def _model(config: Any, keys: dict[str, str]) -> ModelTask:
 
 
 def _drawn(options: PredictOptions) -> PredictOptions:
-    """Refuse several replies to a row that would all be the same, in the words of the kit's configuration."""
+    """Refuse several responses to a row that would all be the same, in the words of the framework's configuration."""
     if options.n > 1 and not (options.do_sample or options.temperature):
         raise UsageError(
             f"repeats: {options.n} greedy responses are all the same. Give generation_config a temperature."

@@ -4,7 +4,7 @@ Files of a run lie where EvalScope has them, in its own shape: its `use_cache` a
 
 <run>/configs/task_config.yaml                            the task, without keys of services
 <run>/logs/eval_log.log                                   the table
-<run>/predictions/<model>/<benchmark>_<subset>.jsonl      replies; pictures of the messages are left out
+<run>/predictions/<model>/<benchmark>_<subset>.jsonl      responses; images of the messages are left out
 <run>/reports/<model>/<benchmark>.json                    what `run_task` returns
 
 <work_dir>/<model>/<model>_<table>.xlsx, _acc.csv         responses and numbers of the VLMEvalKit backend
@@ -53,7 +53,7 @@ _STOPS = {"stop": "stop", "length": "max_tokens", "content_filter": "content_fil
 
 
 def shown(given: TaskConfig | Mapping[str, Any], outcomes: Sequence[Outcome]) -> str:
-    """Draw what the kit prints at the end of a task: a table a benchmark, or one a model and table.
+    """Draw what the framework prints at the end of a task: a table a benchmark, or one a model and table.
 
     Args:
         given: The task.
@@ -84,7 +84,7 @@ def result_of(config: TaskConfig, outcomes: Sequence[Outcome]) -> dict[str, Any]
 
 
 def table_of(outcome: "Outcome") -> Sequence[Line]:
-    """Read the kit's own table of a run; a recipe that has none gives its numbers as `Overall` and so on."""
+    """Read the framework's own table of a run; a recipe that has none gives its numbers as `Overall` and so on."""
     (entry, *_) = json.loads((outcome.folder / _REPORT).read_bytes())["entries"]
     lines: Sequence[Line] = entry["table"]
     values = [metric["value"] for metric in entry["metrics"].values()]
@@ -97,7 +97,7 @@ def _has_numbers(outcome: "Outcome") -> bool:
 
 
 def acc_result(model: str, dataset: str, lines: Sequence[Line]) -> dict[str, dict[str, str]]:
-    """Give a table as the kit's summary does: its first line, as texts; nothing of an empty one.
+    """Give a table as the framework's summary does: its first line, as texts; nothing of an empty one.
 
     Example:
         >>> acc_result("qwen-vl-chat", "custom_vqa", [{"Overall": 1.0}])
@@ -110,7 +110,7 @@ def acc_result(model: str, dataset: str, lines: Sequence[Line]) -> dict[str, dic
 
 
 def upright_text(lines: Sequence[Line]) -> str:
-    """Draw a table as the kit prints it: upright where it has more columns than lines."""
+    """Draw a table as the framework prints it: upright where it has more columns than lines."""
     names = list(lines[0])
     if len(lines) < len(names):
         rows: list[list[Any]] = [[name, *(line.get(name) for line in lines)] for name in names]
@@ -120,7 +120,7 @@ def upright_text(lines: Sequence[Line]) -> str:
 
 
 def _measured(config: TaskConfig, outcomes: Sequence[Outcome]) -> Iterator[tuple[list[MetricScore], ReportHeader]]:
-    """Gather the subsets of each benchmark, benchmarks in the order of the kit's table."""
+    """Gather the subsets of each benchmark, benchmarks in the order of the framework's table."""
     release = RELEASES[version_of(config)]
     identities = {build_label(score, release): parse_identity(score) for score in _SCORES}
     runs = {outcome.dataset: outcome for outcome in outcomes if _has_numbers(outcome)}
@@ -144,7 +144,7 @@ def _measured(config: TaskConfig, outcomes: Sequence[Outcome]) -> Iterator[tuple
 def write_outputs(
     config: TaskConfig, folder: Path, outcomes: Sequence[Outcome], reports: Mapping[str, Any], table: str
 ) -> None:
-    """Write the kit's files beside ours.
+    """Write the framework's files beside ours.
 
     Args:
         config: The task.
@@ -189,7 +189,7 @@ def refuse_the_kits_own(folder: Path, plan: Plan) -> None:
         plan: What is to be done.
 
     Raises:
-        UsageError: Replies of the kit stand there, and none of ours.
+        UsageError: Responses of the framework stand there, and none of ours.
     """
     for model in plan.models:
         for dataset in plan.datasets:
@@ -203,13 +203,13 @@ def refuse_the_kits_own(folder: Path, plan: Plan) -> None:
 
 
 def prediction_lines(predictions: Path) -> Iterator[dict[str, Any]]:
-    """Give the lines of EvalScope's predictions file, one a row that has a reply.
+    """Give the lines of EvalScope's predictions file, one a row that has a response.
 
     Args:
         predictions: Our predictions file; its dataset was made of one file.
 
     Yields:
-        `index` (place of the row in its file, for several replies a row counted on), `model`, `model_output`,
+        `index` (place of the row in its file, for several responses a row counted on), `model`, `model_output`,
         `messages` with their texts.
     """
     table = pq.read_table(predictions, columns=[*_COLUMNS, "model"])

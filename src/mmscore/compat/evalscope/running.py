@@ -41,11 +41,11 @@ _METHODS = ("load_data", "build_prompt", "evaluate")
 
 
 def run_task(task_cfg: TaskConfig | Mapping[str, Any] | str | Path | list[Any]) -> dict[str, Any] | list[Any]:
-    """Ask a model about benchmarks of custom data and score its replies, as a task of EvalScope says.
+    """Ask a model about benchmarks of custom data and score its responses, as a task of EvalScope says.
 
     Results go to a folder of `work_dir` that is named after the time (with `use_cache` or `no_timestamp` to that
     folder itself, where an earlier run is gone on with); for the VLMEvalKit backend to `work_dir` itself. The
-    kit's table is printed.
+    framework's table is printed.
 
     Args:
         task_cfg: A `TaskConfig`, a mapping of its keys, a YAML or JSON file, or a list of them.
@@ -55,7 +55,7 @@ def run_task(task_cfg: TaskConfig | Mapping[str, Any] | str | Path | list[Any]) 
 
     Raises:
         UsageError: A key or value has no counterpart here, or a file is missing; nothing was done then.
-        Error: Rows have no reply or no score and the task lacks `ignore_errors`; what was replied is kept.
+        Error: Rows have no response or no score and the task lacks `ignore_errors`; what was replied is kept.
     """
     if isinstance(task_cfg, list):
         return [run_task(one) for one in task_cfg]
@@ -110,7 +110,7 @@ def _run_vlmevalkit(config: TaskConfig) -> dict[str, Any]:
         tables.append(upright_text(lines) if lines else "")
     for text in filter(None, tables):
         click.echo(escape_control(text))
-    # As in the kit what fails is passed over; but a run that gave no numbers has failed.
+    # As in the framework what fails is passed over; but a run that gave no numbers has failed.
     if refusals and not found:
         raise refusals[0]
     for refusal in refusals:
@@ -119,7 +119,7 @@ def _run_vlmevalkit(config: TaskConfig) -> dict[str, Any]:
 
 
 def _refusal(outcome: "Outcome", next_step: str = _USE_CACHE) -> Error:
-    """Say why numbers over a part of the rows are none: the kit stops at the first row that fails."""
+    """Say why numbers over a part of the rows are none: the framework stops at the first row that fails."""
     rejects = outcome.folder.parent.parent / ".datasets" / f"{outcome.dataset}.rejects.jsonl"
     why, see = outcome.error, outcome.folder / "log.txt"
     if why is None and outcome.failed:

@@ -40,10 +40,11 @@ CHOICES = "vlmevalkit_mcq@v2"
 """Rules of the VLMEvalKit that EvalScope installs, ms-vlmeval 0.0.20."""
 
 SHORT_ANSWERS = "own_short_answer"
-"""For questions without options: the kit's own class for them scores nothing."""
+"""For questions without options: the framework's own class for them scores nothing."""
 
 _OTHER_REPORTS = ("mmbench", "ccbench", "circular", "mmcr", "mmt", "mmvp", "mmmu")
-"""Words in the names of benchmarks whose choices the kit scores otherwise; there the recipe follows from the name."""
+"""Words in the names of benchmarks whose choices the framework scores otherwise; there the recipe follows from the
+name."""
 
 _KEYS: Kinds = {
     **dict.fromkeys(("model", "data", "mode"), ()),
@@ -62,7 +63,7 @@ _MODEL_KEYS: Kinds = {
 _MODEL_ONLY: Mapping[str, Any] = {"use_azure": (False,), "video_llm": (False,)}
 _MODEL_WITHOUT_EFFECT = ("img_detail", "verbose")
 _MAX_TOKENS = 2048
-"""Most tokens of a reply where the task does not say."""
+"""Most tokens of a response where the task does not say."""
 
 
 def eval_config_of(config: TaskConfig) -> dict[str, Any]:
@@ -134,7 +135,7 @@ def _dataset(name: str, limit: int | None) -> DatasetTask:
 
 
 def _recipes(table: Path) -> tuple[str, ...]:
-    """Choose as the kit does: by the columns of a table that it does not know."""
+    """Choose as the framework does: by the columns of a table that it does not know."""
     if any(word in table.stem.lower() for word in _OTHER_REPORTS):
         return ()
     with table.open(encoding="utf-8-sig") as file:

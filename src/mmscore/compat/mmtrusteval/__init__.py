@@ -52,7 +52,7 @@ Those that the framework's dataset files import are all here; of classes that ar
 
 
 def get_abs_path(rel: str) -> str:
-    """Give a path inside the kit's package, taken to lie in the working folder, as in a checkout of the kit."""
+    """Give a path inside the framework's package, relative to the working folder, as in a checkout."""
     return str(Path.cwd() / "mmte" / rel)
 
 
@@ -66,13 +66,13 @@ def __getattr__(name: str) -> type:
 
 
 def listing(imports: Sequence[str] = ()) -> dict[str, list[str]]:
-    """List the ids that the registry knows, by kind; the kit's runner prints the same.
+    """List the ids that the registry knows, by kind; the framework's runner prints the same.
 
     Args:
         imports: Files and modules with further classes.
 
     Returns:
-        Kind -> ids; `scored` are the kit's datasets whose rows our recipes score by their name.
+        Kind -> ids; `scored` are the framework's datasets whose rows our recipes score by their name.
     """
     with registry.importing(imports):
         return {

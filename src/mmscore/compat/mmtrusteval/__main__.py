@@ -60,7 +60,7 @@ def run(
 ) -> int:
     """Run a task file of MMTrustEval: its samples, its model, its evaluators, its log.
 
-    Exit code 3: the log is written, but some samples have no reply or no score.
+    Exit code 3: the log is written, but some samples have no response or no score.
     """
     file, *more = (config, *arguments) if config else arguments or (None,)
     if file is None:
@@ -70,7 +70,7 @@ def run(
     around = Surroundings(
         work_dir, source, image_roots, model, JudgeRequest(JUDGE, rejudge=True, **judge), restart, quiet
     )
-    # Classes of the kit print as they go, and standard output is the result's.
+    # Classes of the framework print as they go, and standard output is the result's.
     with contextlib.redirect_stdout(sys.stderr), registry.importing(imports):
         outcome = run_task(read_task(file, [*cfg_options, *more]), around)
     if as_json:
@@ -116,7 +116,7 @@ def list_ids(kind: str | None, imports: tuple[str, ...], as_json: bool) -> int:
 @click.argument("arguments", nargs=-1, type=click.UNPROCESSED)
 @IMPORT
 def script(file: str, arguments: tuple[str, ...], imports: tuple[str, ...]) -> int:
-    """Run a Python FILE; what it imports of mmte is answered here where the kit is not installed."""
+    """Run a Python FILE; what it imports of mmte is answered here where the framework is not installed."""
     install()
     with registry.importing(imports):
         return run_script(file, arguments)

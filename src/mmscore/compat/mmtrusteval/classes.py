@@ -1,6 +1,6 @@
 """The classes that users of MMTrustEval inherit from: datasets, methods, chat models.
 
-Parity: thu-ml/MMTrustEval@a067801 mmte/datasets/base.py, mmte/methods/base.py, mmte/models/base.py. What the kit
+Parity: thu-ml/MMTrustEval@a067801 mmte/datasets/base.py, mmte/methods/base.py, mmte/models/base.py. What the framework
 asserts is a UsageError here.
 """
 
@@ -14,7 +14,7 @@ from mmconvert.core.errors import UsageError, show, suggest_spelling
 
 
 class _Fields:
-    """Fields by name too, and from a mapping whose other keys are passed over, as the kit has it."""
+    """Fields by name too, and from a mapping whose other keys are passed over, as the framework has it."""
 
     @classmethod
     def from_dict(cls, data: Mapping[str, Any]) -> Self:
@@ -32,7 +32,7 @@ class _Fields:
 
 @dataclass
 class TxtSample(_Fields):
-    """A sample without a picture.
+    """A sample without an image.
 
     Attributes:
         text: What is asked.
@@ -47,10 +47,10 @@ class TxtSample(_Fields):
 
 @dataclass
 class ImageTxtSample(_Fields):
-    """A sample with a picture; see `TxtSample`.
+    """A sample with an image; see `TxtSample`.
 
     Attributes:
-        image_path: File of the picture.
+        image_path: File of the image.
         text: What is asked.
         target: The reference.
         extra: More about the sample.
@@ -67,7 +67,7 @@ Sample = TxtSample | ImageTxtSample
 
 @dataclass
 class Response(_Fields):
-    """A model's reply.
+    """A model's response.
 
     Attributes:
         model_id: Who gives it.
@@ -160,8 +160,8 @@ class BaseMethod(ABC):
     Attributes:
         method_ids: Ids that the class serves.
         method_id: The one of this object.
-        img_dir: Folder of the pictures that it makes.
-        lazy_mode: Use a picture that stands there.
+        img_dir: Folder of the images that it makes.
+        lazy_mode: Use an image that stands there.
     """
 
     method_id: str = ""

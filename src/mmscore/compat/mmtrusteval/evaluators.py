@@ -1,4 +1,4 @@
-"""MMTrustEval's evaluators as classes: a user's own, the kit's fourteen, and chains of both."""
+"""MMTrustEval's evaluators as classes: a user's own, the framework's fourteen, and chains of both."""
 
 import contextlib
 import json
@@ -26,7 +26,7 @@ supported_metrics: dict[str, Callable[..., Any]] = {
 
 
 class BaseEvaluator:
-    """Turns replies into values, and values into numbers.
+    """Turns responses into values, and values into numbers.
 
     Attributes:
         evaluator_ids: Ids that the class serves.
@@ -66,7 +66,7 @@ class BaseEvaluator:
 
 
 class KitEvaluator(BaseEvaluator):
-    """One of the kit's own evaluators."""
+    """One of the framework's own evaluators."""
 
     evaluator_ids = tuple(EVALUATORS)
 

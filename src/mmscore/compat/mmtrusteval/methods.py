@@ -1,4 +1,4 @@
-"""MMTrustEval's methods that draw: pictures of a text, of one colour, of noise, out of a folder.
+"""MMTrustEval's methods that draw: images of a text, of one colour, of noise, out of a folder.
 
 The methods that run models (related-image-generated, adversarial-*) are a user's to register.
 """
@@ -19,7 +19,7 @@ from mmscore.compat.mmtrusteval.registry import registry
 
 
 class Drawing(msgspec.Struct, frozen=True):
-    """A method as a transform: its name, and its parameters by the kit's names."""
+    """A method as a transform: its name, and its parameters by the framework's names."""
 
     transform: str
     parameters: Mapping[str, str]
@@ -37,7 +37,7 @@ DRAWINGS = {
 
 
 class KitMethod(BaseMethod):
-    """Gives a text a picture. The draw hangs on the seed and the text; the kit draws without a seed."""
+    """Gives a text an image. The draw depends on the seed and the text; the framework draws without a seed."""
 
     method_ids = tuple(DRAWINGS)
 
@@ -48,10 +48,10 @@ class KitMethod(BaseMethod):
 
         Args:
             method_id: The id.
-            img_dir: Folder of the pictures.
-            lazy_mode: Use a picture that stands there.
+            img_dir: Folder of the images.
+            lazy_mode: Use an image that stands there.
             seed: Seed of the draws.
-            kwargs: `img_size` (height, width), and what else the method has in the kit.
+            kwargs: `img_size` (height, width), and what else the method has in the framework.
 
         Raises:
             UsageError: A setting is unknown, missing or wrong.
@@ -74,10 +74,10 @@ class KitMethod(BaseMethod):
         self._step = Step(transform, parameters, Setting(drawing.transform, seed))
 
     def run(self, data: Any, **kwargs: Any) -> ImageTxtSample:
-        """Give the sample with the picture that the text gets.
+        """Give the sample with the image that the text gets.
 
         Raises:
-            RowError: The text cannot be drawn, or what stands in the folder is no picture.
+            RowError: The text cannot be drawn, or what stands in the folder is no image.
             Error: The folder cannot be written.
         """
         turn = Turn("user", (Part("text", data.text),))
@@ -86,7 +86,7 @@ class KitMethod(BaseMethod):
         return ImageTxtSample(str(path), data.text, data.target, data.extra)
 
     def hash(self, to_hash_str: str, **kwargs: Any) -> str:
-        """Give the SHA3-256 of a text, which names its picture's file."""
+        """Give the SHA3-256 of a text, which names its image's file."""
         return hash_text(to_hash_str)
 
 

@@ -69,7 +69,7 @@ class Registry:
         """List the ids of a kind, sorted."""
         return sorted({**self._built_in[kind], **self._classes[kind]})
 
-    # The kit's own names; `get_..._class` raises UsageError where the kit gives None.
+    # The framework's own names; `get_..._class` raises UsageError where the framework gives None.
     register_chatmodel = partialmethod(_build_decorator, "chatmodel")
     register_dataset = partialmethod(_build_decorator, "dataset")
     register_method = partialmethod(_build_decorator, "method")
@@ -129,7 +129,7 @@ def _module(name: str) -> Any:
 
 
 registry = Registry()
-"""The one registry, as in the kit."""
+"""The one registry, as in the framework."""
 
 
 def load_chatmodel(model_id: str, device: str = "cuda:0") -> Any:

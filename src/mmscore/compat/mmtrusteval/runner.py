@@ -1,7 +1,7 @@
 """A task of MMTrustEval from its samples to its log.
 
 Everything that is made lies beside the log, in a folder `<log>.run`: `samples.json`, `dataset`,
-`predictions.parquet` with its store of replies, `task.json` and, where a recipe gives the numbers, `report.json`.
+`predictions.parquet` with its store of responses, `task.json` and, where a recipe gives the numbers, `report.json`.
 """
 
 import json
@@ -45,7 +45,7 @@ from mmscore.scoring.evaluate import ScoreOptions, score_each
 from mmscore.scoring.judging.request import JudgeRequest
 
 RULES, JUDGED, JUDGE = "mmtrust_task", "mmtrust_judged", "mmtrust"
-"""Recipes of the kit's tasks without and with a judge, and the judge."""
+"""Recipes of the framework's tasks without and with a judge, and the judge."""
 PREDICTIONS, REPORT = "predictions.parquet", "report.json"
 _OPTIONS = {
     **{name: name for name in ("max_new_tokens", "do_sample", "temperature", "top_p", "top_k", "num_beams")},
@@ -58,7 +58,7 @@ _SAMPLING = ("temperature", "top_p", "top_k")
 
 
 class Stored(msgspec.Struct, frozen=True):
-    """Samples as a dataset of ours.
+    """Samples as a dataset created by mmconvert.
 
     Attributes:
         folder: The dataset; the id of a row is the number of its sample.
@@ -79,7 +79,7 @@ class FileDataset(BaseDataset):
     """
 
     def __init__(self, dataset_id: str, method_hook: Any, records: Records, folder: Path) -> None:
-        """Read a file; pictures become files of the folder."""
+        """Read a file; images become files of the folder."""
         self.dataset_ids = (dataset_id,)
         super().__init__(dataset_id, method_hook)
         self.rejected: list[str] = []
@@ -97,10 +97,10 @@ def sample_of(record: Record, folder: Path) -> Sample:
 
     Args:
         record: The record.
-        folder: Where its picture becomes a file.
+        folder: Where its image becomes a file.
 
     Raises:
-        Error: The turn shows several pictures, or there is none.
+        Error: The turn shows several images, or there is none.
     """
     at, images = find_last_user_turn(record), list_last_turn_images(record)
     if at is None or len(images) > 1:
@@ -120,7 +120,7 @@ def stored(task: Task, place: Path, source: str | None = None, image_roots: Sequ
         task: The task.
         place: Folder for `samples.json` and `dataset`.
         source: File with the samples, for a dataset without a class.
-        image_roots: Folders of its pictures; () for its own.
+        image_roots: Folders of its images; () for its own.
 
     Raises:
         UsageError: The dataset or the method is unknown, or a setting of it.
@@ -144,7 +144,7 @@ def stored(task: Task, place: Path, source: str | None = None, image_roots: Sequ
     records = read(file, FORMAT, image_roots=roots, dataset=task.dataset_id)
     folder = place / "dataset"
     with DatasetWriter(folder, overwrite=folder.exists(), about={"format": FORMAT}) as writer:
-        # As in a log of the kit, an extra names the picture, so that ours does too.
+        # As in a log of the framework, an extra names the image, so that ours does too.
         placed = ((record, paths[int(record.id)]) for record in records)
         writer.write(
             record if path is None else replace(record, extra={**record.extra, IMAGE_PATH: path})
@@ -210,10 +210,10 @@ class Surroundings(msgspec.Struct, frozen=True):
     Attributes:
         work_dir: Folder for what is made; None for the one beside the log.
         source: File with the samples, for a dataset without a class.
-        image_roots: Folders of its pictures.
+        image_roots: Folders of its images.
         model: Options of `mmscore predict` for a model without a class.
         judge: The judge's service; its model is the chain's unless it says another.
-        restart: Forget stored replies.
+        restart: Forget stored responses.
         quiet: Print no progress.
     """
 
@@ -234,9 +234,9 @@ class Outcome(msgspec.Struct, frozen=True):
         answers: The predictions file.
         totals: Its numbers by key.
         rows: Samples that were asked about.
-        failed: Those without a reply; they are not in the log.
+        failed: Those without a response; they are not in the log.
         rejected: Why samples could not be asked about.
-        unscored: Rows with a reply and without a score.
+        unscored: Rows with a response and without a score.
         stood: The log stood there already and nothing was done.
     """
 
@@ -258,7 +258,7 @@ class Outcome(msgspec.Struct, frozen=True):
 def run_task(task: Task, around: Surroundings | None = None) -> Outcome:
     """Ask the task's model about its samples and write its log.
 
-    A log that stands there with all replies is left alone, as the kit leaves it.
+    A log that stands there with all responses is left alone, as the framework leaves it.
 
     Args:
         task: The task.
@@ -266,10 +266,10 @@ def run_task(task: Task, around: Surroundings | None = None) -> Outcome:
 
     Raises:
         UsageError: An id or a setting is unknown, or nobody is there to judge.
-        Error: Samples, replies or numbers cannot be made.
+        Error: Samples, responses or numbers cannot be made.
 
-    Parity: thu-ml/MMTrustEval@a067801 mmte/tasks/base.py:BaseTask.pipeline. Not kept: replies are stored as they
-    come, a failure is no text, and samples without a reply are not in the log.
+    Parity: thu-ml/MMTrustEval@a067801 mmte/tasks/base.py:BaseTask.pipeline. Not kept: responses are stored as they
+    come, a failure is not a text, and samples without a response are not in the log.
     """
     around = around or Surroundings()
     log = Path(task.log_file)
@@ -302,7 +302,7 @@ def run_task(task: Task, around: Surroundings | None = None) -> Outcome:
 
 
 def _lacking(answers: Path) -> bool:
-    """Tell whether an earlier run left samples without a reply, or without the judge's."""
+    """Tell whether an earlier run left samples without a response, or without the judge's."""
     if not answers.is_file():
         return False
     report = answers.with_name(REPORT)
@@ -349,7 +349,7 @@ def predict_options(generation_kwargs: Mapping[str, Any]) -> dict[str, Any]:
             )
     given = {_OPTIONS[name]: value for name, value in generation_kwargs.items() if value is not None}
     if not given.pop("do_sample", False):
-        # The kit's models pass over what they would draw with, and those behind a service ask for temperature 0.
+        # The framework's models pass over what they would draw with, and those behind a service ask for temperature 0.
         given = {name: value for name, value in given.items() if name not in _SAMPLING} | {"temperature": 0}
     else:
         given["do_sample"] = True
@@ -359,7 +359,7 @@ def predict_options(generation_kwargs: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _is_plain(task: Task) -> bool:
-    """Tell whether a recipe of ours runs the chains: with the kit's own evaluators and metrics, and a judge."""
+    """Tell whether a built-in recipe runs the chains: with the framework's evaluators and metrics, and a judge."""
     links = [link for chain in task.evaluator_seq_cfgs for link in chain.items()]
     own = all(registry.found("evaluator", name) is KitEvaluator for name, _ in links)
     metrics = {metric for _, settings in links for metric in settings[METRICS_CFG]}
@@ -384,7 +384,7 @@ def _by_recipe(task: Task, answers: Path, around: Surroundings) -> tuple[str, in
     report = json.dumps(Report((entry,)).to_json(), ensure_ascii=False, indent=1)
     publish(answers.with_name(REPORT), report.encode() + b"\n")
     rows = scored.with_status(SCORED)
-    # A judge that was asked twice about a sample has no one reply: its own column is left out then.
+    # A judge that was asked twice about a sample has no one response: its own column is left out then.
     text = format_scored_log(
         rows, lambda _, version: build_chains(task.evaluator_seq_cfgs, ALONE, version), entry.version, whole=False
     )
@@ -404,14 +404,14 @@ def _by_classes(chains: Sequence[SequentialEvaluator], samples: Stored, answers:
 
 
 def evaluated(chains: Sequence[SequentialEvaluator], columns: Mapping[str, Sequence[Any]]) -> dict[str, Any]:
-    """Run chains over answered samples as the kit does: over all at once, and again over each subset.
+    """Run chains over answered samples as the framework does: over all at once, and again over each subset.
 
     Args:
         chains: The chains; of two results with one key the later stays.
         columns: `content`, `pred`, `label` and `extra`, one value a sample.
 
     Returns:
-        The kit's log.
+        The framework's log.
 
     Raises:
         Error: As `build_log`.
@@ -425,7 +425,7 @@ def evaluated(chains: Sequence[SequentialEvaluator], columns: Mapping[str, Seque
 
 
 class BaseTask:
-    """A task in Python, as the kit's `run_task.py` makes it; see `Task` for the arguments."""
+    """A task in Python, as the framework's `run_task.py` makes it; see `Task` for the arguments."""
 
     def __init__(
         self,

@@ -12,14 +12,14 @@ from mmconvert.core.text.yaml import read_mapping_file
 from mmscore.kits.mmtrusteval.connections import CLASSIFIERS
 
 DEFAULTS: Mapping[str, Any] = {"max_new_tokens": 50, "do_sample": False}
-"""Settings of a generation that the kit's runner adds where a task has none."""
+"""Settings of a generation that the framework's runner adds where a task has none."""
 
 _BRACKETS = {"[": "]", "(": ")"}
 _WORDS = {"true": True, "false": False}
 
 
 class Task(msgspec.Struct, frozen=True):
-    """What the kit's runner reads in a task file.
+    """What the framework's runner reads in a task file.
 
     Attributes:
         model_id: Id of a registered chat model, or name of a model that `mmscore predict` knows.
@@ -27,7 +27,7 @@ class Task(msgspec.Struct, frozen=True):
         log_file: JSON file of the results.
         method_cfg: One method id -> its settings; {} for none.
         dataset_cfg: Settings of the dataset's class.
-        generation_kwargs: Settings of the model's replies.
+        generation_kwargs: Settings of the model's responses.
         evaluator_seq_cfgs: Chains: evaluator id -> its settings.
         classifiers: Evaluator id -> where its classifier or service is; a key of ours.
     """

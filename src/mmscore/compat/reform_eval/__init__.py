@@ -28,7 +28,7 @@ MODULES = {"": ("load_reform_dataset", "loader_eval"), "preprocessors": _PROCESS
 """Modules of `PACKAGES`, and which names users import from each; see `mmscore.compat.kit_imports`."""
 
 PACKAGES = dict.fromkeys(("run_loader_eval", "utils"), __name__)
-"""The kit's packages, whose names many others could have: only this door's own program answers for them."""
+"""The framework's packages, whose names many others could have: only this door's own program answers for them."""
 
 TAKEN = {"build": __name__}
 """One of them whose name a well-known distribution has."""

@@ -1,4 +1,4 @@
-"""`python -m mmscore.compat.reform_eval run_eval|run_loader_eval`: the kit's two scripts with their flags."""
+"""`python -m mmscore.compat.reform_eval run_eval|run_loader_eval`: the framework's two scripts with their flags."""
 
 import json
 from pathlib import Path
@@ -100,7 +100,7 @@ def script(file: str, arguments: tuple[str, ...]) -> int:
     """Run a Python FILE; what it imports of build, run_loader_eval and utils.preprocessors is answered here."""
     folder = Path(file).resolve().parent
     kit_imports.install(PACKAGES)
-    if not any((folder / name).exists() for name in TAKEN):  # as they do in the kit's own checkout
+    if not any((folder / name).exists() for name in TAKEN):  # as they do in the framework's own checkout
         kit_imports.install(TAKEN, ahead=True)
     return kit_imports.run_script(file, arguments)
 

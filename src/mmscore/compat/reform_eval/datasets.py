@@ -1,6 +1,6 @@
-"""`load_reform_dataset`: ReForm-Eval's samples, pictures decoded, as its own loader gives them.
+"""`load_reform_dataset`: ReForm-Eval's samples, images decoded, as its own loader gives them.
 
-Configurations, files of the Hub or of a folder, and pictures with their boxes are read here. Source:
+Configurations, files of the Hub or of a folder, and images with their boxes are read here. Source:
 FudanDISC/ReForm-Eval@df1cfa7 build/__init__.py, build/configs, build/*/*.py (paths, boxes).
 """
 
@@ -34,7 +34,7 @@ from mmscore.compat.reform_eval.preprocessors import settings_of
 
 HUB = "Aweminus/ReForm-Eval-Data"
 HUB_QUESTIONS = "Aweminus/ReForm-Eval"
-"""Where the kit looks for TDIUC's questions, which stand apart from the rest."""
+"""Where the framework looks for TDIUC's questions, which stand apart from the rest."""
 
 _HUB, _LOCAL = "hub", "local"
 _KEYS: Mapping[str, Mapping[str, Sequence[str]]] = {
@@ -100,7 +100,7 @@ class Files(msgspec.Struct, frozen=True):
         """
         if self._named("questions") is None:
             return _json(self._path("data", HUB))
-        # Taken pairwise in the order of their ids, as the kit does.
+        # Taken pairwise in the order of their ids, as the framework does.
         questions = _listed(_json(self._path("questions", HUB_QUESTIONS)), "questions")
         annotations = _listed(_json(self._path("annotations", HUB_QUESTIONS)), "annotations")
         pairs = zip(_by_id(questions), _by_id(annotations), strict=False)
@@ -115,7 +115,7 @@ class Files(msgspec.Struct, frozen=True):
 
         Raises:
             UsageError: The configuration does not name the list, or it is not there.
-            Error: It is no list.
+            Error: It is not a list.
         """
         return read_choices(self._path("choices", HUB, f"{kind}.json" if kind else ""))
 
@@ -202,18 +202,18 @@ _DRAWINGS: Mapping[tuple[str, str], Callable[[PIL.Image.Image, Any], PIL.Image.I
 
 
 def picture_of(sample: Mapping[str, Any], dataset: str, task: str | None) -> Image:
-    """Give a sample's picture as its model sees it.
+    """Give a sample's image as its model sees it.
 
     Args:
         sample: `image` as base64, `bbox` where there is one.
-        dataset: The kit's name of the dataset.
+        dataset: The framework's name of the dataset.
         task: Task of its configuration.
 
     Returns:
         The original bytes; a PNG where boxes are drawn on it, or it is cut to one.
 
     Raises:
-        RowError: It is no picture, or the box is none.
+        RowError: It is no image, or the box is none.
     """
     images = Pictures(())
     image = images.of_base64(sample["image"], 1)
@@ -224,7 +224,7 @@ def picture_of(sample: Mapping[str, Any], dataset: str, task: str | None) -> Ima
 
 
 class ReformDataset(Sequence[dict[str, Any]]):
-    """Samples by number; item i is copy i % d of question i // d, and each visit draws anew as in the kit."""
+    """Samples by number; item i is copy i % d of question i // d, and each visit draws again as in the framework."""
 
     def __init__(self, samples: Sequence[dict[str, Any]], setup: Setup) -> None:
         """Take what the loader gave, and the arguments it was given."""
@@ -236,11 +236,11 @@ class ReformDataset(Sequence[dict[str, Any]]):
         return len(self.samples)
 
     def __getitem__(self, index: Any) -> Any:
-        """Visit a sample; `image` is a PIL picture in RGB. A slice gives a list.
+        """Visit a sample; `image` is a PIL image in RGB. A slice gives a list.
 
         Raises:
             IndexError: There is none.
-            RowError: Its picture cannot be decoded, or its answer is none of its options.
+            RowError: Its image cannot be decoded, or its answer is none of its options.
         """
         if isinstance(index, slice):
             return [self[number] for number in range(len(self))[index]]
@@ -248,20 +248,20 @@ class ReformDataset(Sequence[dict[str, Any]]):
         return {**sample, "image": decode_rgb(image)}
 
     def visit(self, index: int) -> tuple[dict[str, Any], Image]:
-        """Visit a sample, its picture undecoded beside it."""
-        sample = self.samples[range(len(self))[index]]  # -1 is the last, as in the kit
+        """Visit a sample, its image undecoded beside it."""
+        sample = self.samples[range(len(self))[index]]  # -1 is the last, as in the framework
         return sample, picture_of(sample, self.setup.dataset_name, self.setup.config.get("task"))
 
     @property
     def dialogs(self) -> Conversations | None:
-        """The rounds of dialogs, where these are some."""
+        """The rounds of conversations, where these are some."""
         return self.samples if isinstance(self.samples, Conversations) else None
 
     def update_history(self, answers: Iterable[Iterable[tuple[str, str]]]) -> None:
-        """Take in what a model answered to rounds of dialogs; see `Conversations.update_history`.
+        """Take in what a model answered to rounds of conversations; see `Conversations.update_history`.
 
         Raises:
-            UsageError: The samples are no dialogs.
+            UsageError: The samples are no conversations.
         """
         if self.dialogs is None:
             raise UsageError("only conversations have a history (dataset_name VisDial). Leave update_history out.")
@@ -289,7 +289,7 @@ def load_reform_dataset(
     """Load a dataset of ReForm-Eval.
 
     Args:
-        dataset_name: The kit's name, as VQA or MSCOCO.
+        dataset_name: The framework's name, as VQA or MSCOCO.
         formulation: SingleChoice, Generation, OCROpenEnded or KIEOpenEnded.
         dataset_config: The dataset's YAML file, or what it holds.
         inference_method: generation or likelihood.
@@ -300,18 +300,18 @@ def load_reform_dataset(
         load_from_hf: Read the Hub; wins over `offline_from_hf`.
         offline_from_hf: Read the files that the configuration names on this machine.
         option_mark: Marks in `question_with_option`: upper, lower, number; random or None draws them.
-        online_multi_round: A dialog's history is what `update_history` is told, not the right answers.
+        online_multi_round: A conversation's history is what `update_history` is told, not the right answers.
         preprocessor: Makes `text` of each sample.
         pools: ReForm-Eval's checkout, whose instructions and one-shot rounds are read, or a file of others; None is
-            our wording.
-        seed: Seed of all draws; the kit sets none.
+            our prompt template.
+        seed: Seed of all draws; the framework sets none.
 
     Returns:
         Samples: dicts with sample_id, image (PIL, RGB), question, answer, answer_options, instruct, ..., where
         the dataset has them.
 
     Raises:
-        UsageError: A name or a combination of arguments is none that the kit takes, or a file is not there.
+        UsageError: A name or a combination of arguments is none that the framework takes, or a file is not there.
         Error: A file cannot be read, or does not go with the configuration.
 
     Parity: FudanDISC/ReForm-Eval@df1cfa7 build/__init__.py:load_reform_dataset.
@@ -319,7 +319,7 @@ def load_reform_dataset(
     config = read_config(dataset_config)
     if data_duplication < 1:
         raise UsageError(f"data_duplication: expected a number from 1 {show(data_duplication)}.")
-    # The kit takes a mark that it does not know for random.
+    # The framework takes a mark that it does not know for random.
     Processor("\n", mark=option_mark).choose_labels(Random(0))
     setup = Setup(
         dataset_name,
@@ -341,7 +341,7 @@ def load_reform_dataset(
 def with_preprocessor(setup: Setup, preprocessor: Any) -> Setup:
     """Let a preprocessor write the texts; None leaves them as they are.
 
-    Like the kit's loader, drops how it begins responses where these are generated freely.
+    Like the framework's loader, drops how it begins responses where these are generated freely.
     """
     if preprocessor is None:
         return setup
@@ -361,7 +361,7 @@ def open_dataset(
         load_from_hf: Read the Hub.
         offline_from_hf: Read the files on this machine.
         seed: Seed of all draws.
-        dialogs: Only the first dialogs, of a dataset that has some.
+        dialogs: Only the first conversations, of a dataset that has some.
 
     Raises:
         UsageError: Neither place is named, or the loader refuses the arguments.

@@ -21,7 +21,7 @@ _FORMAT = "%(asctime)s %(name)s %(levelname)s: %(message)s"
 
 @contextlib.contextmanager
 def kits_log(folder: Path) -> Iterator[logging.Logger]:
-    """Log as the kit does: to standard output, and at the end of the folder's log.txt.
+    """Log as the framework does: to standard output, and at the end of the folder's log.txt.
 
     Under torchrun only the first process writes.
     """
@@ -71,7 +71,7 @@ def loader_eval(
 
     Args:
         formulation: SingleChoice, Generation, OCROpenEnded or KIEOpenEnded.
-        multi_round_eval: Hold accuracy against the rounds of dialogs.
+        multi_round_eval: Hold accuracy against the rounds of conversations.
         eval_stability: Measure how the predictions for one sample differ.
         infer_method: generation or likelihood; None tells it by the predictions, texts or numbers.
         prediction_file: The list.
@@ -81,7 +81,7 @@ def loader_eval(
 
     Raises:
         UsageError: No list is named, or it is not there.
-        Error: The list cannot be read, a sample lacks a field or has one of another type, or the kit would break
+        Error: The list cannot be read, a sample lacks a field or has one of another type, or the framework would break
             off.
 
     Parity: FudanDISC/ReForm-Eval@df1cfa7 run_loader_eval.py:loader_eval. There infer_method is generation unless

@@ -42,13 +42,13 @@ class SingleChoiceProcessor:
         alphabet_choice: str | None = None,
         infer_method: str = "generation",
     ) -> None:
-        """Take the kit's arguments.
+        """Take the framework's arguments.
 
         Args:
             sep: Ends the user's turns.
             sep2: Ends the assistant's.
             roles: Names of user and assistant.
-            alphabet_choice: upper, lower or number; None draws the marks anew each time.
+            alphabet_choice: upper, lower or number; None draws the marks again each time.
             infer_method: generation or likelihood, which leaves out the options.
 
         Raises:
@@ -68,7 +68,7 @@ class SingleChoiceProcessor:
         """Choose the marks of the options.
 
         Args:
-            mark_choice: upper, lower, number; random or None draws them anew each time.
+            mark_choice: upper, lower, number; random or None draws them again each time.
 
         Raises:
             UsageError: It is none of them.
@@ -82,7 +82,7 @@ class SingleChoiceProcessor:
 
     @property
     def current(self) -> Processor:
-        """The settings with the beginning of the response as it is now; the kit's datasets change it."""
+        """The settings with the beginning of the response as it is now; the framework's datasets change it."""
         return replace(self.settings, response_prefix=self.response_prefix)
 
     def __call__(self, sample: Mapping[str, Any]) -> str:
@@ -102,7 +102,7 @@ class BaseProcessor(SingleChoiceProcessor):
 
 
 class ConvSingleChoiceProcessor(SingleChoiceProcessor):
-    r"""A dialogue in one of the kit's styles.
+    r"""A dialogue in one of the framework's styles.
 
     Example:
         >>> proc = ConvSingleChoiceProcessor("\n", roles=["User", "Bot"], sep_style="one", response_prefix="It is")
@@ -128,20 +128,20 @@ class ConvSingleChoiceProcessor(SingleChoiceProcessor):
         *,
         system_message: str | None = None,
     ) -> None:
-        """Take the kit's arguments.
+        """Take the framework's arguments.
 
         Args:
             sep: Ends a turn.
             sep2: Ends a turn of the assistant, in the styles that tell the two apart.
             roles: Names of user and assistant.
             system_msg: Text that goes first.
-            first_query_fn: Changes the first message, to put the picture's mark there.
+            first_query_fn: Changes the first message, to put the image's mark there.
             init_conv: Turns [role, text] before every dialogue.
             sep_style: one, two, llama_2, otter, llama_adapter2 or visualglm.
             alphabet_choice: As `SingleChoiceProcessor`.
             infer_method: As `SingleChoiceProcessor`; likelihood drops `response_prefix` too.
             response_prefix: How the response begins.
-            system_message: `system_msg` as the kit's guide spells it.
+            system_message: `system_msg` as the framework's guide spells it.
 
         Raises:
             UsageError: The marks are unknown, or the system text is given twice.
@@ -169,11 +169,11 @@ def settings_of(preprocessor: Any, method: str) -> tuple[Processor, Write, Finis
     """Give what the loader needs to know of a preprocessor, one of these or the user's own.
 
     Args:
-        preprocessor: Called with a sample; `response_prefix` and `process_qa` as in the kit where it has them.
+        preprocessor: Called with a sample; `response_prefix` and `process_qa` as in the framework where it has them.
         method: generation or likelihood.
 
     Returns:
-        Settings, what writes a sample, and what words a finished round of a dialog.
+        Settings, what writes a sample, and what words a finished round of a conversation.
     """
     if isinstance(preprocessor, SingleChoiceProcessor):
         return preprocessor.current, type(preprocessor).write, build_round

@@ -1,4 +1,4 @@
-"""`run_eval`: load a dataset, ask a model, write the kit's result list and evaluate it.
+"""`run_eval`: load a dataset, ask a model, write the framework's result list and evaluate it.
 
 Source: FudanDISC/ReForm-Eval@df1cfa7 run_eval.py, utils/run_utils.py.
 """
@@ -60,7 +60,7 @@ PROTOCOL = "reform_eval"
 FILE = ".py@"
 VISIBLE = "CUDA_VISIBLE_DEVICES"
 ARGUMENTS = ".args.json"
-"""Ending of the file with a run's flags; the kit's own is a pickle."""
+"""Ending of the file with a run's flags; the framework's own is a pickle."""
 _LOADED_WITH = ("in_context_sample", "random_instruct", "shuffle_options", "option_mark", "capitalize")
 """Flags that the loader takes as they are."""
 _ASKED_WITH = (
@@ -74,14 +74,14 @@ _ASKED_WITH = (
 def records_of(dataset: ReformDataset) -> Iterator[Record]:
     """Give every sample as a record, worded as chat turns.
 
-    The picture stands in the first turn; instruction, question and, where the model generates, options in the
-    last. Fields without a column are in `extra`; a dialog's rounds before it, too.
+    The image stands in the first turn; instruction, question and, where the model generates, options in the
+    last. Fields without a column are in `extra`; a conversation's rounds before it, too.
 
     Args:
         dataset: Samples without `text`.
 
     Raises:
-        RowError: A picture or an answer is wrong.
+        RowError: An image or an answer is wrong.
     """
     task = {formulation: task for task, formulation in TASKS.items()}[dataset.setup.formulation]
     for index in range(len(dataset)):
@@ -153,10 +153,10 @@ def _turns(asked: str, sample: Mapping[str, Any]) -> tuple[Turn, ...]:
 
 
 def with_heard(records: Iterable[Record], playing: Playing, *, chosen: bool) -> Iterator[Record]:
-    """Put into each round of dialogs what the model had said before it, as it was asked.
+    """Put into each round of conversations what the model had said before it, as it was asked.
 
     Args:
-        records: Rows with predictions; a dialog's rounds in their order.
+        records: Rows with predictions; a conversation's rounds in their order.
         playing: The protocol of the run.
         chosen: Predictions are letters of options.
 
@@ -184,7 +184,7 @@ def listed(records: Iterable[Record], infer_method: str, prompt: Callable[[Recor
         extra = {**record.extra, "infer_method": infer_method}
         if prompt is not None:
             text = prompt(record)
-            # One of the kit's preprocessors gives more than the text.
+            # One of the framework's preprocessors gives more than the text.
             extra["text"] = text["raw_text"] if isinstance(text, Mapping) else text
         yield replace(record, extra=extra)
 
@@ -272,7 +272,7 @@ class Result(msgspec.Struct, frozen=True):
     """What a run left.
 
     Attributes:
-        list_file: The kit's result list; None while rows have no prediction.
+        list_file: The framework's result list; None while rows have no prediction.
         summary: What was asked; None where the list stood there already.
         evaluation: The numbers; None without `do_eval`.
     """
@@ -283,17 +283,17 @@ class Result(msgspec.Struct, frozen=True):
 
 
 def run_eval(arguments: Arguments) -> Result:
-    """Do what the kit's run_eval.py does with these flags.
+    """Do what the framework's run_eval.py does with these flags.
 
-    Beside the kit's files the folder gets the predictions as parquet and the store of replies: a run that was
-    stopped goes on when it is started again. Several processes (torchrun) share the rows.
+    Beside the framework's files the folder gets the predictions as parquet and the store of responses: a run that was
+    stopped continues when it is started again. Several processes (torchrun) share the rows.
 
     Args:
         arguments: The flags.
 
     Raises:
         UsageError: A flag has no meaning here, or names something that is not there.
-        Error: A file cannot be read or written, the model cannot be loaded, or the kit would break off.
+        Error: A file cannot be read or written, the model cannot be loaded, or the framework would break off.
     """
     folder = Path(arguments.output_dir)
     folder.mkdir(parents=True, exist_ok=True)
@@ -436,9 +436,9 @@ def _write_list(
 
 
 def _check_made(arguments: Arguments, list_file: Path, logger: logging.Logger) -> None:
-    """Refuse a list of another dataset: several have one name in the kit, and so one file name.
+    """Refuse a list of another dataset: several have one name in the framework, and so one file name.
 
-    What else differs is logged, and the list evaluated, as in the kit.
+    What else differs is logged, and the list evaluated, as in the framework.
     """
     beside = list_file.with_suffix(ARGUMENTS)
     made = read_mapping_file(str(beside)) if beside.is_file() else {}

@@ -1,1 +1,1 @@
-"""Task files of kits that `mmscore run` takes; each file brings one, see `mmscore.workflow.task_readers`."""
+"""Task files of frameworks that `mmscore run` takes; each file brings one, see `mmscore.workflow.task_readers`."""

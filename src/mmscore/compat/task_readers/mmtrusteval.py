@@ -8,7 +8,7 @@ from mmscore.workflow.task_readers import TaskReader
 
 
 def is_task(given: Mapping[str, Any]) -> bool:
-    """Tell a task file of the kit from others."""
+    """Tell a task file of the framework from others."""
     return {"model_id", "dataset_id"} <= given.keys()
 
 

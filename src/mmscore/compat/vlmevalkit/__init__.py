@@ -2,7 +2,7 @@
 
     from mmscore.compat.vlmevalkit import BaseModel, ImageBaseDataset, load, dump
 
-`python -m mmscore.compat.vlmevalkit` takes the flags of the kit's run.py. Where the kit is not installed,
+`python -m mmscore.compat.vlmevalkit` takes the flags of the framework's run.py. Where the framework is not installed,
 `import vlmeval...` gives these names, too.
 """
 
@@ -110,7 +110,7 @@ MODULES = {
     "utils.matching_util": ("can_infer", "can_infer_option", "can_infer_text"),
     "utils.mp_util": ("track_progress_rich",),
 }
-"""Modules of the kit that can be imported where it is not installed, and the names in each."""
+"""Modules of the framework that can be imported where it is not installed, and the names in each."""
 
 __all__ = [
     "CIRCULAR",
@@ -165,7 +165,7 @@ __all__ = [
 
 
 def __getattr__(name: str) -> Any:
-    """Give what stands in `star`; it is for the kit's imports and no name of the door's own."""
+    """Give what stands in `star`; it is for the framework's imports and no name of the door's own."""
     if name in star.__all__:
         return getattr(star, name)
     raise AttributeError(f"module {__name__!r} has no attribute {name!r}")

@@ -1,4 +1,4 @@
-"""`python -m mmscore.compat.vlmevalkit`: the flags of the kit's run.py."""
+"""`python -m mmscore.compat.vlmevalkit`: the flags of the framework's run.py."""
 
 import contextlib
 import functools
@@ -35,7 +35,7 @@ _Command = TypeVar("_Command", bound=Callable[..., Any])
 
 
 def _refused(flag: str, instead: str, **attributes: Any) -> Callable[[_Command], _Command]:
-    """Make an option of the kit's that is named in the refusal instead of being unknown."""
+    """Make an option of the framework's that is named in the refusal instead of being unknown."""
 
     def refuse(context: click.Context, parameter: click.Parameter, value: Any) -> None:
         if value:
@@ -116,7 +116,7 @@ def program(
 ) -> int:
     """Ask every model about every benchmark, and score what they say.
 
-    Results go to WORK_DIR/MODEL/: MODEL_BENCHMARK.xlsx is the kit's table. A run that was stopped goes on.
+    Results go to WORK_DIR/MODEL/: MODEL_BENCHMARK.xlsx is the framework's table. A run that was stopped continues.
 
     Exit code 3: some rows or some runs have no result, the others have; 1: none has one.
     """
@@ -207,7 +207,7 @@ def _run(model: str, settings: Mapping[str, Any] | None, benchmark: Any, given: 
         if given["repetition_penalty"] is not None:
             body["repetition_penalty"] = given["repetition_penalty"]
         asked = {field: given[field] for field in ("limit", "base_url", "timeout", "temperature", "top_k", "top_p")}
-        # As in the kit, --api-nproc is for models that are asked over the network, and for judges.
+        # As in the framework, --api-nproc is for models that are asked over the network, and for judges.
         asked |= {"concurrency": given["nproc"] if is_service else None, "max_new_tokens": given["max_tokens"]}
         asked |= {"extra_body": json.dumps(body) if body else None}
         options = build_options(PredictOptions, {**asked, "model": name, "backend": plugin}, "predict")

@@ -1,4 +1,4 @@
-"""Benchmarks as the kit's classes have them: a table, how a row of it is worded, how answers are scored.
+"""Benchmarks as the framework's classes have them: a table, how a row of it is worded, how answers are scored.
 
 A class of the user's says one or more of `load_data(name)`, `build_prompt(line)` and `evaluate(eval_file,
 **judge_kwargs)`. Source: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_base.py, __init__.py:build_dataset.
@@ -37,17 +37,17 @@ _fetching: ContextVar[tuple[bool, Sequence[str]]] = ContextVar("_fetching", defa
 
 
 def prepared(table: Any, skip_noimg: bool) -> tuple[pd.DataFrame, bool]:
-    """Follow references between pictures, read lists, and settle the index.
+    """Follow references between images, read lists, and settle the index.
 
     Args:
         table: A DataFrame, or what becomes one.
         skip_noimg: Leave out rows whose `image` is empty.
 
     Returns:
-        The table, and whether it has paths and no pictures.
+        The table, and whether it has paths and no images.
 
     Raises:
-        Error: There is no index, or a row names a picture that is not there.
+        Error: There is no index, or a row names an image that is not there.
 
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_base.py:ImageBaseDataset.__init__; nothing in a cell
     is evaluated.
@@ -107,13 +107,13 @@ class ImageBaseDataset:
         TYPE: MCQ, VQA, Y/N, Caption or MT.
         DATASET_URL: Address of each benchmark's table; fetched only where that is allowed.
         DATASET_MD5: MD5 of each benchmark's table.
-        NAMES: Benchmarks of the kit that this class is for, beside those that have an address.
+        NAMES: Benchmarks of the framework that this class is for, beside those that have an address.
         allow_remote: Tables that are not there may be fetched.
         allow_host: With allow_remote: hosts, `NAME[:PORT]`, that may be at private addresses.
         dataset_name: The benchmark.
         data: The table, a row a question; `image` holds base64, or a list of it.
-        meta_only: The table has paths and no pictures.
-        img_root: Folder for pictures that become files; made when it is first asked for, gone with the object.
+        meta_only: The table has paths and no images.
+        img_root: Folder for images that become files; made when it is first asked for, gone with the object.
         target_size: Longest side in pixels of images that become files. From 1 on they are encoded as their names in
             the framework end, and as there a file that exists is kept; below 1 their bytes are written as they are.
     """
@@ -136,7 +136,7 @@ class ImageBaseDataset:
 
         Raises:
             UsageError: The table is not there and may not be fetched.
-            Error: It is damaged, or a row names a picture that is not there.
+            Error: It is damaged, or a row names an image that is not there.
         """
         self.dataset_name = dataset
         self.skip_noimg = skip_noimg
@@ -194,7 +194,7 @@ class ImageBaseDataset:
 
     @property
     def img_root(self) -> str:
-        """Give the folder for pictures that become files."""
+        """Give the folder for images that become files."""
         own = self.__dict__.setdefault("_img_root", None) or tempfile.TemporaryDirectory(
             prefix=build_temporary_prefix()
         )
@@ -206,10 +206,10 @@ class ImageBaseDataset:
         self.__dict__["_img_root"] = folder
 
     def dump_image(self, line: Any) -> list[str]:
-        """Store the pictures of a row, their bytes untouched unless `target_size` says otherwise, and give their paths.
+        """Store the images of a row, their bytes untouched unless `target_size` says otherwise, and give their paths.
 
         Raises:
-            RowError: A cell is no picture, or a name leaves the folder.
+            RowError: A cell is no image, or a name leaves the folder.
         """
         cells = _list_image_cells(line)
         if "image" not in cells:
@@ -217,7 +217,7 @@ class ImageBaseDataset:
         paths = []
         for place, (name, text) in enumerate(list_image_files(cells) if cells["image"] else ()):
             if "image_path" not in cells and self.target_size < 1:
-                # The kit calls them all png, and encodes them so.
+                # The framework calls them all png, and encodes them so.
                 name = f"{name.removesuffix(UNNAMED)}.{SUFFIXES[_PICTURES.of_base64(text, place + 1).format]}"
             path = (Path(self.img_root) / name).resolve()
             if not path.is_relative_to(Path(self.img_root).resolve()):
@@ -228,7 +228,7 @@ class ImageBaseDataset:
         return paths
 
     def build_prompt(self, line: Any) -> Message:
-        """Word a row: its pictures, then its question.
+        """Word a row: its images, then its question.
 
         Args:
             line: The row, or its number.
@@ -236,15 +236,15 @@ class ImageBaseDataset:
         return self.build_prompt_as(line, "CustomVQADataset")
 
     def build_prompt_as(self, line: Any, dataset_class: str) -> Message:
-        """Word a row as one of the kit's classes does.
+        """Word a row as one of the framework's classes does.
 
         Args:
             line: The row, or its number.
-            dataset_class: The kit's class, such as `MTVQADataset`.
+            dataset_class: The framework's class, such as `MTVQADataset`.
 
         Raises:
             UsageError: The class is unknown.
-            RowError: A picture is missing, or a number stands where a text must be joined to.
+            RowError: An image is missing, or a number stands where a text must be joined to.
         """
         row = self.data.iloc[line] if isinstance(line, int) else line
         paths = self.dump_image(row) if dataset_class not in WITHOUT_IMAGES else []
@@ -265,7 +265,7 @@ class ImageBaseDataset:
 
 
 def _list_image_cells(line: Any) -> dict[str, Any]:
-    """Give what a row says about its pictures; names that do not go with them are left out."""
+    """Give what a row says about its images; names that do not go with them are left out."""
     found = {name: line[name] for name in ("image", "image_path") if name in line}
     items = {name: [] if is_empty(cell) else toliststr(cell) for name, cell in found.items()}
     if "image" in items and len(items["image"]) != len(items.get("image_path", ())):
@@ -275,11 +275,12 @@ def _list_image_cells(line: Any) -> dict[str, Any]:
 
 
 class Benchmark(ImageBaseDataset):
-    """A benchmark of the kit, scored by the recipe that gives the kit's own numbers.
+    """A benchmark of the framework, scored by the recipe that gives the framework's own numbers.
 
     Attributes:
         RECIPE: The recipe where the benchmark's name tells none; "" for none.
-        SUBMISSION: Format in which predictions are submitted where the table has no answers; "" for none of ours.
+        SUBMISSION: Format in which predictions are submitted where the table has no answers; "" for none created by
+        mmconvert.
     """
 
     RECIPE: ClassVar[str] = ""
@@ -303,7 +304,7 @@ class ImageMCQDataset(Benchmark):
     NAMES: ClassVar[Sequence[str]] = ()
 
     def build_prompt(self, line: Any) -> Message:
-        """Word a row: its pictures, then hint, question and options."""
+        """Word a row: its images, then hint, question and options."""
         return self.build_prompt_as(line, "ImageMCQDataset")
 
 
@@ -312,13 +313,13 @@ class CustomMCQDataset(ImageMCQDataset):
 
 
 class MMMUDataset(ImageMCQDataset):
-    """Multiple choice whose text says where the pictures stand."""
+    """Multiple choice whose text says where the images stand."""
 
     NAMES = ("MMMU_DEV_VAL", "MMMU_TEST")
     SUBMISSION = ""
 
     def build_prompt(self, line: Any) -> Message:
-        """Word a row, a picture where `<image 1>` stands."""
+        """Word a row, an image where `<image 1>` stands."""
         return self.build_prompt_as(line, "MMMUDataset")
 
 
@@ -330,7 +331,7 @@ class ImageYORNDataset(Benchmark):
     NAMES = ("MME", "POPE", "HallusionBench", "AMBER")
 
     def build_prompt(self, line: Any) -> Message:
-        """Word a row: its pictures, then its question."""
+        """Word a row: its images, then its question."""
         return self.build_prompt_as(line, "ImageYORNDataset")
 
 
@@ -344,19 +345,19 @@ class ImageVQADataset(Benchmark):
     )
 
     def build_prompt(self, line: Any) -> Message:
-        """Word a row: its pictures, its question, and the wish for a word or phrase."""
+        """Word a row: its images, its question, and the wish for a word or phrase."""
         return self.build_prompt_as(line, "ImageVQADataset")
 
 
 class ImageCaptionDataset(Benchmark):
-    """Pictures to be described."""
+    """Images to be described."""
 
     TYPE = "Caption"
     RECIPE = "vlmevalkit_caption"
     NAMES = ("COCO_VAL",)
 
     def build_prompt(self, line: Any) -> Message:
-        """Word a row: its pictures, then its question, or the kit's wish for a description."""
+        """Word a row: its images, then its question, or the framework's wish for a description."""
         return self.build_prompt_as(line, "ImageCaptionDataset")
 
 
@@ -367,15 +368,15 @@ class ImageMTDataset(Benchmark):
     NAMES = ("MMDU",)
 
     def build_prompt(self, line: Any) -> Message:
-        """Word a dialog: turns of user and assistant in order, `<ImageHere>` showing the pictures."""
+        """Word a conversation: turns of user and assistant in order, `<ImageHere>` showing the images."""
         return self.build_prompt_as(line, "ImageMTDataset")
 
 
 class ImageShortQADataset(ImageBaseDataset):
-    """Open questions with short answers; the kit has a judge read them, in words of its own."""
+    """Open questions with short answers; the framework has a judge read them, in words of its own."""
 
     def build_prompt(self, line: Any) -> Message:
-        """Word a row: its pictures, its question, and the wish for a short answer."""
+        """Word a row: its images, its question, and the wish for a short answer."""
         return self.build_prompt_as(line, "ImageShortQADataset")
 
 
@@ -456,7 +457,7 @@ def _subclasses(base: type[ImageBaseDataset]) -> Iterator[type[ImageBaseDataset]
 
 
 def dataset_type(dataset: str) -> str:
-    """Tell the `TYPE` of a benchmark by its name, as the kit's `DATASET_TYPE` does; a model's class may ask.
+    """Tell the `TYPE` of a benchmark by its name, as the framework's `DATASET_TYPE` does; a model's class may ask.
 
     Example:
         >>> dataset_type("MME"), dataset_type("my_openended"), dataset_type("mine")
@@ -469,7 +470,7 @@ def dataset_type(dataset: str) -> str:
 
 
 def dataset_modality(dataset: str | None, *, default: str = "IMAGE") -> str:
-    """Tell the `MODALITY` of a benchmark by its name, as the kit's `DATASET_MODALITY` does.
+    """Tell the `MODALITY` of a benchmark by its name, as the framework's `DATASET_MODALITY` does.
 
     Example:
         >>> dataset_modality("MME"), dataset_modality("my_video_bench"), dataset_modality(None)

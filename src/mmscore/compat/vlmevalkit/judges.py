@@ -1,4 +1,4 @@
-"""What an `evaluate` of the user's calls beside pandas: a judge model, calls side by side, the kit's matching.
+"""What an `evaluate` of the user's calls beside pandas: a judge model, calls side by side, the framework's matching.
 
 Source: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/judge_util.py, vlmeval/api/gpt.py,
 vlmeval/utils/mp_util.py, vlmeval/utils/matching_util.py.
@@ -29,7 +29,7 @@ _HELLO = "hello"
 
 
 class OpenAIWrapper(ServiceModel):
-    """A chat model at an OpenAI-compatible service, asked with messages of the kit.
+    """A chat model at an OpenAI-compatible API server, asked with messages of the framework.
 
     The key comes from the environment, OPENAI_API_KEY; the address from `api_base`, OPENAI_API_BASE or
     OPENAI_BASE_URL.
@@ -60,7 +60,7 @@ class OpenAIWrapper(ServiceModel):
             timeout: Patience for one question with all its calls, in seconds.
             api_base: Address of the service.
             base_url: The same, by another name.
-            max_tokens: Most tokens of a reply.
+            max_tokens: Most tokens of a response.
             verbose: No effect.
             **kwargs: Further fields of each request.
 
@@ -139,7 +139,7 @@ def track_progress_rich(
         nproc: Most calls at once.
         save: File for the results by key, after each call; what stands there stays. None for none.
         keys: A key a task.
-        **kwargs: What the kit's own takes beside; no effect.
+        **kwargs: What the framework's own takes beside; no effect.
 
     Returns:
         Results in order.
@@ -167,7 +167,7 @@ def track_progress_rich(
 
 
 def can_infer(answer: Any, choices: Mapping[str, Any]) -> str | bool:
-    """Read the option that a reply names, by its letter or its text; False where it names none.
+    """Read the option that a response names, by its letter or its text; False where it names none.
 
     Parity: version v3 of `mmscore.parsers.vlmevalkit_option`.
 
@@ -179,12 +179,12 @@ def can_infer(answer: Any, choices: Mapping[str, Any]) -> str | bool:
 
 
 def can_infer_option(answer: Any, choices: Mapping[str, Any]) -> str | bool:
-    """Read the option whose letter stands in a reply; False where none does."""
+    """Read the option whose letter stands in a response; False where none does."""
     return read_letter(str(answer), _texts(choices)).value or False
 
 
 def can_infer_text(answer: Any, choices: Mapping[str, Any]) -> str | bool:
-    """Read the option whose text stands in a reply; False where none does."""
+    """Read the option whose text stands in a response; False where none does."""
     return read_text(str(answer), _texts(choices)).value or False
 
 

@@ -1,8 +1,8 @@
-"""Recipes for tables of the kit: those that give its own numbers, and a dataset class whose `evaluate` gives them.
+"""Recipes for tables of the framework: those that give its scores, and dataset classes with `evaluate`.
 
 `evaluate` reads a table `{model}_{dataset}.xlsx` (TSV where a text is longer than a cell of a workbook) with
 index, question, options, answer, category, prediction and the other columns of the source. Rows without a
-reply are not in it: the report counts them, where the kit has the text of the failure scored.
+response are not in it: the report counts them, where the framework has the text of the failure scored.
 """
 
 import contextlib
@@ -40,7 +40,7 @@ from mmscore.scoring.evaluate import score
 from mmscore.scoring.judging.request import JudgeRequest
 
 _WHOLE = "#whole"
-"""One value for all rows: they are evaluated together, so a report draws none of them anew."""
+"""One value for all rows: they are evaluated together, so a report draws none of them again."""
 
 _TEXTS = ("sample", "dataset", "question", "hint", "answer", "label", "category", "l2_category", "split", "group")
 KEPT = ("id", *_TEXTS, "variant", "round", "task", "options", "answers", "extra", "prediction", "model", "source")
@@ -192,7 +192,7 @@ def write_answered_rows(predictions: Path, folder: Path, model: str, dataset: st
 
 
 def records_of(rows: pa.Table) -> list[Record]:
-    """Make records of rows of a predictions file, without turns and pictures, which a result file does not hold.
+    """Make records of rows of a predictions file, without turns and images, which a result file does not hold.
 
     Args:
         rows: A table with the columns of `KEPT`.
@@ -226,7 +226,7 @@ def _opened(dataset: Any, name: str, eval_file: Path) -> Any:
         try:
             return dataset(name)
         except UsageError:
-            # The benchmark's table is not at hand, and most evaluations do without.
+            # The benchmark's table is not available, and most evaluations do without.
             made = object.__new__(dataset)
             made.data = load(eval_file)
     made.dataset_name = name
@@ -306,16 +306,16 @@ def _named(name: str, value: Any) -> dict[str, float]:
 
 
 def kit_result(eval_file: str, dataset: str, judge_kwargs: Mapping[str, Any], recipe: str = "") -> Any:
-    """Score a file of predictions as the kit does.
+    """Score a file of predictions as the framework does.
 
     Args:
         eval_file: `{model}_{dataset}.xlsx`, or another result file.
         dataset: The benchmark.
-        judge_kwargs: What the kit's `evaluate` takes: `model` (`exact_matching` for none), `nproc`, `api_base`.
-        recipe: The recipe where the benchmark's name tells none of the kit's; "" for none.
+        judge_kwargs: What the framework's `evaluate` takes: `model` (`exact_matching` for none), `nproc`, `api_base`.
+        recipe: The recipe where the benchmark's name tells none of the framework's; "" for none.
 
     Returns:
-        The kit's table as a DataFrame; a dict of the numbers where the kit has none.
+        The framework's table as a DataFrame; a dict of the numbers where the framework has none.
 
     Raises:
         UsageError: No recipe fits the benchmark, an argument is unknown, or a judge must be named.
@@ -330,7 +330,7 @@ def kit_result(eval_file: str, dataset: str, judge_kwargs: Mapping[str, Any], re
 def kit_entry(
     predictions: str, dataset: str, judge_kwargs: Mapping[str, Any], recipe: str = "", *, model: str | None = None
 ) -> Entry:
-    """Score predictions of any form as the kit does; see `kit_result`."""
+    """Score predictions of any form as the framework does; see `kit_result`."""
     try:
         chosen = choose_recipe(gather_facts(open_rows(predictions), dataset))
         if recipe and chosen.recipe.parity == OWN and chosen.instead is None:
@@ -347,7 +347,7 @@ def kit_entry(
 
 
 def judge_request(judge_kwargs: Mapping[str, Any], choice: RecipeChoice) -> JudgeRequest | None:
-    """Read the kit's arguments of a judge.
+    """Read the framework's arguments of a judge.
 
     Returns:
         The judge; None where nobody is to be asked.

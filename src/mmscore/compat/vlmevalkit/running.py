@@ -1,7 +1,7 @@
-"""A benchmark and a model, from questions to numbers, as the kit's run.py does it.
+"""A benchmark and a model, from questions to numbers, as the framework's run.py does it.
 
 outputs/<model>/<model>_<benchmark>.parquet     the predictions
-outputs/<model>/<model>_<benchmark>.xlsx        the same, as the kit's table
+outputs/<model>/<model>_<benchmark>.xlsx        the same, as the framework's table
 outputs/<model>/<model>_<benchmark>_acc.csv     what `evaluate` gave
 outputs/<model>/<model>_<benchmark>_report.json the report
 """
@@ -44,7 +44,7 @@ TASKS = {"Y/N": "yes_no", "Caption": "caption", "MT": "chat"}
 """Type of a class -> task of its rows, where the columns of the table do not tell."""
 
 RESULTS = (".xlsx", ".tsv", ".json")
-"""Endings of the kit's own result files."""
+"""Endings of the framework's own result files."""
 
 CONVERTED = ".datasets"
 """Folder in the work folder for what the models are asked; no model's folder begins with a dot."""
@@ -104,7 +104,7 @@ def run(
         model: The model's name or path.
         backend: As `mmscore.predict`.
         work_dir: Folder of the results.
-        mode: `all`, `infer` to ask only, `eval` to score only: what stands there, or the kit's own result file.
+        mode: `all`, `infer` to ask only, `eval` to score only: what stands there, or the framework's own result file.
         reuse: Take the answers that stand; else all rows are asked again, but for those of a run that was stopped.
         allow_remote: A table that is not there may be fetched.
         allow_host: With allow_remote: hosts, `NAME[:PORT]`, that may be at private addresses.
@@ -206,12 +206,12 @@ def benchmark_of(name: str, allow_remote: bool, allow_host: Sequence[str] = ()) 
 
 @watch_sources()
 def convert(dataset: Any, output: str | Path, *, image_roots: Sequence[str | Path] = ()) -> list[str]:
-    """Write a benchmark as a dataset of ours: its rows as its `build_prompt` words them.
+    """Write a benchmark as a dataset created by mmconvert: its rows as its `build_prompt` words them.
 
     Args:
         dataset: An object of a class of benchmarks, with `data` and `build_prompt`.
         output: Folder to publish; one that stands there is replaced.
-        image_roots: Further folders that pictures may lie in, beside the working folder, $LMUData, the folder for
+        image_roots: Further folders that images may lie in, beside the working folder, $LMUData, the folder for
             temporary files and the benchmark's own.
 
     Returns:
@@ -244,7 +244,7 @@ def convert(dataset: Any, output: str | Path, *, image_roots: Sequence[str | Pat
 
 
 def _pieces(message: Any) -> Message:
-    """Bring what the kit's models take into pieces: a text or a list of texts, pictures among them, is one too."""
+    """Bring what the framework's models take into pieces: a text or a list of texts, images among them, is one too."""
     items = [message] if isinstance(message, str | Mapping) else message
     if not isinstance(items, Sequence):
         raise RowError("message.shape", "build_prompt", f"expected a list of pieces {show(message)}. Return one.")
@@ -271,15 +271,15 @@ def _worded(records: Records, dataset: Any, images: Pictures, refused: list[str]
 
 
 def worded(record: Record, message: Any, pictures: Pictures) -> Record:
-    """Put a message of the kit in the place of a record's turns.
+    """Put a message of the framework in the place of a record's turns.
 
     Args:
-        record: A question; of a dialog, one round of it.
-        message: Pieces or texts, or the turns of a dialog with them in each.
-        pictures: Finds the pictures that the message names.
+        record: A question; of a conversation, one round of it.
+        message: Pieces or texts, or the turns of a conversation with them in each.
+        pictures: Finds the images that the message names.
 
     Raises:
-        RowError: A picture is not there, or is none; or this is no message.
+        RowError: An image is not there, or is none; or this is no message.
     """
     listed = isinstance(message, list | tuple)
     if not listed or not any(isinstance(one, Mapping) and {"role", "content"} <= one.keys() for one in message):

@@ -1,7 +1,8 @@
-"""The kit's small questions about texts, versions, files and pictures, under its names.
+"""The framework's small questions about texts, versions, files and images, under its names.
 
-Source: open-compass/VLMEvalKit@e8e78f05 vlmeval/smp/misc.py, vlmeval/smp/file.py, vlmeval/smp/vlm.py. Not kept: the kit
-encodes every picture anew, as JPEG and at least 100 pixels wide and high; here a file's own bytes stay what they are.
+Source: open-compass/VLMEvalKit@e8e78f05 vlmeval/smp/misc.py, vlmeval/smp/file.py, vlmeval/smp/vlm.py. Not kept: the
+framework
+encodes every image again, as JPEG and at least 100 pixels wide and high; here a file's own bytes stay what they are.
 """
 
 import io
@@ -98,7 +99,7 @@ def file_size(f: str | Path, unit: str = "GB") -> float:
 
 
 def read_ok(img_path: str | Path) -> bool:
-    """Tell whether a picture's file is there and opens."""
+    """Tell whether an image's file is there and opens."""
     try:
         with Picture.open(img_path) as image:
             return min(image.size) > 0
@@ -111,10 +112,10 @@ _NOT_IN_JPEG = ("RGBA", "P", "LA")
 
 
 def encode_image_to_base64(img: Picture.Image, target_size: int = -1, fmt: str = "JPEG") -> str:
-    """Encode a picture that is open.
+    """Encode an image that is open.
 
     Args:
-        img: The picture; it is not changed.
+        img: The image; it is not changed.
         target_size: Longest side in pixels; below 1 leaves the size alone.
         fmt: Format as Pillow names it.
 
@@ -130,7 +131,7 @@ def encode_image_to_base64(img: Picture.Image, target_size: int = -1, fmt: str =
 
 
 def encode_image_file_to_base64(image_path: str | Path, target_size: int = -1, fmt: str | None = None) -> str:
-    """Encode a picture's file: its own bytes, unless a size or a format is asked for.
+    """Encode an image's file: its own bytes, unless a size or a format is asked for.
 
     Args:
         image_path: The file.
@@ -142,7 +143,7 @@ def encode_image_file_to_base64(image_path: str | Path, target_size: int = -1, f
 
     Raises:
         UsageError: The file cannot be read.
-        RowError: It is no picture that is allowed.
+        RowError: It is no image that is allowed.
     """
     try:
         data = Path(image_path).read_bytes()
@@ -156,14 +157,14 @@ def encode_image_file_to_base64(image_path: str | Path, target_size: int = -1, f
 
 
 def decode_base64_to_image(base64_string: str, target_size: int = -1) -> Picture.Image:
-    """Decode base64 to an open picture.
+    """Decode base64 to an open image.
 
     Args:
         base64_string: Base64 without a prefix.
         target_size: Longest side in pixels; below 1 leaves the size alone.
 
     Raises:
-        RowError: It is no base64, or no picture that is allowed.
+        RowError: It is no base64, or no image that is allowed.
     """
     image = _PICTURES.of_base64(base64_string, 1)
     with open_image(image.bytes or b"", copies=1) as picture:
@@ -174,7 +175,7 @@ def decode_base64_to_image(base64_string: str, target_size: int = -1) -> Picture
 
 
 def decode_base64_to_image_file(base64_string: str, image_path: str | Path, target_size: int = -1) -> None:
-    """Write the picture of a base64 text to a file: its own bytes, unless a size is asked for.
+    """Write the image of a base64 text to a file: its own bytes, unless a size is asked for.
 
     Args:
         base64_string: Base64 without a prefix.
@@ -182,7 +183,7 @@ def decode_base64_to_image_file(base64_string: str, image_path: str | Path, targ
         target_size: Longest side in pixels, encoded as the file's ending says; below 1 leaves the bytes alone.
 
     Raises:
-        RowError: It is no base64, or no picture that is allowed, or the file's ending has no place for its colours.
+        RowError: It is no base64, or no image that is allowed, or the file's ending has no place for its colours.
     """
     path = Path(image_path)
     path.parent.mkdir(parents=True, exist_ok=True)

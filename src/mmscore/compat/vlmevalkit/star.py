@@ -1,4 +1,4 @@
-"""What `from vlmeval.smp import *` brings along beside the kit's own names; older classes count on it."""
+"""What `from vlmeval.smp import *` brings along beside the framework's own names; older classes count on it."""
 
 import copy as cp
 import json

@@ -1,6 +1,6 @@
-"""Tables as pandas reads and writes them, under the kit's names.
+"""Tables as pandas reads and writes them, under the framework's names.
 
-As in the kit a column that looks like numbers becomes numbers. But only an empty cell is missing: the kit
+As in the framework a column that looks like numbers becomes numbers. But only an empty cell is missing: the framework
 loses `None`, `NA` and `null`, options and answers among them. Source: open-compass/VLMEvalKit@e8e78f05
 vlmeval/smp/file.py, vlmeval/smp/misc.py. A file called .pkl holds JSON, and no pickle: keys of any plain type, tuples
 and numbers of NumPy come back as they were, numbers as plain ones.
@@ -65,7 +65,7 @@ def dump(data: Any, f: str | Path, **kwargs: Any) -> None:
     Args:
         data: A DataFrame, or what becomes one, for a table; JSON values for the others.
         f: A .tsv, .csv, .xlsx, .json, .jsonl or .pkl file.
-        **kwargs: Further arguments, which the kit's writers take; they have no effect here.
+        **kwargs: Further arguments, which the framework's writers take; they have no effect here.
 
     Raises:
         UsageError: The file is of another kind.
@@ -104,7 +104,7 @@ def CIRCULAR(inp: str | Path) -> None:  # noqa: N802 - the kit's own name
     """Write `NAME_circular.tsv` beside a table: each question once for each rotation of its options.
 
     Args:
-        inp: A .tsv file with `index`, `answer` and a column a letter; it is read as lossily as the kit reads it.
+        inp: A .tsv file with `index`, `answer` and a column a letter; it is read as lossily as the framework reads it.
 
     Raises:
         RowError: An index is no whole number, an option is missing before another, or stands alone.

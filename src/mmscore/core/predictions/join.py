@@ -53,10 +53,10 @@ def join(predictions: Rows, references: Rows, *, allow_mismatch: bool = False) -
     question, where the references have groups, else by place where one side at least has no ids of its own. Where
     fewer than half of either side's rows are joined by group and question, the references are those of another file.
 
-    Several replies to one question, which have a variant where the dataset has none, all find it by
+    Several responses to one question, which have a variant where the dataset has none, all find it by
     their sample, and keep their variants. Where both sides say something of a question the dataset
     counts, in `extra` key by key; `source.format` is that of the predictions, unless they are a table
-    of no kit.
+    of no framework.
 
     Args:
         predictions: Rows whose `ANSWER_COLUMNS` count; their order stays.
@@ -205,7 +205,8 @@ def _read_source_field(rows: Rows, name: str) -> pa.Array | None:
 def _is_numbered(rows: Rows) -> bool:
     """Tell whether a reader numbered the rows, since they have no ids.
 
-    Rows of schema version 2 say so. Of others the ids are looked at; a run of ours takes the dataset's ids over.
+    Rows of schema version 2 say so. Of others the ids are looked at; a run of ours takes the dataset's
+    ids over.
     """
     stated = _read_source_field(rows, NUMBERED)
     if stated is not None:
@@ -281,7 +282,7 @@ def _find_partners(predictions: pa.Table, references: pa.Table) -> pa.Array:
 
 
 def _build_lookup(refused: Sequence[Refusal]) -> pa.Table:
-    """Lay out by what refused rows find their questions."""
+    """Lay out by what skipped rows find their questions."""
     columns = {"id": [one.id for one in refused], "sample": [one.sample for one in refused]}
     columns[_COPY] = [one.variant for one in refused]
     return pa.table({name: _cast_ids(values) for name, values in columns.items()})
@@ -358,7 +359,7 @@ def _merge_extra(found: pa.Array, facts: pa.Array, either: pa.Array) -> pa.Array
 
 
 def _add_missing_keys(first: str, second: str) -> str:
-    """Add the keys of an object, as JSON, that the first lacks; what is no object is left to whoever reads it."""
+    """Add the keys of an object, as JSON, that the first lacks; what is not a object is left to whoever reads it."""
     try:
         fields, further = json.loads(first), json.loads(second)
     except (ValueError, RecursionError):

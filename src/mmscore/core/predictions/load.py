@@ -1,7 +1,7 @@
 """Predictions and references as columns, whatever file they come from.
 
-A parquet file of ours (or any with `id` and `prediction`) is read straight, only the columns that
-are needed and never a picture; every other file goes through `mmconvert.pipeline.convert.read`.
+A parquet file created by mmconvert (or any with `id` and `prediction`) is read straight, only the columns that
+are needed and never an image; every other file goes through `mmconvert.pipeline.convert.read`.
 """
 
 import json
@@ -62,7 +62,7 @@ FILE = "source.file"
 OPTIONS = "options"
 
 TABLES = frozenset(("predictions", "mmconvert"))
-"""Formats of tables of no kit: their rows may say themselves how a prediction was made."""
+"""Formats of tables of no framework: their rows may say themselves how a prediction was made."""
 
 TABLE_SUFFIXES = frozenset((*DELIMITERS, ".xlsx"))
 """Files whose cells a framework may read in another way than we do."""
@@ -71,7 +71,7 @@ RUN_METADATA = b"mmscore.run"
 """Key of the parquet metadata under which a run says what it did, as JSON; `partial` is true when it stopped early."""
 
 _OF_RUN = [f.name for f in PREDICTION_SCHEMA if f.name not in SCHEMA.names and pa.types.is_string(f.type)]
-"""Texts that a predictions file of ours has in columns, and a record in `extra`."""
+"""Texts that a predictions file created by mmconvert has in columns, and a record in `extra`."""
 
 _IDENTITY = ("sample", "group", "variant", "round", "dataset", "task", "model", "method", FORMAT)
 
@@ -102,13 +102,13 @@ class Rows(msgspec.Struct, frozen=True):
         rejected: Rows that could not be read; they are not among the rows.
         missing: Ids of questions that nothing was predicted for; known after `join`.
         partial: The run that wrote the file was told to stop early.
-        replies: The run asked for several replies a question, which `variant` numbers.
+        replies: The run asked for several responses a question, which `variant` numbers.
         title: What the rows are called where they name no model.
         sides: The predictions and the references, where these rows are both, joined.
         notes: Remarks on how the columns were read, and how these were joined.
         mismatch: How many of the joined rows differ in what they ask, `N/M`, where that was allowed; else empty.
         run: What the run that wrote the first file says of itself; empty where it says nothing.
-        reread: Opens the file again under a reading of `mmconvert.readings`; None where there is nothing to read anew.
+        reread: Opens the file again under a reading of `mmconvert.readings`; None where there is nothing to read again.
         blank: Empty responses of the file, known where a framework's reading hides them.
         stated: The numbers that a framework itself gives for the file; None where it gives none.
     """
@@ -159,7 +159,7 @@ def open_rows(
     """Open a predictions file or a dataset.
 
     Args:
-        path: A parquet file, a folder of them, a kit's own result file or folder, `-` for standard
+        path: A parquet file, a folder of them, a framework's result file or folder, `-` for standard
             input, or `USER/REPO[@REVISION]` for parquet files on the Hub.
         required: Columns that must be there by exactly these names, or by others that a format knows.
         format: Format of `mmconvert`, or `file.py@NAME`; None to recognise it by the content.
@@ -216,7 +216,7 @@ def _is_foreign(files: Sequence[Path], required: Sequence[str]) -> bool:
 
 
 def read_for(rows: Rows, results: OwnResults | None) -> Rows:
-    """Read a framework's own result file as the framework does.
+    """Read a framework's result file as the framework does.
 
     Args:
         rows: A file as `open_rows` gives it, `repeated` or not.
@@ -238,7 +238,7 @@ def read_for(rows: Rows, results: OwnResults | None) -> Rows:
 
 
 def describe_own_results(rows: Rows, results: OwnResults | None) -> tuple[str, ...]:
-    """Say what whoever reads the numbers of a framework's own results must know of its rows.
+    """Say what whoever reads the numbers of a framework's results must know of its rows.
 
     Args:
         rows: A file as `read_for` gives it.
@@ -477,7 +477,7 @@ def _load_other_format(
 
 
 def _take_chunk(stream: Iterator[Record]) -> list[Record]:
-    """Take records without their pictures, at which no recipe looks, up to a number of rows or of bytes."""
+    """Take records without their images, at which no recipe looks, up to a number of rows or of bytes."""
     chunk: list[Record] = []
     size = 0
     for record in stream:

@@ -1,1 +1,1 @@
-"""One file a kit whose model classes are taken as they are."""
+"""One file a framework whose model classes are taken as they are."""

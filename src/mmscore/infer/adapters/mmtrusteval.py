@@ -6,8 +6,9 @@
         def chat(self, messages, **generation_kwargs):
             return Response(self.model_id, "Yes", None, None)
 
-`mmscore predict ... --backend file.py@Mine --model mine-7b`. A turn with a picture is `{"text", "image_path"}`, the
-path that of a file with the source's bytes. A reply `Error in generation: ...`, which the kit's own models give when
+`mmscore predict ... --backend file.py@Mine --model mine-7b`. A turn with an image is `{"text", "image_path"}`, the
+path that of a file with the source's bytes. A response `Error in generation: ...`, which the framework's own models
+give when
 a service is out, is a row without an answer here.
 
 Source: thu-ml/MMTrustEval@a067801 mmte/models/base.py, mmte/models/openai_chat.py.
@@ -33,10 +34,10 @@ from mmscore.infer.thinking import split_thinking
 from mmscore.llm.response_cache import Answer, failed
 
 MAX_NEW_TOKENS = 50
-"""What the kit's task runner asks for where nobody says it."""
+"""What the framework's task runner asks for where nobody says it."""
 
 OUTAGE = "Error in generation"
-"""How the kit's models begin a reply that is none."""
+"""How the framework's models begin a response that is none."""
 
 _HONOURED = (
     *("--max-new-tokens", "--do-sample", "--temperature", "--top-p", "--top-k", "--num-beams", "--stop"),
@@ -45,7 +46,7 @@ _HONOURED = (
 
 
 def adapter(named: str, given: object, options: ModelOptions) -> "ChatBackend | None":
-    """Open a chat model of the kit; None for an object that is none.
+    """Open a chat model of the framework; None for an object that is none.
 
     Args:
         named: What the user calls it, for messages.
@@ -78,7 +79,7 @@ def open_model(kind: Any, model_id: str) -> Any:
 
 
 def build_generation_kwargs(generation: Generation, *, output_scores: bool = False) -> dict[str, Any]:
-    r"""Give the settings of a generation under the kit's names; those that nobody gave are left out.
+    r"""Give the settings of a generation under the framework's names; those that nobody gave are left out.
 
     Example:
         >>> build_generation_kwargs(Generation(stop=("\n",)))
@@ -92,7 +93,7 @@ def build_generation_kwargs(generation: Generation, *, output_scores: bool = Fal
 
 
 class ChatBackend:
-    """Asks a chat model of the kit row by row; see `mmscore.infer.backend.Backend`."""
+    """Asks a chat model of the framework row by row; see `mmscore.infer.backend.Backend`."""
 
     batch_size = 1
 
@@ -115,7 +116,7 @@ class ChatBackend:
         return [self._answer_record(record) for record in records]
 
     def _answer_record(self, record: Record) -> Answer:
-        # Models of the kit print every reply, and standard output is the result's.
+        # Models of the framework print every response, and standard output is the result's.
         with (
             tempfile.TemporaryDirectory(prefix=build_temporary_prefix()) as folder,
             contextlib.redirect_stdout(sys.stderr),
@@ -130,14 +131,14 @@ class ChatBackend:
 
 
 def build_messages(record: Record, folder: Path) -> list[dict[str, Any]]:
-    """Give the turns of a record as the kit's models take them.
+    """Give the turns of a record as the framework's models take them.
 
     Args:
         record: The record.
-        folder: Where files of its pictures are made.
+        folder: Where files of its images are made.
 
     Raises:
-        RowError: A turn shows several pictures; the kit's turns hold one.
+        RowError: A turn shows several images; the framework's turns hold one.
     """
     images = iter(record.images)
     return [
@@ -156,7 +157,7 @@ def _build_message(turn: Turn, images: Sequence[Image], folder: Path) -> dict[st
 
 
 def write_image(image: Image, folder: Path) -> str:
-    """Write a picture's own bytes to a file; a picture that is only an address stays one, as the kit takes it."""
+    """Write an image's own bytes to a file; an image that is only an address stays one, as the framework takes it."""
     if image.bytes is None:
         return image.url or ""
     return str(store(image, folder))

@@ -1,6 +1,6 @@
 """Model interfaces of ReForm-Eval as backends.
 
-An interface answers finished prompts, one picture each: `raw_generate` and `raw_predict` one of them,
+An interface answers finished prompts, one image each: `raw_generate` and `raw_predict` one of them,
 `raw_batch_generate` and `raw_batch_predict` several. Taken are an interface, a class of one, a pair of an
 interface and its preprocessor, and a loader `get_NAME(model_config)` that gives such a pair.
 Source: FudanDISC/ReForm-Eval@df1cfa7 models/interfaces/base_interface.py, run_eval.py.
@@ -28,7 +28,7 @@ PREDICTORS = ("raw_batch_predict", "raw_predict")
 HUMAN = {"user": "human", "assistant": "assistant"}
 METHODS = {GENERATE: "generation", LIKELIHOOD: "likelihood"}
 _Asked = tuple[Any, Any, list[str]]
-"""Picture, prompt and options of a row."""
+"""Image, prompt and options of a row."""
 
 _ADDRESS = re.compile(" at 0x[0-9a-f]+")
 _HALF = {None: False, "float32": False, "float16": True}
@@ -42,7 +42,7 @@ def adapter(named: str, given: object, options: ModelOptions) -> "InterfaceBacke
         named: What the user calls it, for messages.
         given: An interface, a class of one, a pair (interface, preprocessor), or a loader of a pair, which has
             the one parameter `build_model_config`.
-        options: The model and its settings; dtype float16 is the kit's `half`.
+        options: The model and its settings; dtype float16 is the framework's `half`.
 
     Returns:
         The backend; None where `given` is none of these.
@@ -74,16 +74,16 @@ def adapter(named: str, given: object, options: ModelOptions) -> "InterfaceBacke
 
 
 def is_loader(given: object) -> bool:
-    """Tell a loader of the kit, `get_NAME(model_config)`, from any other function."""
+    """Tell a loader of the framework, `get_NAME(model_config)`, from any other function."""
     return inspect.isroutine(given) and list(inspect.signature(given).parameters) == ["model_config"]
 
 
 def build_model_config(options: ModelOptions, model_type: str | None = None) -> dict[str, Any]:
-    """Give what a loader of the kit is called with.
+    """Give what a loader of the framework is called with.
 
     Args:
         options: The model and its settings.
-        model_type: The kit's `--model_type`.
+        model_type: The framework's `--model_type`.
 
     Returns:
         `model_name`, `device`, `half`, `inference_method`; `model_type` where there is one.
@@ -112,7 +112,7 @@ def _choose_device() -> str:
 
 
 def sample_of(record: Record) -> dict[str, Any]:
-    """Give a record as the kit's preprocessors take a sample.
+    """Give a record as the framework's preprocessors take a sample.
 
     Returns:
         `question` (a hint before it), `answer_options`, `instruct` and `history` where the record has them.
@@ -215,7 +215,7 @@ class InterfaceBackend:
         return self.answer_prepared(self.prepare(records))
 
     def size(self, record: Record) -> float:
-        """Take rows for alike: the kit's prompts of a dataset are."""
+        """Take rows for alike: the framework's prompts of a dataset are."""
         return 1
 
     def together(self, sizes: Sequence[float]) -> int:
@@ -223,7 +223,7 @@ class InterfaceBackend:
         return self.batch_size
 
     def prepare(self, records: Sequence[Record]) -> list[_Asked | Answer]:
-        """Decode pictures and write prompts."""
+        """Decode images and write prompts."""
         return [self._prepare_record(record) for record in records]
 
     def answer_prepared(self, prepared: Sequence[_Asked | Answer]) -> list[Answer]:

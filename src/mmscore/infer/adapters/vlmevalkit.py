@@ -1,8 +1,8 @@
 """Models that were written for VLMEvalKit: classes or objects with `generate_inner` or `chat_inner`.
 
-A row becomes the kit's message: pieces in reading order, pictures as paths of files with the original bytes,
+A row becomes the framework's message: pieces in reading order, images as paths of files with the original bytes,
 which are gone when the row is answered. Where the model's `use_custom_prompt` says so, its `build_prompt`
-words the row from the line of the kit's table. A row with a history goes to `chat_inner`.
+words the row from the line of the framework's table. A row with a history goes to `chat_inner`.
 
 A class is opened with `model_path` (or `model`) from `--model`, and with the options of generation that its
 parameters name. Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/inference.py:infer_data,
@@ -42,16 +42,16 @@ INNER = ("generate_inner", "chat_inner")
 _MODEL = ("model_path", "model")
 _SYNONYMS = {"max_new_tokens": "max_tokens"}
 _NO_ANSWER = "Failed to obtain answer"
-"""How texts of the kit begin that stand for a missing answer. Source: vlmeval/smp/file.py:INFER_FAIL_MSG."""
+"""How texts of the framework begin that stand for a missing answer. Source: vlmeval/smp/file.py:INFER_FAIL_MSG."""
 
 _CHAT_FAILED = "Chat Mode: Failed with all possible conversation turns."
 _IMAGES = Pictures(())
 _folder: ContextVar[Path] = ContextVar("_folder")
-"""Where the pictures of the row at hand are stored."""
+"""Where the images of the row available are stored."""
 
 
 class KitModel:
-    """Asks a model of the kit; see `mmscore.infer.backend.Backend`.
+    """Asks a model of the framework; see `mmscore.infer.backend.Backend`.
 
     Rows are asked one by one, those of a service (`is_api`) side by side as `--concurrency` says.
     """
@@ -143,7 +143,7 @@ class KitModel:
 
 
 def build_messages(record: Record) -> list[dict[str, Any]]:
-    """Give the turns of a row as the kit's chat history, pictures stored as files, or as the addresses they are.
+    """Give the turns of a row as the framework's chat history, images stored as files, or as the addresses they are.
 
     Returns:
         `{"role", "content"}` a turn; content is a message.
@@ -160,7 +160,7 @@ def build_messages(record: Record) -> list[dict[str, Any]]:
 
 
 def build_table_row(record: Record) -> Any:
-    """Give the row of the kit's table that a record stands for, as a pandas Series.
+    """Give the row of the framework's table that a record stands for, as a pandas Series.
 
     The index is a whole number where it is one; other cells are texts, `image` base64 or a list of it. Cells
     that are empty are left out.
@@ -190,10 +190,10 @@ def build_table_row(record: Record) -> Any:
 
 
 def store_images(line: Any) -> list[str]:
-    """Store the pictures of a line of the kit's table, and give their paths: the kit's `dump_image`.
+    """Store the images of a line of the framework's table, and give their paths: the framework's `dump_image`.
 
     Raises:
-        RowError: The line has no pictures, or a cell is none.
+        RowError: The line has no images, or a cell is none.
     """
     cell = line.get("image")
     if cell is None:
@@ -233,7 +233,7 @@ def _open_model(named: str, given: Any, model_class: Any, values: Mapping[str, A
         return given
     make: Callable[..., Any] = given
     if not hasattr(model_class, "message_to_promptimg"):
-        # A class that inherits nothing may still call what the kit's base class has.
+        # A class that inherits nothing may still call what the framework's base class has.
         full = type(model_class.__name__, (model_class, MessageModel), {})
         make = functools.partial(full, *given.args, **given.keywords) if isinstance(given, functools.partial) else full
     try:
@@ -251,7 +251,7 @@ def _find_place(error: Exception) -> str:
 
 
 def adapt_model(named: str, given: object, options: ModelOptions) -> Backend | None:
-    """Make a backend of a model of the kit; see `mmscore.infer.adapter.Adapter`."""
+    """Make a backend of a model of the framework; see `mmscore.infer.adapter.Adapter`."""
     if not any(callable(getattr(_find_class(given), name, None)) for name in INNER):
         return None
     return KitModel(named, given, options)

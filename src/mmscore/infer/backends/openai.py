@@ -1,12 +1,12 @@
-"""Asks any OpenAI-compatible service: vLLM, SGLang, `transformers serve`, a hosted one.
+"""Asks any OpenAI-compatible API server: vLLM, SGLang, `transformers serve`, a hosted one.
 
 `--base-url` is the service's address, with or without `/chat/completions`, `--model` the name of a
 model there; the key comes from the environment. As many rows as `--concurrency` says are under way
-at any time: the next is drawn when a reply is in the store, however long its neighbours take.
+at any time: the next is drawn when a response is in the store, however long its neighbours take.
 
-Pictures travel as data URLs of their original bytes, kept addresses as they are. Replies are greedy
+Images travel as data URLs of their original bytes, kept addresses as they are. Responses are greedy
 (temperature 0) unless drawing was asked for; `--do-sample` alone sends no temperature and leaves the
-draw to the service. Several replies to a row (`--n`) are asked for at once, and again where fewer come;
+draw to the service. Several responses to a row (`--n`) are asked for at once, and again where fewer come;
 a service that refuses the field `n` is asked for one after the other. What has no name in the protocol
 (`--top-k`, `--num-beams`) is refused rather than ignored by the service; `--extra-body` sends whatever
 a service knows besides.
@@ -67,7 +67,7 @@ class OpenAIBackend:
         self._n = options.n
         self._takes_n: bool | None = True if options.n == 1 else None  # None until it was tried
         self.name = options.model
-        # Neither the address, which changes with every start of a server, nor the patience changes a reply.
+        # Neither the address, which changes with every start of a server, nor the patience changes a response.
         settings = (encode_json(dict(sorted(extra.items()))), self._max_side, self._output_scores)
         self.identity = ":".join(map(str, ("openai", options.model, *settings)))
         self.batch_size = self._endpoint.concurrency
@@ -79,10 +79,10 @@ class OpenAIBackend:
         return [answers[position] for position in range(len(records))]
 
     def stream(self, records: Iterator[Record]) -> Generator[list[tuple[int, Answer]]]:
-        """Answer records as they are drawn, in the order in which replies come.
+        """Answer records as they are drawn, in the order in which responses come.
 
         Raises:
-            Error: No further row would be answered either; raised when what was under way has its replies.
+            Error: No further row would be answered either; raised when what was under way has its responses.
         """
         rows = _group_records(records, self._n)
         under_way: dict[asyncio.Task[list[Answer]], int] = {}
@@ -114,7 +114,7 @@ class OpenAIBackend:
         return [(task, under_way.pop(task)) for task in done]
 
     async def _request_responses(self, chat: Chat, replies: Sequence[Record]) -> list[Answer]:
-        """Ask for the replies to one row, together where the service takes that."""
+        """Ask for the responses to one row, together where the service takes that."""
         try:
             messages = _build_messages(replies[0], self._max_side)
         except RowError as error:
@@ -140,7 +140,7 @@ class OpenAIBackend:
 
 
 def _group_records(records: Iterator[Record], n: int) -> Iterator[tuple[int, list[Record]]]:
-    """Gather what is asked of one row, `n` replies or those of them that are missing, with the first one's number."""
+    """Gather what is asked of one row, `n` responses or those of them that are missing, with the first one's number."""
     responses: list[Record] = []
     start = 0
     for number, record in enumerate(records):
@@ -161,7 +161,7 @@ def _place_answers(task: asyncio.Task[list[Answer]], start: int) -> Iterator[tup
 
 
 async def _cancel_tasks(under_way: Mapping[asyncio.Task[list[Answer]], int]) -> None:
-    """Let go of questions whose replies nobody waits for any more."""
+    """Let go of questions whose responses nobody waits for any more."""
     for task in under_way:
         task.cancel()
     await asyncio.gather(*under_way, return_exceptions=True)
@@ -179,7 +179,7 @@ def _build_endpoint(model: str, service: Service) -> Endpoint:
         max_total_tokens=service.max_total_tokens,
         max_cost=service.max_cost,
         price=None if service.price is None else read_price(service.price),
-        # A reply comes as a whole: there is nothing but silence before it.
+        # A response comes as a whole: there is nothing but silence before it.
         silence_seconds=timeout,
         total_seconds=_TIMEOUTS_A_ROW * timeout,
     )
@@ -220,7 +220,7 @@ def _build_row_fields(record: Record, generation: Generation) -> dict[str, Any]:
     """Give the fields of the request that hang on the row."""
     own: dict[str, Any] = {}
     if generation.seed is not None and record.variant:
-        # Copies of a row are drawn anew, or they would all be the same.
+        # Copies of a row are drawn again, or they would all be the same.
         own["seed"] = generation.seed + record.variant
     if record.messages[-1].role == "assistant":
         own |= {"continue_final_message": True, "add_generation_prompt": False}
@@ -231,7 +231,7 @@ def _build_messages(record: Record, max_side: int | None) -> list[dict[str, Any]
     """Write the turns as the protocol does.
 
     Raises:
-        RowError: A turn has a role that needs more than a text, or a picture cannot be sent.
+        RowError: A turn has a role that needs more than a text, or an image cannot be sent.
     """
     shown = iter(enumerate(record.images, start=1))
     return [_build_message(number, turn, shown, max_side) for number, turn in enumerate(record.messages, start=1)]
@@ -267,13 +267,13 @@ def _build_image(number: int, image: Image, max_side: int | None) -> dict[str, A
 
 
 def _read(answer: Answer, stop: Sequence[str]) -> Answer:
-    """Cut stop texts, which some services leave in, and a reasoning block that the service left in the reply."""
+    """Cut stop texts, which some services leave in, and a reasoning block that the service left in the response."""
     if answer.text is None:
         return answer
     ends = [position for text in stop if (position := answer.text.find(text)) >= 0]
     text = answer.text[: min(ends, default=None)]
     if answer.thinking is None:
-        # Many templates open the block in the prompt, so that the reply holds its end only.
+        # Many templates open the block in the prompt, so that the response holds its end only.
         opened = CLOSE in text and OPEN not in text.partition(CLOSE)[0]
         thinking, text = split_thinking(text, opened=opened)
         answer = replace(answer, thinking=thinking)

@@ -1,6 +1,6 @@
 """Answers with a vision-language model of transformers, on the GPU when there is one.
 
-Any model that `AutoModelForImageTextToText` loads and that has a chat template. Replies are greedy
+Any model that `AutoModelForImageTextToText` loads and that has a chat template. Responses are greedy
 unless drawing was asked for, and a draw depends on seed and row alone: neither the batch nor a
 resumed run changes it.
 """
@@ -131,10 +131,10 @@ class TransformersBackend:
         return max(1, min(self.batch_size, self._budget.count_tokens() // self._estimate_longest(sizes[0])))
 
     def prepare(self, records: Sequence[Record]) -> "_Prepared":
-        """Decode pictures, word the prompts and tokenise them."""
+        """Decode images, word the prompts and tokenise them."""
         asked = [self._prompts.asked(record) for record in records]
         rows = [row for row in asked if isinstance(row, PreparedRow)]
-        # The template ends a batch with the beginning of a turn, or goes on with the last one.
+        # The template ends a batch with the beginning of a turn, or continues with the last one.
         parts = ([row for row in rows if row.continues is continues] for continues in (False, True))
         return _Prepared(asked, [(part, self._try_encode(part)) for part in parts])
 
@@ -189,7 +189,7 @@ class TransformersBackend:
         return self._answer_rows(rows[:half]) + self._answer_rows(rows[half:])
 
     def _estimate_longest(self, size: float) -> int:
-        """Guess the tokens of a prompt and the longest reply to it."""
+        """Guess the tokens of a prompt and the longest response to it."""
         return int(size * (self._tokens_a_size or 1)) + self._reply_tokens
 
     def _move_inputs(self, rows: Sequence[PreparedRow], inputs: Any, room: int) -> Any:

@@ -1,1 +1,1 @@
-"""One file a protocol: how the replies of a dialog become the history of its later rounds."""
+"""One file a protocol: how the responses of a conversation become the history of its later rounds."""

@@ -1,4 +1,4 @@
-"""Hold a dialog as ReForm-Eval does online: what most copies of a question were answered is the round's answer.
+"""Hold a conversation as ReForm-Eval does online: what most copies of a question were answered is the round's answer.
 
 The rounds of its VisDial and VQA-MT files keep their questions and options in `extra.history`. Online the
 model's choice takes the place of the right one; offline, without a protocol, the right one stands there.
@@ -27,13 +27,13 @@ def vote(record: Record, before: Before, parameters: Mapping[str, Any]) -> tuple
 
     Args:
         record: The row.
-        before: The replies so far.
+        before: The responses so far.
         parameters: `mark` (upper, lower, number, random) and `prefix`, how answers begin: as given to the
             transform `options_in_history`; `seed` of the draws of `random`, one a round.
 
     Raises:
         RowError: `history.short`: `extra.history` does not hold the rounds; `history.missing`: a copy of a
-            round has no reply.
+            round has no response.
 
     Parity: FudanDISC/ReForm-Eval@df1cfa7 build/VisDial/visual_dialog_dataset.py:update_history,
     run_eval.py:get_pred_result.
@@ -58,12 +58,12 @@ def vote(record: Record, before: Before, parameters: Mapping[str, Any]) -> tuple
 
 
 def _read_answer(response: Reply | None, number: int, *, chosen: bool) -> str:
-    """Give the option that a reply names, the reply itself where it names none."""
+    """Give the option that a response names, the response itself where it names none."""
     text, options = require_response_text(response, number), response.options if response else ()
     letter = text if chosen else reform_choice(text).value
     place = LETTERS.find(letter) if letter else -1
     option = options[place] if 0 <= place < len(options) else None
-    # A reply without a mark that is an option to the letter stands for it, and so for itself.
+    # A response without a mark that is an option to the letter stands for it, and so for itself.
     return text if option is None else option
 
 

@@ -1,7 +1,8 @@
-"""Replay a dialog as VLMEvalKit does: the user's turns as they stand, and the model's own replies between them.
+"""Replay a conversation as VLMEvalKit does: the user's turns as they stand, and the model's own responses between them.
 
-Each copy of a dialog goes on with its own replies. A reply that failed ends the dialog there: VLMEvalKit
-goes on with the text of the failure.
+Each copy of a conversation continues with its own responses. A response that failed ends the conversation there:
+VLMEvalKit
+continues with the text of the failure.
 """
 
 from collections.abc import Mapping, Sequence
@@ -13,16 +14,16 @@ from mmscore.infer.protocol import Before, Protocol, require_response_text
 
 
 def replay(record: Record, before: Before, parameters: Mapping[str, Any]) -> tuple[Turn, ...]:
-    """Put the model's replies in the place of the assistant's last turns.
+    """Put the model's responses in the place of the assistant's last turns.
 
     Args:
-        record: The row; turns of the assistant that go before the dialog (examples) stay.
-        before: The replies so far.
+        record: The row; turns of the assistant that go before the conversation (examples) stay.
+        before: The responses so far.
         parameters: None.
 
     Raises:
         RowError: `history.order`: user and assistant do not alternate, with the user first and last;
-            `history.short`: there are fewer turns than rounds; `history.missing`: a round has no reply.
+            `history.short`: there are fewer turns than rounds; `history.missing`: a round has no response.
 
     Parity: open-compass/VLMEvalKit@e8e78f0 vlmeval/inference_mt.py:chat_mt.
     """
@@ -48,7 +49,7 @@ def _find_own_response(responses: Sequence[Any], record: Record, number: int) ->
 
 
 def _check_order(messages: Sequence[Turn]) -> None:
-    """Refuse what is no dialog; positions count from 1, a system turn included."""
+    """Refuse what is no conversation; positions count from 1, a system turn included."""
     start = 1 if messages and messages[0].role == "system" else 0
     for place, turn in enumerate(messages[start:]):
         wanted = "assistant" if place % 2 else "user"

@@ -1,1 +1,1 @@
-"""EvalScope: replies, words, aggregation and report."""
+"""EvalScope: responses, words, aggregation and report."""

@@ -31,12 +31,12 @@ STATISTICS = {"R": "recall", "P": "precision", "F": "f1"}
 
 
 class ResponseScores(msgspec.Struct, frozen=True):
-    """The scored replies of a subset, column by column.
+    """The scored responses of a subset, column by column.
 
     Attributes:
-        scores: Score name -> a value a reply, NaN for none.
+        scores: Score name -> a value a response, NaN for none.
         groups: Equal for repeats of one question.
-        extracted: What was read in each reply, "" for nothing.
+        extracted: What was read in each response, "" for nothing.
     """
 
     scores: Mapping[str, Floats]
@@ -52,11 +52,11 @@ class Identity(msgspec.Struct, frozen=True):
     dimensions: tuple[tuple[str, Any], ...] = ()
 
     def to_json(self) -> dict[str, Any]:
-        """Give the object of the kit's report."""
+        """Give the object of the framework's report."""
         return {"name": self.name, "aggregation": self.aggregation, "dimensions": dict(self.dimensions)}
 
     def __str__(self) -> str:
-        """Write it as the kit's tables of data do."""
+        """Write it as the framework's tables of data do."""
         listed = ",".join(f"{key}={json.dumps(value)}" for key, value in self.dimensions)
         return f"{self.name}:{self.aggregation}[{listed}]" if listed else f"{self.name}:{self.aggregation}"
 
@@ -111,12 +111,12 @@ def aggregate(responses: ResponseScores, aggregation: str, release: Release) -> 
     """Compute every number of one subset.
 
     Args:
-        responses: The subset's replies in order.
+        responses: The subset's responses in order.
         aggregation: A key of `KINDS`.
         release: Release whose behaviour is wanted.
 
     Returns:
-        Score after score, the mean of each first; a reply without a score does not count for it.
+        Score after score, the mean of each first; a response without a score does not count for it.
 
     Raises:
         Error: Until 1.10 pass^k cannot be had of a group that is shorter than the mean.
@@ -149,7 +149,7 @@ def _aggregate_at_k(
             coverage = {"eligible": total, "total": total, "coverage": 1.0, "excluded": 0}
             yield Aggregate(identity, str(identity), sum(values) / total, total, coverage)
         else:
-            # Every reply carries the value of its group.
+            # Every response carries the value of its group.
             weighed = sum(value * len(group) for value, group in zip(values, groups.values(), strict=True))
             yield Aggregate(identity, f"mean_{name}_{OLD_MARKS[kind]}{k}", weighed / len(having), len(having))
 

@@ -1,6 +1,6 @@
 """EvalScope's judge as a protocol: which rows it is asked about, with which prompt, and what becomes of it.
 
-The wording is ours: instructions first, then what is judged between marks that it cannot imitate.
+The prompt template is ours: instructions first, then what is judged between marks that it cannot imitate.
 """
 
 import json
@@ -51,15 +51,15 @@ def build_evalscope_judge(scale: Scale, *, summary: str, instruction: str, old_f
     Args:
         scale: What a verdict may be; with labels the judge sees the reference.
         summary: One line for `mmscore list`.
-        instruction: Our wording of the task.
-        old_form: Our wording of how to reply, until 1.10.
-        new_form: The same since 1.14, also put behind a wording of the user's.
+        instruction: Our prompt template of the task.
+        old_form: Our prompt template of how to response, until 1.10.
+        new_form: The same since 1.14, also put behind a prompt template of the user's.
     """
     compared = scale.kind == "pattern"
 
     def prompt(case: Case, release: Release) -> str:
         target = read_label(case.item) if case.item.label is not None else list(case.item.answers) or case.item.answer
-        # No answer, 0 and false are an empty text to the kit.
+        # No answer, 0 and false are an empty text to the framework.
         gold = join_target(check_target(target or ""), release)
         question = format_question(case.item.messages, case.item.question)
         pred = split_reasoning(case.item.prediction)[0]
@@ -122,7 +122,7 @@ def _choose_scale(scale: Scale, case: Case) -> Scale:
 
 
 def _describe_form(new_form: str, case: Case) -> str:
-    """Word the reply that is wanted since 1.14; the user's wording says what labels of theirs mean."""
+    """Word the response that is wanted since 1.14; the user's prompt template says what labels of theirs mean."""
     if case.labels is None:
         return new_form
     labels = [json.dumps(label, ensure_ascii=False) for label in case.labels]

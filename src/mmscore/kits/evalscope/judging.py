@@ -51,8 +51,8 @@ class ReadVerdict(msgspec.Struct, frozen=True):
     """A verdict that was read.
 
     Attributes:
-        score: What the kit gives for the reply; None for no score.
-        fault: Why the reply is no proper verdict, else None: a kit that gives a score all the same
+        score: What the framework gives for the response; None for no score.
+        fault: Why the response is no proper verdict, else None: a framework that gives a score all the same
             counts a failure of its judge as one.
     """
 
@@ -61,7 +61,7 @@ class ReadVerdict(msgspec.Struct, frozen=True):
 
 
 def fill_template(template: str, question: str, gold: str, pred: str, release: Release) -> str:
-    """Put question, reference and reply into a template.
+    """Put question, reference and response into a template.
 
     Until 1.10 one slot is filled after the other, so that a slot inside the question is filled too,
     but only where the template itself has that slot.
@@ -86,10 +86,10 @@ def fill_template(template: str, question: str, gold: str, pred: str, release: R
 
 
 def read_verdict(response: str, scale: Scale, release: Release) -> ReadVerdict:
-    """Read a judge's reply.
+    """Read a judge's response.
 
-    Until 1.10 a reply without a verdict scores 0 (numbers in 1.3: nothing), and numbers are cut to
-    0..1 in 1.10 alone. Since 1.14 the reply must hold exactly one JSON object.
+    Until 1.10 a response without a verdict scores 0 (numbers in 1.3: nothing), and numbers are cut to
+    0..1 in 1.10 alone. Since 1.14 the response must hold exactly one JSON object.
 
     Parity: modelscope/evalscope 1.3.0, 1.10.0, 1.14.1 verdict parsing of evalscope/metrics (llm_judge).
 
@@ -207,11 +207,11 @@ def merge(
 
 
 def format_question(messages: Sequence[Mapping[str, Any]], question: str | None) -> str:
-    r"""Write the whole prompt as the kit shows it to a judge.
+    r"""Write the whole prompt as the framework shows it to a judge.
 
     Args:
-        messages: Turns of the row, see docs/schema.md; pictures are left out.
-        question: Stands in where there are no turns; its `<image k>` are left out as pictures are.
+        messages: Turns of the row, see docs/schema.md; images are left out.
+        question: Stands in where there are no turns; its `<image k>` are left out as images are.
 
     Returns:
         Blocks `**Role**: text`, a blank line between; text parts on lines of their own.

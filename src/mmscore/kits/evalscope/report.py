@@ -16,7 +16,7 @@ OVERALL = "OVERALL"
 NONE = "-"
 
 NAMES = {"accuracy": "Accuracy", "bleu": "BLEU", "rouge": "ROUGE", "anls": "Similarity", "exact_match": "Exact Match"}
-"""Metrics that the kit knows, as its table calls them since 1.14; any other is diagnostic."""
+"""Metrics that the framework knows, as its table calls them since 1.14; any other is diagnostic."""
 
 KIND_NAMES = {"pass_at_k": "Pass@k", "pass_hat_k": "Pass^k"}
 FIRST_DIMENSIONS = ("target", "level", "scope")
@@ -66,7 +66,7 @@ class ReportHeader(msgspec.Struct, frozen=True):
     Attributes:
         model: Name of the model.
         dataset: Name of the dataset.
-        pretty_name: How the kit's table calls the dataset since 1.14.
+        pretty_name: How the framework's table calls the dataset since 1.14.
         category_map: Subset -> its category or path of categories.
         overall: Add a line over all subsets.
         primary: The metric that stands for the report since 1.14, None to take the only known one.
@@ -98,7 +98,7 @@ def aggregate_metrics(
         Metrics in order of first appearance.
 
     Raises:
-        Error: No reply has a score.
+        Error: No response has a score.
     """
     found: dict[str, list[tuple[str, Aggregate]]] = {}
     for subset, responses in subsets.items():
@@ -139,7 +139,7 @@ def choose_primary_metric(metrics: Sequence[MetricScore], wanted: Identity | Non
 
     Returns:
         The one with the wanted identity, None when there is none; without a wish the only metric
-        that the kit knows.
+        that the framework knows.
 
     Raises:
         Error: Several metrics could stand for the report.
@@ -161,7 +161,7 @@ def choose_report_metric(metrics: Sequence[MetricScore], setting: ReportHeader, 
 
 
 def build_report_json(metrics: Sequence[MetricScore], setting: ReportHeader, release: Release) -> dict[str, Any]:
-    """Lay out the kit's report file.
+    """Lay out the framework's report file.
 
     Raises:
         Error: As `choose_primary_metric`.
@@ -221,7 +221,7 @@ def _build_subset_json(subset: SubsetScore, release: Release) -> dict[str, Any]:
 def build_report_rows(
     metrics: Sequence[MetricScore], setting: ReportHeader, release: Release
 ) -> tuple[list[str], list[list[Any]]]:
-    """Lay out the kit's data frame.
+    """Lay out the framework's data frame.
 
     Returns:
         Headings and lines; None for a category level that a subset does not have.
@@ -242,7 +242,7 @@ def build_report_rows(
 
 
 def draw_report_table(metrics: Sequence[MetricScore], setting: ReportHeader, release: Release) -> str:
-    """Draw the kit's table.
+    """Draw the framework's table.
 
     Parity: modelscope/evalscope 1.3.0, 1.10.0, 1.14.1 evalscope/report/combinator.py:gen_table.
     """
@@ -265,7 +265,7 @@ def draw_report_table(metrics: Sequence[MetricScore], setting: ReportHeader, rel
 
 
 def format_metric_name(identity: Identity) -> str:
-    """Name a metric as the kit's table does since 1.14.
+    """Name a metric as the framework's table does since 1.14.
 
     Example:
         >>> format_metric_name(Identity("rouge", dimensions=(("ngram", 1), ("statistic", "f1"))))

@@ -1,16 +1,16 @@
-"""How EvalScope cuts a reasoning block out of a reply before it reads the answer."""
+"""How EvalScope cuts a reasoning block out of a response before it reads the answer."""
 
 from mmconvert.kits.evalscope.messages import CLOSING, OPENING
 
 
 def split_reasoning(text: str) -> tuple[str, str | None]:
-    r"""Cut the first closed reasoning block out of a reply.
+    r"""Cut the first closed reasoning block out of a response.
 
     Args:
         text: What the model wrote.
 
     Returns:
-        The reply without the block, stripped on both sides, and the block's text, stripped. A text
+        The response without the block, stripped on both sides, and the block's text, stripped. A text
         without a closed block comes back untouched, with None.
 
     Parity: modelscope/evalscope 1.3.0 to 1.14.1, reading of a model output's reasoning part.

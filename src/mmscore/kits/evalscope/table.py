@@ -20,7 +20,7 @@ def has_rule_of(facts: Facts, data: str, *benchmarks: str) -> bool:
     Args:
         facts: What the file says.
         data: Format of the user's own data.
-        benchmarks: Names as the kit registers them.
+        benchmarks: Names as the framework registers them.
 
     Example:
         >>> logged = Facts(frozenset(["chartqa"]), formats=OUTPUTS)
@@ -39,11 +39,11 @@ def compute_labeled_means(scored: Scored, version: str) -> Metrics:
 
 
 def build_table(scored: Scored, version: str, aggregation: str = MEAN) -> Sequence[Row]:
-    """Lay out numbers as the kit's data frame does, without model and dataset.
+    """Lay out numbers as the framework's data frame does, without model and dataset.
 
     Args:
         scored: Rows with the column `subset`; `default` where none has one. With `sample` where not means alone are
-            wanted: equal for replies to one question.
+            wanted: equal for responses to one question.
         version: A key of `VERSIONS`.
         aggregation: A key of `aggregation.KINDS`.
 
@@ -51,7 +51,7 @@ def build_table(scored: Scored, version: str, aggregation: str = MEAN) -> Sequen
         Metric, Subset, Num, Score and category, metric after metric; Score is a fraction rounded to four digits.
 
     Raises:
-        Error: Until 1.10 pass^k cannot be had of a question with fewer replies than the mean.
+        Error: Until 1.10 pass^k cannot be had of a question with fewer responses than the mean.
     """
     release = RELEASES[version]
     parts = dict(scored.split("subset")) or {DEFAULT: scored}

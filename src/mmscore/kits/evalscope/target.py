@@ -1,4 +1,4 @@
-"""What EvalScope compares a reply with, as the source wrote it."""
+"""What EvalScope compares a response with, as the source wrote it."""
 
 from typing import Any
 
@@ -9,7 +9,7 @@ def check_target(target: Any) -> str | list[str]:
     """Take a text or a list of texts; other values become the text that Python writes.
 
     Raises:
-        RowError: A list holds something else than texts, where the kit's own check ends the run.
+        RowError: A list holds something else than texts, where the framework's own check ends the run.
 
     Example:
         >>> check_target("a"), check_target(["a", "b"]), check_target(2)

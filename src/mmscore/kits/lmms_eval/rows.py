@@ -15,14 +15,14 @@ REWRITTEN = "rewritten response"
 """How an answer was read that is compared in a form of its own."""
 
 RESPONSES = "filtered_resps"
-"""Field of a logged row that lists its replies."""
+"""Field of a logged row that lists its responses."""
 
 COLUMNS = ("answer", "answers", "label", "extra", "variant")
 Metric = Callable[[Item, Parsed, str], Mapping[str, float]]
 
 
 def is_task(facts: Facts, *names: str) -> bool:
-    """Tell whether a file is a log of some of the kit's tasks; a task with a longer name may have another rule.
+    """Tell whether a file is a log of some of the framework's tasks; a task with a longer name may have another rule.
 
     Example:
         >>> logged = Facts(frozenset(["mme_cot_reason"]), formats=FORMATS)
@@ -33,7 +33,7 @@ def is_task(facts: Facts, *names: str) -> bool:
 
 
 def offer_for(benchmark: str, *names: str) -> Callable[[Facts], str | None]:
-    """Let a recipe offer itself for logs of the kit's tasks of some names."""
+    """Let a recipe offer itself for logs of the framework's tasks of some names."""
     return lambda facts: f"lmms-eval's log of {benchmark}" if is_task(facts, *names) else None
 
 
@@ -58,9 +58,9 @@ def gather_details(extra: str | None) -> Mapping[str, Any]:
 
 
 def is_repeat(variant: int | None, extra: str | None) -> bool:
-    """Tell whether a row is a later reply of a logged row that holds several; the kit's tasks score the first.
+    """Tell whether a row is a later response of a logged row that holds several; the framework's tasks score the first.
 
-    Rotations and other copies have variants too, but no list of replies.
+    Rotations and other copies have variants too, but no list of responses.
 
     Example:
         >>> [is_repeat(variant, '{"filtered_resps": ["A", "B"]}') for variant in (0, 1)], is_repeat(1, "{}")
@@ -70,7 +70,7 @@ def is_repeat(variant: int | None, extra: str | None) -> bool:
 
 
 def score_first_response(metrics: Metric) -> Metric:
-    """Leave later replies of a logged row out, as the kit does; needs the columns `variant` and `extra`."""
+    """Leave later responses of a logged row out, as the framework does; needs the columns `variant` and `extra`."""
 
     def scored(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
         return {} if is_repeat(item.variant, item.extra) else metrics(item, parsed, version)
@@ -108,7 +108,7 @@ def list_annotations(item: Item) -> Sequence[Any]:
     """Give the references of all annotators, which are compared with each other.
 
     Raises:
-        RowError: There is a single one, as in the kit's log, which repeats one of them only.
+        RowError: There is a single one, as in the framework's log, which repeats one of them only.
     """
     listed = list_references(item)
     if len(listed) == 1 and not isinstance(read_label(item), list):

@@ -1,6 +1,6 @@
-"""MME's points: a category has 100 times its accuracy, and again its share of pictures with both questions right.
+"""MME's points: a category has 100 times its accuracy, and again its share of images with both questions right.
 
-Three kits count so and differ in which rows belong together and which categories are added up.
+Three frameworks count so and differ in which rows belong together and which categories are added up.
 """
 
 import math
@@ -20,21 +20,21 @@ ACCURACY = "accuracy"
 PLUS = "accuracy_plus"
 POINTS = "points"
 PAIR = 2
-"""Questions about one picture."""
+"""Questions about one image."""
 
 _FIRST = (PERCEPTION[0], COGNITION[0])
 
 
 def score_pairs(scored: Scored, keys: Sequence[Hashable]) -> Scored:
-    """Score each picture on its first row, from the first two of its rows.
+    """Score each image on its first row, from the first two of its rows.
 
     Args:
         scored: All rows, with `ACCURACY`.
-        keys: What tells a row's picture from the others, None for a row that belongs to none.
+        keys: What tells a row's image from the others, None for a row that belongs to none.
 
     Returns:
-        The rows with `PLUS` (1 when both are right) and `POINTS` (0-200: what the picture adds to
-        the mean that its category has); neither where a picture has one question, or an
+        The rows with `PLUS` (1 when both are right) and `POINTS` (0-200: what the image adds to
+        the mean that its category has); neither where an image has one question, or an
         open one that decides.
     """
     hits = scored.scores[ACCURACY].tolist()
@@ -52,14 +52,14 @@ def score_pairs(scored: Scored, keys: Sequence[Hashable]) -> Scored:
 
 
 def count_category_points(scored: Scored) -> Estimate:
-    """Count the points of the rows of one category; `n` counts pictures, the error is that between them."""
+    """Count the points of the rows of one category; `n` counts images, the error is that between them."""
     plus, spread = scored.mean(PLUS), scored.mean(POINTS)
     value = scored.mean(ACCURACY).value * 100 + plus.value * 100
     return _build_points(value, plus.n, spread.stderr)
 
 
 def build_points_line(parts: Mapping[str, Scored], total_of: Callable[[str], str | None]) -> Row:
-    """Lay out totals and categories in one line, as two of the kits do.
+    """Lay out totals and categories in one line, as two of the frameworks do.
 
     Args:
         parts: Category -> its rows.
@@ -77,7 +77,7 @@ def add_estimates(estimates: Sequence[Estimate]) -> Estimate:
         estimates: One a category, at least one.
 
     Returns:
-        Their sum; `n` counts pictures. No error where a category has none.
+        Their sum; `n` counts images. No error where a category has none.
 
     Example:
         >>> add_estimates([Estimate(150.0, 10, unit="points"), Estimate(120.0, 20, unit="points")]).value

@@ -1,4 +1,4 @@
-"""Choices that nobody can read, where a kit draws a letter that cannot be drawn again."""
+"""Choices that nobody can read, where a framework draws a letter that cannot be drawn again."""
 
 from collections.abc import Sequence
 
@@ -12,7 +12,7 @@ def score_without_draw(letter: str | None, gold: str | Sequence[str], letters: S
     """Score a choice without drawing.
 
     Args:
-        letter: The letter that was read, None where the kit draws one.
+        letter: The letter that was read, None where the framework draws one.
         gold: The reference, or several.
         letters: The letters to draw from.
 

@@ -29,7 +29,7 @@ class Link(msgspec.Struct, frozen=True):
 
     @property
     def column(self) -> str:
-        """Key of its outputs in the kit's log."""
+        """Key of its outputs in the framework's log."""
         return f"{self.key}:{COLUMN}"
 
     def process_all(

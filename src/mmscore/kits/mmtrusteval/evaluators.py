@@ -1,7 +1,7 @@
 """MMTrustEval's evaluators: each turns the prediction of a sample into another value, mostly a number.
 
 Rules are computed here. What a chat model, a classifier or a service says comes from a `EvaluatorContext`: a
-function to ask with, or what an earlier run of the kit logged.
+function to ask with, or what an earlier run of the framework logged.
 """
 
 import math
@@ -21,7 +21,7 @@ from mmscore.parsers.mmtrust_yes_no import YES, YES_PHRASES, mmtrust_yes_no
 
 Settings = Mapping[str, Any]
 Ask = Callable[[str, str, Settings], str]
-"""(model id, prompt, generation settings) -> reply."""
+"""(model id, prompt, generation settings) -> response."""
 
 Classify = Callable[[str, Any, Any, Settings], float]
 """(evaluator id, prediction, label, the evaluator's settings) -> its value."""
@@ -74,9 +74,9 @@ class EvaluatorContext(msgspec.Struct, frozen=True):
         release: Which refusal phrases count where none are given.
         ask: Asks a chat model.
         classify: Asks a classifier or a service.
-        fixed: Repair what the kit does against its own documentation: a text is one label, points are
+        fixed: Repair what the framework does against its own documentation: a text is one label, points are
             compared as numbers.
-        shown: How the reply stands in a prompt.
+        shown: How the response stands in a prompt.
     """
 
     release: str = LATEST
@@ -146,7 +146,7 @@ def _read_texts(settings: Settings, name: str, default: Iterable[str]) -> tuple[
 
 
 def _read_setting(settings: Settings, name: str, default: Any) -> Any:
-    """Give a setting; None, as the kit has it, stands for its default."""
+    """Give a setting; None, as the framework has it, stands for its default."""
     value = settings.get(name)
     return default if value is None else value
 
@@ -309,7 +309,7 @@ EVALUATORS: Mapping[str, Evaluator] = {
     "google_perspective_api_eval": _build_classifier("google_perspective_api_eval", *_SERVICE),
     "openai_moderation_api_eval": _build_classifier("openai_moderation_api_eval", *_SERVICE),
 }
-"""Evaluator id -> evaluator; `classifer` is the kit's own spelling."""
+"""Evaluator id -> evaluator; `classifer` is the framework's own spelling."""
 
 
 Setting = EvaluatorContext  # the name that plug-ins know from before the first release

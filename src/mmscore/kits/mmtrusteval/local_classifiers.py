@@ -29,7 +29,7 @@ _KEPT = 4096
 
 
 def load_longformer(folder: str | Path, *, device: str | None = None) -> Classify:
-    """Load a classifier of replies; its most likely label decides.
+    """Load a classifier of responses; its most likely label decides.
 
     Args:
         folder: Weights and tokenizer.
@@ -37,7 +37,7 @@ def load_longformer(folder: str | Path, *, device: str | None = None) -> Classif
 
     Returns:
         Function for both `classifer_...` evaluators: 1 where the label is one of `label_fields`, else 0. A
-        reply longer than the model takes is cut.
+        response longer than the model takes is cut.
 
     Raises:
         UsageError: There is no such folder.
@@ -66,7 +66,7 @@ def load_longformer(folder: str | Path, *, device: str | None = None) -> Classif
 
 
 def load_harmbench(folder: str | Path, prompt: str, *, device: str | None = None) -> Classify:
-    """Load a classifier of harm: a causal model that says `Yes` first where a reply shows the behaviour.
+    """Load a classifier of harm: a causal model that says `Yes` first where a response shows the behaviour.
 
     Args:
         folder: Weights and tokenizer.

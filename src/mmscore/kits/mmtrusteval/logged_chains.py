@@ -16,7 +16,8 @@ def find_logged_chains(facts: Facts) -> Sequence[Config] | None:
     """Find the chains behind the totals of a log.
 
     The user's dataset wins, then the dataset that the log is named after, where the totals are of its chains; else the
-    one task of the kit that has these totals in this order. Settings of chat models, classifiers and services make no
+    one task of the framework that has these totals in this order. Settings of chat models, classifiers and services
+    make no
     difference, for the log has what they said.
 
     Args:

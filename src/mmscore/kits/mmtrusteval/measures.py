@@ -16,7 +16,7 @@ from mmscore.metrics.precision_recall import precision_recall
 Values = Sequence[Any]
 _Reduced = TypeVar("_Reduced")
 COLUMN = "pred_no_op"
-"""The metric that is no number but the column of processed predictions."""
+"""The metric that is not a number but the column of processed predictions."""
 
 
 class Measure(msgspec.Struct, frozen=True):
@@ -26,7 +26,7 @@ class Measure(msgspec.Struct, frozen=True):
         compute: (references, predictions, settings by name) -> its value.
         settings: Names of its settings.
         unit: Unit of the value in a report; None for that of the predictions.
-        higher_is_better: Direction of progress; None where the kit's tasks differ in it.
+        higher_is_better: Direction of progress; None where the framework's tasks differ in it.
         labelled: It looks at the references.
     """
 
@@ -72,7 +72,7 @@ def count_failures(true: Values | None, said: Values, fails_num: float = math.na
         Share, 0 to 1, of predictions that are the number, in single precision; NaN for none at all.
 
     Raises:
-        RowError: A prediction is no number.
+        RowError: A prediction is not a number.
         UsageError: `fails_num` is none.
 
     Parity: thu-ml/MMTrustEval@a067801 mmte/evaluators/metrics.py:failure.

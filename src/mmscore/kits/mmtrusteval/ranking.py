@@ -1,7 +1,8 @@
 """MMTrustEval's benchmark as a ranking: 32 tasks in ten sub-aspects and five aspects.
 
-A model's average score over all ten sub-aspects, or all five aspects, is the kit's total, and its place among models
-by that score the kit's rank.
+A model's average score over all ten sub-aspects, or all five aspects, is the framework's total, and its place among
+models
+by that score the framework's rank.
 """
 
 from collections.abc import Callable, Mapping, Sequence
@@ -66,7 +67,7 @@ def build_task_cells(entries: Sequence[Entry], name_of: Callable[[str], str]) ->
     """Score the tasks of each model out of the tables of its reports.
 
     Args:
-        entries: Files scored by a recipe whose table holds what the kit's score scripts give.
+        entries: Files scored by a recipe whose table holds what the framework's score scripts give.
         name_of: As for `build_columns`.
 
     Returns:

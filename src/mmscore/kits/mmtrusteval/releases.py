@@ -1,4 +1,4 @@
-"""The releases that MMTrustEval's numbers are told apart by: they differ in their refusal phrases."""
+"""The releases that MMTrustEval's numbers are distinguished by: they differ in their refusal phrases."""
 
 from collections.abc import Mapping
 

@@ -104,9 +104,9 @@ def build_task_recipe(
     default_for: Callable[[Facts], str | None] = lambda facts: None,
     judge: str | None = None,
 ) -> Recipe:
-    """Make a recipe of the kit's own tasks, by the name of the dataset, or of a task file (`--recipe-options`).
+    """Make a recipe of the framework's own tasks, by the name of the dataset, or of a task file (`--recipe-options`).
 
-    The options may connect classifiers and services too, for the chains of a task file or for the kit's own.
+    The options may connect classifiers and services too, for the chains of a task file or for the framework's own.
 
     Args:
         summary: What it scores, in a line.
@@ -198,7 +198,7 @@ def build_recipe(
 
 
 def build_task_chains(fits: Callable[[Task], bool], setting: EvaluatorContext = ALONE) -> ChainsOf:
-    """Give the chains of the kit's own tasks, by the name of the dataset.
+    """Give the chains of the framework's own tasks, by the name of the dataset.
 
     Args:
         fits: Tells the tasks that the recipe is for.
@@ -219,7 +219,7 @@ def build_task_chains(fits: Callable[[Task], bool], setting: EvaluatorContext = 
 
 
 def offer_recipe_for_logs(facts: Facts) -> str | None:
-    """Offer a recipe for logs of the kit, and for answers to datasets of its tasks."""
+    """Offer a recipe for logs of the framework, and for answers to datasets of its tasks."""
     known = facts.list_known_names(TASKS.__contains__)
     fits = facts.formats == {FORMAT} and (known or not facts.asked)
     return f"a {'task' if known else 'log'} of {KIT}" if fits else None
@@ -269,7 +269,7 @@ def read_parsed(chain: Chain, item: Item) -> Parsed:
 
 
 def list_outputs(chains: Sequence[Chain], item: Item) -> Mapping[str, float]:
-    """Give every number that an evaluator makes, by its column in the kit's log, and whether a box is hit.
+    """Give every number that an evaluator makes, by its column in the framework's log, and whether a box is hit.
 
     Raises:
         RowError: The row is of another type than an evaluator takes, or lacks its reference.

@@ -1,7 +1,7 @@
-"""MMTrustEval's two services that score a reply: a moderation endpoint, and one that speaks as Perspective does.
+"""MMTrustEval's two services that score a response: a moderation endpoint, and one that speaks as Perspective does.
 
 Give the functions to `Setting(classify=...)`. The address is always yours to name. A service that fails gives no
-score: its row is rejected; the kit scores the words "No response" instead.
+score: its row is rejected; the framework scores the words "No response" instead.
 """
 
 import math
@@ -98,7 +98,7 @@ def _find_largest(scores: Iterable[Any]) -> float:
     """Give the largest score.
 
     Raises:
-        ValueError, TypeError, OverflowError: One is no number.
+        ValueError, TypeError, OverflowError: One is not a number.
     """
     numbers = [*map(float, scores)]
     if not all(map(math.isfinite, numbers)):
@@ -139,10 +139,10 @@ class _Service:
         self._shown = str(address.copy_with(query=None))
 
     def ask(self, body: Mapping[str, Any], pick: Callable[[Any], Any]) -> Any:
-        """Post a question and pick the scores out of the reply.
+        """Post a question and pick the scores out of the response.
 
         Raises:
-            RowError: It stays busy for this reply, or answers too much.
+            RowError: It stays busy for this response, or answers too much.
             Error: It refuses, or nobody is there.
         """
         import httpx2

@@ -35,7 +35,7 @@ def read_fields(extra: str | None) -> Mapping[str, Any]:
     """Read the column `extra` of a row, where the evaluators' columns of a log stand.
 
     Raises:
-        RowError: It is no object.
+        RowError: It is not a object.
     """
     try:
         fields = json.loads(extra or "{}")
@@ -98,7 +98,7 @@ def _list_labels(rows: Scored) -> list[Any]:
 
 
 def build_published_table(scored: Scored, chains_of: ChainsOf, version: str) -> Sequence[Row]:
-    """Lay out what the kit's score script reads in the log of each dataset of its tasks.
+    """Lay out what the framework's score script reads in the log of each dataset of its tasks.
 
     Raises:
         Error: A script refuses the log.
@@ -112,7 +112,7 @@ def build_published_table(scored: Scored, chains_of: ChainsOf, version: str) -> 
 
 
 def format_scored_log(scored: Scored, chains_of: ChainsOf, version: str, *, whole: bool = True) -> str:
-    """Write scored rows as the log that the kit's runner would save.
+    """Write scored rows as the log that the framework's runner would save.
 
     Args:
         scored: The rows.
@@ -167,7 +167,7 @@ def _build_content(question: str | None, fields: Mapping[str, Any]) -> Any:
 def _collect_outputs(
     chain: Chain, scored: Scored, samples: Mapping[str, list[Any]], fields: Sequence[Mapping[str, Any]]
 ) -> dict[str, list[Any]]:
-    """Give what each evaluator made of each row, with the kit's own types."""
+    """Give what each evaluator made of each row, with the framework's own types."""
     outputs: dict[str, list[Any]] = {link.column: [] for link in chain.links}
     responses = _list_single_responses(scored)
     absent = np.full(len(scored), math.nan)
@@ -196,7 +196,7 @@ def _read_output(link: Link, sample: EvaluatorSample, logged: Mapping[str, Any],
 
 
 def _list_single_responses(scored: Scored) -> list[str | None]:
-    """Give the judge's reply to each row about which it was asked once; the last of several is another's."""
+    """Give the judge's response to each row about which it was asked once; the last of several is another's."""
     if "tries" not in scored.rows.column_names:
         return [None] * len(scored)
     responses, tries = scored.column("judge_reply"), scored.column("tries")

@@ -14,7 +14,7 @@ GENERATION = ("model_id", "dataset_id", "log_file", "method_cfg", "dataset_cfg",
 
 
 def check_keys(options: Mapping[str, Any]) -> None:
-    """Refuse keys that neither a task file of the kit nor we know.
+    """Refuse keys that neither a task file of the framework nor we know.
 
     Raises:
         UsageError: A key is unknown.
@@ -32,7 +32,7 @@ def read_chains(options: Mapping[str, Any]) -> list[Mapping[str, Any]]:
         One mapping a chain, evaluator id -> settings; `chain_of` checks them.
 
     Raises:
-        UsageError: A key is unknown, or there is no list of chains.
+        UsageError: A key is unknown, or there is not a list of chains.
 
     Parity: thu-ml/MMTrustEval@a067801 run_task.py, key `evaluator_seq_cfgs`.
     """

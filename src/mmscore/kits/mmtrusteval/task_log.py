@@ -85,7 +85,7 @@ def _read_number(key: str, value: Any) -> float:
 
 
 def format_log(log: Mapping[str, Any]) -> str:
-    """Write a log as the kit does: indented by four, ASCII only, NaN bare.
+    """Write a log as the framework does: indented by four, ASCII only, NaN bare.
 
     Example:
         >>> print(format_log({"total_results": {"a:pred_mean": float("nan")}, "per_sample_results": []}))

@@ -1,7 +1,9 @@
 """MMTrustEval's tasks: which evaluators and metrics score which of its datasets.
 
-A dataset is known by the id of the kit's registry. The wording of questions to a judge is ours; the kit's model
-and the kit's order of evaluators are kept. Source: thu-ml/MMTrustEval@a067801 mmte/configs/task.
+A dataset is known by the id of the framework's registry. The prompt template of questions to a judge is ours; the
+framework's
+model
+and the framework's order of evaluators are kept. Source: thu-ml/MMTrustEval@a067801 mmte/configs/task.
 """
 
 from collections.abc import Mapping, Sequence
@@ -18,7 +20,7 @@ TEMPLATE = "prompt_template"
 """Key of what a chat model is asked, in the settings of an evaluator."""
 
 QUESTIONS = 2
-"""Most questions to a chat model about one sample in the kit's own tasks."""
+"""Most questions to a chat model about one sample in the framework's own tasks."""
 
 ASKED = {"model_id": "gpt-4-1106-preview", "generation_kwargs": {"max_new_tokens": 10, "do_sample": False}}
 ROOM = {"generation_kwargs": {"max_new_tokens": 60, "do_sample": False}}
@@ -46,7 +48,7 @@ RATED = (
 
 
 class Task(msgspec.Struct, frozen=True):
-    """One of the kit's 32 tasks.
+    """One of the framework's 32 tasks.
 
     Attributes:
         number: Such as `F.4`: aspect and place.

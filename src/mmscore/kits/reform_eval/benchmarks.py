@@ -1,4 +1,4 @@
-"""ReForm-Eval's 61 datasets: how the kit names each, how it asks, and which of eight dimensions it belongs to.
+"""ReForm-Eval's 61 datasets: how the framework names each, how it asks, and which of eight dimensions it belongs to.
 
 Source: FudanDISC/ReForm-Eval@1046839 README (the commands for each dataset; dimensions as its figure groups
 them), @df1cfa7 build/configs.
@@ -18,10 +18,10 @@ _COARSE, _FINE, _TEXT, _REASONING, _SPATIAL, _CROSS_MODAL, _DESCRIPTION, _CONVER
 _CHOICE, _OCR, _KIE, _CAPTION = FORMULATIONS = ("SingleChoice", "OCROpenEnded", "KIEOpenEnded", "Generation")
 
 TASKS: Mapping[str, str] = {"multiple_choice": _CHOICE, "ocr": _OCR, "kie": _KIE, "caption": _CAPTION}
-"""Task of a record -> how the kit asks for it."""
+"""Task of a record -> how the framework asks for it."""
 
 METRICS: Mapping[str, str] = {_CHOICE: "accuracy", _OCR: "accuracy", _KIE: "accuracy", _CAPTION: "cider"}
-"""How the kit asks -> the number that stands for the dataset; for captions the only one that @1046839 gave."""
+"""How the framework asks -> the number that stands for the dataset; for captions the only one that @1046839 gave."""
 
 
 class Benchmark(msgspec.Struct, frozen=True):
@@ -29,8 +29,8 @@ class Benchmark(msgspec.Struct, frozen=True):
 
     Attributes:
         name: As the README's tables call it.
-        dataset_name: Value of the kit's `--dataset_name`; several datasets can share it.
-        formulation: How the kit asks, one of `FORMULATIONS`.
+        dataset_name: Value of the framework's `--dataset_name`; several datasets can share it.
+        formulation: How the framework asks, one of `FORMULATIONS`.
         config: Name of its file under build/configs.
         dimension: One of `DIMENSIONS`.
     """
@@ -153,7 +153,7 @@ def detect_benchmark(dataset: str, tasks: Iterable[str]) -> Benchmark:
     """Find the dataset that a predictions file is for, from what the file says.
 
     Args:
-        dataset: The file's dataset: the kit's `--dataset_name` where the file is the kit's own.
+        dataset: The file's dataset: the framework's `--dataset_name` where the file is the framework's own.
         tasks: Tasks of its records.
 
     Raises:

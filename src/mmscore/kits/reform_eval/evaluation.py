@@ -1,6 +1,6 @@
 """ReForm-Eval's own evaluation of a prediction list: plain records in, its numbers and its log lines out.
 
-The recipes score the same through the project's columns, row by row and with uncertainty. Here the kit's own
+The recipes score the same through the project's columns, row by row and with uncertainty. Here the framework's own
 types count: an answer may be 2 or "2", a likelihood prediction is the number of an option.
 """
 
@@ -47,7 +47,7 @@ def judge_choice(
     Args:
         prediction: A text, or for `likelihood` the number of an option.
         answer: Number of the right option, or its text.
-        options: Where given, a reply that is an option's text word for word counts too; the kit's
+        options: Where given, a response that is an option's text word for word counts too; the framework's
             evaluation does without.
         method: `generation` or `likelihood`.
         marks: As for `reform_choice`.
@@ -110,7 +110,7 @@ class Evaluation(msgspec.Struct, frozen=True):
     """The outcome.
 
     Attributes:
-        log: What the kit logs, line by line.
+        log: What the framework logs, line by line.
         numbers: The same numbers by name.
     """
 
@@ -187,7 +187,7 @@ def evaluate(
     """Evaluate a prediction list as `run_loader_eval.py` does.
 
     Args:
-        records: The list, with the fields of the kit.
+        records: The list, with the fields of the framework.
         formulation: One of `FORMULATIONS`.
         multi_round_eval: Whether to hold accuracy against the number of the round.
         eval_stability: Whether to measure how predictions for one sample differ.
@@ -198,7 +198,7 @@ def evaluate(
         Numbers and log lines; METEOR is among them where Java and its program are found.
 
     Raises:
-        Error: The kit would break off: no records, samples in unequal numbers, stability of answers that
+        Error: The framework would break off: no records, samples in unequal numbers, stability of answers that
             are no choices, an unknown formulation.
         RowError: A record lacks a field, or a field is of another type.
 
@@ -248,7 +248,7 @@ def _name_record(number: int) -> Iterator[None]:
 
 
 def format_log_lines(formulation: str, numbers: Mapping[str, float]) -> tuple[str, ...]:
-    """Word numbers as the kit logs them, its spelling kept.
+    """Word numbers as the framework logs them, its spelling kept.
 
     Args:
         formulation: One of `FORMULATIONS`.

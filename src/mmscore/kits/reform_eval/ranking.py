@@ -1,6 +1,6 @@
 """Where a file stands in ReForm-Eval's ranking by dimension.
 
-The kit has no code for it. Its README gives average score and average rank, generation and likelihood apart;
+The framework has no code for it. Its README gives average score and average rank, generation and likelihood apart;
 the published ranks are eighths and sixths, as means over all eight dimensions and over six without scene
 text and description would be. Captions count by a hundred times CIDEr, as the other numbers are percent.
 """
@@ -12,7 +12,7 @@ from mmscore.kits.reform_eval.benchmarks import BENCHMARKS, DIMENSIONS, METRICS,
 COLUMNS = DIMENSIONS
 SIZES = {name: sum(benchmark.dimension == name for benchmark in BENCHMARKS) for name in DIMENSIONS}
 METHOD_COLUMNS = ("method", "extra.infer_method")
-"""Where a file of ours and a prediction list of the kit say how answers were made."""
+"""Where a file created by mmconvert and a prediction list of the framework say how answers were made."""
 
 
 def find_dimension(label: str | None, dataset: str | None, tasks: frozenset[str]) -> RankColumn:

@@ -1,4 +1,4 @@
-"""What ReForm-Eval's recipes share: which files are theirs, how a choice is read, what the kit logs."""
+"""What ReForm-Eval's recipes share: which files are theirs, how a choice is read, what the framework logs."""
 
 import json
 from collections.abc import Callable, Mapping, Sequence
@@ -26,12 +26,12 @@ CHOICE_KEEP = ("sample", "options", "prediction")
 
 
 def is_from_kit(facts: Facts, task: str) -> bool:
-    """Tell whether a file holds predictions for the kit's data, all of one task."""
+    """Tell whether a file holds predictions for the framework's data, all of one task."""
     return facts.tasks == {task} and bool(facts.formats) and facts.formats <= FORMATS
 
 
 def build_log_table(formulation: str, numbers: Mapping[str, float]) -> Sequence[Row]:
-    """Lay out numbers as the kit's log does, one line a row."""
+    """Lay out numbers as the framework's log does, one line a row."""
     return [{"log": line} for line in format_log_lines(formulation, numbers)]
 
 
@@ -128,14 +128,14 @@ def build_choice_recipe(summary: str, default_for: Callable[[Facts], str | None]
 
 
 def build_choice_table(scored: Scored, metrics: Metrics) -> Sequence[Row]:
-    """Lay out the numbers of choices as the kit's log does.
+    """Lay out the numbers of choices as the framework's log does.
 
     Args:
         scored: Scored rows, with the column `sample`.
         metrics: Their estimates.
 
     Raises:
-        Error: Some samples stand more often than others, which the kit cannot average.
+        Error: Some samples stand more often than others, which the framework cannot average.
     """
     copies = {len(part) for _, part in scored.split("sample")}
     if len(copies) > 1:

@@ -45,14 +45,14 @@ ABBREVIATIONS = {
 
 
 def is_from_kit(facts: Facts) -> bool:
-    """Tell whether a file holds multiple-choice rows of the kit and nothing else."""
+    """Tell whether a file holds multiple-choice rows of the framework and nothing else."""
     return facts.tasks == {"multiple_choice"} and has_shared_rule(facts, FORMATS)
 
 
 def is_circular(facts: Facts) -> bool:
-    """Tell whether the kit, or a transform of ours, shows each question with its options rotated.
+    """Tell whether the framework, or a transform of ours, shows each question with its options rotated.
 
-    Rows of the kit's tables share a group only where `g_index` names the unrotated row.
+    Rows of the framework's tables share a group only where `g_index` names the unrotated row.
     """
     named = any(part in name.lower() for name in facts.datasets for part in CIRCULAR_NAMES)
     return named or facts.circular or facts.grouped
@@ -66,7 +66,7 @@ def parse(item: Item, version: str) -> Parsed:
 def score_choice(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     """Give a row its `accuracy`: 1.0 where the choice is the reference's letter.
 
-    A reply that nothing was read from counts as the refusal letter, and a reference that is no
+    A response that nothing was read from counts as the refusal letter, and a reference that is no
     letter (an option's text, a small letter) is never met.
     """
     reference = _read_answer_cell(item)
@@ -100,7 +100,7 @@ def build_choice_recipe(summary: str, default_for: Callable[[Facts], str | None]
 
 
 def build_accuracy_table(scored: Scored, score: str) -> list[Row]:
-    """Lay out accuracies as the kit does: a line for each split, columns for levels and categories.
+    """Lay out accuracies as the framework does: a line for each split, columns for levels and categories.
 
     Args:
         scored: Rows with the columns `split`, `l2_category`, `category`.
@@ -112,7 +112,7 @@ def build_accuracy_table(scored: Scored, score: str) -> list[Row]:
         l2-category, the category's value stands.
 
     Raises:
-        Error: Some rows have a category and others none, which the kit cannot sort.
+        Error: Some rows have a category and others none, which the framework cannot sort.
 
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/multiple_choice.py:report_acc.
     """
@@ -148,7 +148,7 @@ def list_categories(scored: Scored, level: str) -> set[str]:
 def split_rows(scored: Scored) -> list[tuple[str, Scored]]:
     """Cut the rows by split, in order of first appearance; one part `none` without splits.
 
-    Where some rows have none, the last part is `NaN` and empty: the kit looks for a split that equals NaN.
+    Where some rows have none, the last part is `NaN` and empty: the framework looks for a split that equals NaN.
     """
     parts = list(scored.split("split"))
     if parts and None in scored.column("split"):

@@ -1,6 +1,7 @@
 """VLMEvalKit's own judge prompts, read from a user's copy of it: a checkout, or the installed package `vlmeval`.
 
-Each function below gives prompts by name with the slots that the judge of ours fills. Which function of the framework
+Each function below gives prompts by name with the slots that the judge of ours fills. Which function of
+the framework
 builds a row's prompt: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset, multiple_choice.py:extract_answer_from_item,
 yorn.py:YOrN_auxeval, mathvista.py:MathVista_auxeval, mmvet.py:MMVet_auxeval; image_vqa.py:LLaVABench.evaluate.
 """

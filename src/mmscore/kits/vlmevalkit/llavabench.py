@@ -1,4 +1,4 @@
-"""LLaVA-Bench as VLMEvalKit grades and reports it: a judge compares a reply with GPT-4's."""
+"""LLaVA-Bench as VLMEvalKit grades and reports it: a judge compares a response with GPT-4's."""
 
 import math
 from collections.abc import Iterable
@@ -20,7 +20,7 @@ class Pair(NamedTuple):
 
 
 class ReferenceFacts(NamedTuple):
-    """What the kit's table knows beside the question: the picture in words, and GPT-4's answer."""
+    """What the framework's table knows beside the question: the image in words, and GPT-4's answer."""
 
     caption: str
     gpt4_answer: str
@@ -37,7 +37,7 @@ def read_reference_facts(item: Item) -> ReferenceFacts:
 
 
 def parse_pair(response: str) -> Pair | None:
-    r"""Read the two scores off the first line of a judge's reply.
+    r"""Read the two scores off the first line of a judge's response.
 
     Args:
         response: Two numbers with one blank or comma between them, then anything.
@@ -46,7 +46,7 @@ def parse_pair(response: str) -> Pair | None:
         The scores; None when the line holds anything else, or a score lies outside 1 to 10.
 
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/llavabench.py:parse_score. Not
-    kept: the kit averages two scores of -1 in place of what it cannot read, and takes any number.
+    kept: the framework averages two scores of -1 in place of what it cannot read, and takes any number.
 
     Example:
         >>> parse_pair("8 6.5\nThe first answer ...")
@@ -68,8 +68,8 @@ def build_llavabench_table(rows: Iterable[tuple[str, Pair]]) -> list[dict[str, s
         rows: Category and scores of each row.
 
     Returns:
-        The whole, then categories by first appearance (the kit has no order); the model's mean
-        as a percentage of GPT-4's, and ten times either mean, all rounded to one digit as the kit does.
+        The whole, then categories by first appearance (the framework has no order); the model's mean
+        as a percentage of GPT-4's, and ten times either mean, all rounded to one digit as the framework does.
 
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/llavabench.py:LLaVABench_score.
 

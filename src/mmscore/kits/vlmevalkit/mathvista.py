@@ -12,7 +12,7 @@ from mmscore.core.recipe import Item
 from mmscore.kits.vlmevalkit.rows import read_answer_cell, read_other_cells, require_cell
 from mmscore.parsers.vlmevalkit_option import vlmevalkit_option
 
-# Values of the kit's columns `question_type` and `answer_type`
+# Values of the framework's columns `question_type` and `answer_type`
 MULTI_CHOICE = "multi_choice"
 INTEGER = "integer"
 FLOAT = "float"
@@ -22,7 +22,7 @@ _LONGEST_SKILLS = 1_000
 
 
 class MathvistaQuestion(msgspec.Struct, frozen=True):
-    """What the kit's table says about a question; cells as it spells them.
+    """What the framework's table says about a question; cells as it spells them.
 
     Attributes:
         question_type: `multi_choice` or `free_form`.
@@ -40,7 +40,7 @@ class MathvistaQuestion(msgspec.Struct, frozen=True):
 
 
 def read_question(item: Item) -> MathvistaQuestion:
-    """Read what the kit's table says about the question of a row.
+    """Read what the framework's table says about the question of a row.
 
     Raises:
         RowError: A column of the table is missing, or `extra` is no JSON object.
@@ -56,11 +56,11 @@ def read_question(item: Item) -> MathvistaQuestion:
 
 
 def read_directly(question: MathvistaQuestion, prediction: str) -> str | int | float | None:
-    """Read an answer from a reply without a judge.
+    """Read an answer from a response without a judge.
 
     Args:
         question: The question.
-        prediction: The model's reply.
+        prediction: The model's response.
 
     Returns:
         The letter of an option, right or wrong; for other questions a number, and only the right
@@ -86,12 +86,12 @@ def read_directly(question: MathvistaQuestion, prediction: str) -> str | int | f
 def is_right(question: MathvistaQuestion, extracted: str) -> bool:
     """Tell whether an extracted answer is the reference.
 
-    Free-form answers that are neither whole numbers nor floats are always wrong: the kit compares
+    Free-form answers that are neither whole numbers nor floats are always wrong: the framework compares
     the word `None` in their place.
 
     Args:
         question: The question.
-        extracted: What the judge took out of the reply, or what was read directly, as text.
+        extracted: What the judge took out of the response, or what was read directly, as text.
 
     Raises:
         RowError: The choices are no list.
@@ -116,7 +116,7 @@ def _find_letter(question: MathvistaQuestion, text: str) -> str | None:
 
 
 def _prepare_comparison(question: MathvistaQuestion, text: str) -> tuple[str | int | float | None, str | int | float]:
-    """Give the value and the reference that the kit compares; a value of None is never met."""
+    """Give the value and the reference that the framework compares; a value of None is never met."""
     read = {INTEGER: int, FLOAT: float}.get(question.answer_type)
     if read is None:
         return "None", question.answer
@@ -146,7 +146,7 @@ def build_mathvista_table(results: Iterable[GradedQuestion]) -> list[dict[str, s
         and `hit` are counts, `prefetch_rate` and `acc` percents.
 
     Raises:
-        Error: A cell of skills is a Python expression that is no list, which the kit would run.
+        Error: A cell of skills is a Python expression that is not a list, which the framework would run.
 
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/mathvista.py:MathVista_acc.
 
@@ -179,7 +179,7 @@ def read_skills(cell: str) -> list[str]:
     """Read the skills that a question needs: a list literal, else one name as it stands.
 
     Raises:
-        Error: The cell reads as a Python expression that is no list (`s1`, `5`), which the kit
+        Error: The cell reads as a Python expression that is not a list (`s1`, `5`), which the framework
             would run.
 
     Example:

@@ -17,9 +17,9 @@ class Grade(msgspec.Struct, frozen=True):
     """What the judge thinks an answer is worth.
 
     Attributes:
-        score: 0-1 as the kit counts it: NaN where the judge said so, 0 where no reply is such a number.
-        log: The kit's account of the tries.
-        given: Whether a reply is a number from 0 to 1.
+        score: 0-1 as the framework counts it: NaN where the judge said so, 0 where no response is such a number.
+        log: The framework's account of the tries.
+        given: Whether a response is a number from 0 to 1.
     """
 
     score: float
@@ -28,7 +28,7 @@ class Grade(msgspec.Struct, frozen=True):
 
 
 def grade(responses: Sequence[str]) -> Grade | None:
-    r"""Read a number from 0 to 1 off the judge's last reply, which must hold nothing else.
+    r"""Read a number from 0 to 1 off the judge's last response, which must hold nothing else.
 
     Args:
         responses: What the judge has said so far.
@@ -78,7 +78,7 @@ def build_mmvet_tables(
     """Average scores over capabilities, and over combinations of them.
 
     A row counts for each capability whose name is part of its category, for the whole, and for its
-    category as it stands; a row of a single capability thus counts twice there, as in the kit.
+    category as it stands; a row of a single capability thus counts twice there, as in the framework.
 
     Args:
         rows: Category (`ocr,spat`) and score 0-1 of each row.

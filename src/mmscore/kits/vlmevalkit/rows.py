@@ -11,22 +11,22 @@ from mmscore.core.recipe import Facts, Item, OwnResults, read_label
 
 KIT = "VLMEvalKit (exact matching)"
 JUDGED_KIT = "VLMEvalKit"
-"""The kit where a judge has the last word."""
+"""The framework where a judge has the last word."""
 
 VERSIONS: Mapping[str, str] = {"1": "open-compass/VLMEvalKit@e8e78f05"}
 FORMATS = frozenset(("lmudata", "vlmevalkit_predictions"))
-"""Formats that the kit reads or writes."""
+"""Formats that the framework reads or writes."""
 
 RESULTS = OwnResults(frozenset(("vlmevalkit_predictions",)), reading="vlmevalkit", failure="Failed to obtain answer")
 """Result files are read by pandas with all defaults (vlmeval/smp/file.py:load), and failures scored as text."""
 
 
 def has_shared_rule(facts: Facts, formats: frozenset[str] = FORMATS) -> bool:
-    """Tell whether a file holds rows of the kit's tables alone, of benchmarks without a rule of their own.
+    """Tell whether a file holds rows of the framework's tables alone, of benchmarks without a rule of their own.
 
     Args:
         facts: What the file says.
-        formats: Those of the kit's tables.
+        formats: Those of the framework's tables.
 
     Example:
         >>> table = Facts(frozenset(["MME"]), formats=frozenset(["lmudata"]))
@@ -38,7 +38,7 @@ def has_shared_rule(facts: Facts, formats: frozenset[str] = FORMATS) -> bool:
 
 
 def is_from_kit(facts: Facts, *parts: str) -> bool:
-    """Tell whether a file is a table of the kit, without choices, whose benchmark's name contains one of some texts.
+    """Tell whether a file is a table of the framework without choices whose benchmark's name contains a text.
 
     Example:
         >>> is_from_kit(Facts(frozenset(["MME"]), formats=frozenset(["lmudata"])), "MME")
@@ -71,7 +71,7 @@ def read_answer_cell(item: Item) -> str:
 
 
 def read_other_cells(item: Item) -> Mapping[str, str]:
-    """Give the cells of the kit's columns that have no place of their own, by name; empty ones are left out.
+    """Give the cells of the framework's columns that have no place of their own, by name; empty ones are left out.
 
     Raises:
         RowError: `extra` is no JSON object.

@@ -67,7 +67,7 @@ class LiveView:
         """
         place = Path(folder)
         if not place.is_dir():
-            raise build_missing_path_error(place) if not place.exists() else UsageError(f"{folder}: is no folder.")
+            raise build_missing_path_error(place) if not place.exists() else UsageError(f"{folder}: is not a folder.")
         port = (options or ViewOptions()).port
         self._token = secrets.token_urlsafe(24)
         self._pages = _ReportPages(Folder(place.resolve()))

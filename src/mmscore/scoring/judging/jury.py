@@ -1,6 +1,6 @@
 """A judge ready for rows: its settings, who is asked, what becomes of a row, and what asking would cost.
 
-Every question is asked once, and every reply is on the disk, kept under a digest of what was asked: prompt, model,
+Every question is asked once, and every response is on the disk, kept under a digest of what was asked: prompt, model,
 generation options and the number of the try. Questions of many rows are under way at once; each row's own tries
 follow one another.
 """
@@ -28,7 +28,7 @@ Message = dict[str, str]
 
 
 class JudgeSetting(msgspec.Struct, frozen=True):
-    """A judge with all that its replies depend on.
+    """A judge with all that its responses depend on.
 
     Attributes:
         name: The judge, as the user named it.
@@ -36,9 +36,9 @@ class JudgeSetting(msgspec.Struct, frozen=True):
         version: One of its versions.
         strategy: One of its strategies, or `RULE`; `auto` is settled.
         model: Name of the judge model; "" when it is not known (a dry run).
-        wording: The user's own wording, or None.
+        wording: The user's own prompt template, or None.
         generation: The user's options of the chat completion.
-        repeat: Which asking of the same question this is, from 0; its reply is one of its own.
+        repeat: Which asking of the same question this is, from 0; its response is one of its own.
         labels: The user's own verdicts and what each is worth, or None.
         pattern: The user's own regular expression for the verdict, or None.
         system: The user's own system turn, in the place of the judge's; None for the judge's.
@@ -109,7 +109,7 @@ class JudgeSetting(msgspec.Struct, frozen=True):
         return {**self.judge.generation, **question.generation, **self.generation}
 
     def key(self, question: JudgeQuestion, number: int) -> str:
-        """Digest all that the reply to a row's question number `number` (from 0) depends on."""
+        """Digest all that the response to a row's question number `number` (from 0) depends on."""
         again = [self.repeat] if self.repeat else []
         return build_answer_key("judge", self.messages(question), self.model, self.options(question), number, *again)
 
@@ -146,7 +146,7 @@ class CaseOutcome(msgspec.Struct, frozen=True):
 
     Attributes:
         step: The judge's last word.
-        reply: The last reply; None when there was none.
+        reply: The last response; None when there was none.
         prompt_sha256: Digest of the last question, as chat turns; None when nothing was asked.
         tries: Questions asked about the row, now or earlier.
         votes: What each judge said, where there are several; else none.
@@ -168,7 +168,7 @@ class Vote(msgspec.Struct, frozen=True):
         judge: Name and version of the judge.
         model: The judge model.
         repeat: Which asking of the same question this is, from 0.
-        reply: Its last reply; None when there was none.
+        reply: Its last response; None when there was none.
         value: What it read in the answer, None for nothing.
         scores: The row's scores by this judge alone; None without a verdict.
         error: Why there is no verdict, else None.
@@ -213,11 +213,11 @@ class Spent(msgspec.Struct, frozen=True):
         rows: Rows that the judge was asked about, now or earlier.
         failed: Those of them without a verdict.
         unasked: Those of the failed that a cap on calls or tokens kept from being asked.
-        stored: Replies from the store.
-        asked: New replies.
+        stored: Responses from the store.
+        asked: New responses.
         calls: Calls that were sent, retries included.
-        prompt_tokens: Tokens of the prompts of new replies, as the service counts them.
-        completion_tokens: Tokens of the new replies.
+        prompt_tokens: Tokens of the prompts of new responses, as the service counts them.
+        completion_tokens: Tokens of the new responses.
         built_in: Name of the framework whose prompt ours stands for; None where it does not.
     """
 
@@ -261,9 +261,9 @@ class JudgeCost:
         rows: Rows that the judge would be asked about, the answered ones included.
         calls: Calls that the store cannot answer, if no question is asked twice for want of a verdict.
         most_calls: The same if none does and every try is needed, retries aside.
-        stored: Questions that stored replies answer; None where no model is named, whose replies they would be.
+        stored: Questions that stored responses answer; None where no model is named, whose responses they would be.
         prompt_tokens: Tokens of `calls` prompts.
-        most_completion_tokens: Tokens that `calls` replies may have; None where the judge sets no limit.
+        most_completion_tokens: Tokens that `calls` responses may have; None where the judge sets no limit.
     """
 
     rows: int = 0
@@ -283,7 +283,7 @@ class DryJury:
     """
 
     def __init__(self, setting: JudgeSetting, store: AnswerStore | None, *, again: bool = False) -> None:
-        """Join a judge and the store of its replies, None where there is none yet."""
+        """Join a judge and the store of its responses, None where there is none yet."""
         self.setting = setting
         self.estimate = JudgeCost(stored=0 if setting.model else None)
         self._store = store if setting.model else None
@@ -338,12 +338,12 @@ CAP_REACHED = "the cap on calls or tokens is used up. Raise it and run again"
 """Why a row has no verdict that was not asked about, in the same words for all of them."""
 
 CUT_OFF = "length"
-"""Finish reason of a reply that reached the most tokens allowed."""
+"""Finish reason of a response that reached the most tokens allowed."""
 
 
 @dataclasses.dataclass(slots=True)
 class JudgeTally:
-    """What a judge's run did: rows asked about, replies from the store, failures, and what it took.
+    """What a judge's run did: rows asked about, responses from the store, failures, and what it took.
 
     Rows that a cap left unasked count as failed too.
     """
@@ -359,7 +359,7 @@ class JudgeTally:
 
 
 class ModelJury:
-    """A judge model behind a store of its replies.
+    """A judge model behind a store of its responses.
 
     Attributes:
         setting: The judge.
@@ -380,8 +380,8 @@ class ModelJury:
         Args:
             setting: The judge.
             chat: Whom to ask.
-            store: Where replies are kept.
-            again: Ask anew about rows that the stored replies left without a verdict.
+            store: Where responses are kept.
+            again: Ask again about rows that the stored responses left without a verdict.
             progress: Called after each row with the rows settled and those of the batch.
         """
         self.setting = setting
@@ -431,7 +431,7 @@ class ModelJury:
         return outcome
 
     async def _walk(self, case: Case, *, anew: bool) -> tuple[CaseOutcome, bool]:
-        """Ask what the protocol says until it has decided; tell whether every reply came from the store."""
+        """Ask what the protocol says until it has decided; tell whether every response came from the store."""
         setting, responses, all_stored, digest = self.setting, list[str](), True, None
         cut = False
         while isinstance(step := setting.step(case, responses), JudgeQuestion):
@@ -454,7 +454,7 @@ class ModelJury:
         return CaseOutcome(step, responses[-1] if responses else None, digest, len(responses)), all_stored
 
     async def _read_or_ask(self, key: str, question: JudgeQuestion, *, anew: bool) -> tuple[Answer, bool]:
-        """Give the reply, and whether it stood in the store before this run."""
+        """Give the response, and whether it stood in the store before this run."""
         if key not in self._asking:
             stored = self._store.get([key]).get(key)
             if stored is not None and (key in self._fresh or not anew):

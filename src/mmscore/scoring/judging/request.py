@@ -1,4 +1,4 @@
-"""What the user wants of judges, checked against the judges and the recipe; the service and the store of replies."""
+"""What the user wants of judges, checked against the judges and the recipe; the service and the store of responses."""
 
 import contextlib
 import dataclasses
@@ -39,14 +39,15 @@ class JudgeRequest(msgspec.Struct, frozen=True):
         api_key_env: Environment variable of the key; None for OPENAI_API_KEY, which may be missing.
         strategy: `auto`, `rule`, or a strategy of the judge.
         concurrency: Most questions under way at once.
-        prompt: File with the user's wording of the prompt, the wording itself, or a folder with the framework's own
+        prompt: File with the user's prompt template of the prompt, the prompt template itself, or a folder with the
+        framework's own
             code; None for ours.
         system: The user's system turn, in the place of the judge's; None for the judge's.
         generation: Options of the chat completion, as a JSON object.
-        rejudge: Ask anew about rows that the stored replies left without a verdict.
-        cache: File of the stored replies; None for the one beside the predictions.
+        rejudge: Ask again about rows that the stored responses left without a verdict.
+        cache: File of the stored responses; None for the one beside the predictions.
         max_calls: Most calls of the whole run, retries included; None for no cap.
-        max_total_tokens: Most tokens of prompts and replies of the whole run; None for no cap.
+        max_total_tokens: Most tokens of prompts and responses of the whole run; None for no cap.
         repeats: How often each question is asked, from 1.
         aggregation: How several verdicts on a row become one, see `mmscore.scoring.judging.panel`.
         min_valid: Fewest judges that must have a verdict on a row, from 1.
@@ -309,7 +310,7 @@ def _read_kit_prompts(folder: Path, name: str, judge: Judge) -> Mapping[str, str
 def _read_prompt(path: str, name: str, judge: Judge) -> str:
     if not judge.slots:
         raise UsageError(f"judge {name!r} takes no prompt template. Leave --judge-prompt out.")
-    if any(f"{{{slot}}}" in path for slot in judge.slots):  # the wording itself
+    if any(f"{{{slot}}}" in path for slot in judge.slots):  # the prompt template itself
         text, path = path, "--judge-prompt"
     else:
         text = _read_text(path)
@@ -330,7 +331,7 @@ def _read_text(path: str) -> str:
 
 
 def build_store_path(predictions: str | Path) -> Path:
-    """Name the store of a judge's replies, beside the predictions.
+    """Name the store of a judge's responses, beside the predictions.
 
     Example:
         >>> build_store_path("run/predictions.parquet").name
@@ -355,7 +356,7 @@ def open_dry_sitting(request: JudgeRequest, panel: Panel, path: str, choice: Rec
 
 
 def store_place(request: JudgeRequest, predictions: str) -> Path:
-    """Name the file of the stored replies to a predictions file's questions.
+    """Name the file of the stored responses to a predictions file's questions.
 
     Raises:
         UsageError: Nothing stands beside standard input, and no file is named; or a folder is.
@@ -371,7 +372,7 @@ def store_place(request: JudgeRequest, predictions: str) -> Path:
 
 @contextlib.contextmanager
 def open_store(place: Path) -> Iterator[AnswerStore]:
-    """Open a store of replies, and keep other processes away from it.
+    """Open a store of responses, and keep other processes away from it.
 
     Raises:
         UsageError: Its folder may not be written to.
@@ -416,7 +417,7 @@ def _find_only_model(chat: Chat) -> str:
 
 @contextlib.contextmanager
 def open_sitting(request: JudgeRequest, panel: Panel, chat: Chat, path: str, choice: RecipeChoice) -> Iterator[Sitting]:
-    """Open the store of replies for one predictions file, and say at the end what was done.
+    """Open the store of responses for one predictions file, and say at the end what was done.
 
     Raises:
         Error: Another process holds the store, or it cannot be written.

@@ -122,7 +122,7 @@ def test_a_taken_port_and_a_missing_folder_are_wrong_usage(live, folder):
         view(folder, port=port)
     with pytest.raises(UsageError, match="no such file or folder"):
         view(folder / "none")
-    with pytest.raises(UsageError, match="is no folder"):
+    with pytest.raises(UsageError, match="is not a folder"):
         view(folder / "a" / "report.json")
 
 
