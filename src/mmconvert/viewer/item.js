@@ -42,7 +42,7 @@
     const called = slot === null ? `Image ${number + 1}` : `<image ${slot}>`;
     const shown =
       thumbnail === null
-        ? text(el("div", { class: "no-picture" }), note)
+        ? text(el("div", { class: "no-image" }), note)
         : el("button", { type: "button", class: "zoom", "aria-expanded": "false", onclick: zoom },
             el("img", { src: mm.picture(thumbnail), alt: `${called}, ${facts}`, decoding: "async" }));
     const caption = el("figcaption", {}, el("b", {}, called), ` ${facts}`);

@@ -128,7 +128,7 @@ def test_a_file_among_others_that_cannot_be_read_is_named_on_the_page(tmp_path: 
     (folder / "b.tsv").write_text(f'{good}9\t"open\n')
     done = preview(tmp_path / "p.html", folder)
     assert (done["rows"], done["records"], done["files_refused"]) == (4, 4, 1)
-    assert "files refused as a whole: 1" in mmconvert("preview", folder, "-o", tmp_path / "p.html").out
+    assert "invalid files: 1" in mmconvert("preview", folder, "-o", tmp_path / "p.html").out
     assert mmconvert("preview", folder / "b.tsv", folder / "b.tsv", "-o", tmp_path / "p.html").code == 1
     alone = mmconvert("preview", folder / "b.tsv", "-o", tmp_path / "b.html")
     assert alone.code == 1
@@ -171,7 +171,7 @@ def test_a_hostile_file_stays_text(browser: Browser, tmp_path: Path) -> None:
         (("no.tsv", "-o", "p.html"), "no.tsv: no such file"),
         ((DEMO / "vmcq/colours.tsv", "-o", "none/p.html"), "its folder does not exist"),
         ((DEMO / "vmcq/colours.tsv", "-o", "s3://b/p.html"), "s3://b/p.html: this is written to local files only."),
-        ((DEMO / "vmcq/colours.tsv", "-o", "p.tsv"), "a page is an HTML file. Name it so: p.html."),
+        ((DEMO / "vmcq/colours.tsv", "-o", "p.tsv"), "a page is an HTML file. Use the extension: p.html."),
         ((DEMO / "vmcq/colours.tsv", "-o", "p.html", "--transform", "circulr"), "circular"),
     ],
 )

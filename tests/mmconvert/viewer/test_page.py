@@ -157,7 +157,7 @@ def test_hostile_text_is_shown_as_text_everywhere(browser: Browser, tmp_path: Pa
                 "h4",
                 ".message .text",
                 "figcaption .path",
-                ".no-picture",
+                ".no-image",
                 ".field h3",
                 "mark",
                 ".name",

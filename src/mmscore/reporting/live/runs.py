@@ -4,6 +4,7 @@ import contextlib
 import json
 import math
 import os
+import re
 import time
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
@@ -29,6 +30,7 @@ MAX_REPORT_BYTES = 64 << 20
 _MAX_TEXT = 300
 _MAX_ENTRIES = 500
 _STORE_SUFFIX = ".answers.sqlite"
+_RUN_NAME = re.compile("predictions")
 _HEAD = 200
 """First bytes of a JSON file, in which a report names its version."""
 _SILENCE = 120.0
@@ -221,11 +223,8 @@ def _read_predictions(file: Path) -> dict[str, Any] | None:
                 "failed": _count_failed(file, schema.names),
             }
     except (Error, OSError, ValueError, RecursionError, pa.ArrowException) as error:
-        return {"problem": _cut(str(error))} if _has_predictions_name(file) else None
-
-
-def _has_predictions_name(file: Path) -> bool:
-    return "predictions" in file.name
+        # Another damaged table is none of our business.
+        return {"problem": _cut(str(error))} if _RUN_NAME.search(file.name) else None
 
 
 def _read_first(file: Path, names: Sequence[str]) -> dict[str, Any]:

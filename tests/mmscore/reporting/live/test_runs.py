@@ -177,7 +177,7 @@ def test_a_store_of_a_stranger_is_refused_and_runs_nothing(tmp_path, script):
     with sqlite3.connect(path) as db:
         db.executescript(script)
     db.close()
-    with pytest.raises(Error, match="no store of answers"):
+    with pytest.raises(Error, match="not a store of answers"):
         read_progress(path)
     assert look(tmp_path)["runs"][0]["status"] == "cannot be read"
 
