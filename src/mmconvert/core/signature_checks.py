@@ -129,8 +129,8 @@ def use_keyword_names(message: str, known: Mapping[str, Any]) -> str:
         known: Keywords with their types; other options stay as they are.
 
     Example:
-        >>> use_keyword_names("d: exists already. Give --overwrite, or another -o.", {"overwrite": bool})
-        'd: exists already. Give overwrite=True, or another -o.'
+        >>> use_keyword_names("d: already exists. Give --overwrite, or another -o.", {"overwrite": bool})
+        'd: already exists. Give overwrite=True, or another -o.'
         >>> use_keyword_names("Give its folder: --image-root .", {"image_root": str})
         "Give its folder: image_root='.'"
         >>> use_keyword_names("Raise --max-rows, or add --judge NAME.", {"max_rows": int, "judge": str})

@@ -94,7 +94,7 @@ class DatasetWriter:
         if not self.path.exists() or not any(self.path.iterdir()):
             return
         if not (self._overwrite or self._append):
-            raise UsageError(f"{self.path}: exists already. Give --overwrite, or --append for another split or config.")
+            raise UsageError(f"{self.path}: already exists. Give --overwrite, or --append for another split or config.")
         if not (self.path / manifest.MANIFEST).is_file():
             raise Error(
                 f"{self.path}: is not a dataset created by mmconvert (no {manifest.MANIFEST}). Name another folder."
@@ -167,7 +167,7 @@ class DatasetWriter:
         """
         manifest.check_names(config, split)
         if split in self._kept.get(config, {}):
-            raise UsageError(f"{self.path}: split {split!r} of config {config!r} exists already. Name another --split.")
+            raise UsageError(f"{self.path}: split {split!r} of config {config!r} already exists. Name another --split.")
         folder = self._new / manifest.build_config_folder(config)
         folder.mkdir(exist_ok=True)
         return folder

@@ -159,7 +159,7 @@ def bundle(request: Request, output: Path) -> dict[str, Any]:
         Error: As `score`; or the numbers depend on where the files stand.
     """
     if output.exists() or output.is_symlink():
-        raise UsageError(f"{output}: exists already. Name a folder that does not.")
+        raise UsageError(f"{output}: already exists. Name a folder that does not.")
     require_folder(output)
     refuse_own_code(request)
     for path in request.predictions:

@@ -42,7 +42,7 @@ def _decide_step(case: Case, responses: Sequence[str]) -> Step:
         # Parsed and scores walk the chain once each, and each from the first response on.
         parsed = read_parsed(build_chains(configs, _build_context(responses, case), case.version)[0], case.item)
         if parsed.value is None:
-            return NoVerdict("the judge's reply holds nothing that the next rule reads")
+            return NoVerdict("the judge's response has nothing that the next rule reads")
         return Verdict(
             parsed, list_outputs(build_chains(configs, _build_context(responses, case), case.version), case.item)
         )
@@ -72,7 +72,7 @@ def _add_prompt(chain: Config, prompt: str | None) -> Config:
 
 
 JUDGE = Judge(
-    summary="What MMTrustEval's chains ask a chat model about each reply",
+    summary="What MMTrustEval's chains ask a chat model about each response",
     parity=KIT,
     versions=VERSIONS,
     strategies={CHAIN: "asks what the dataset's chain asks, about rows whose log lacks the answer"},

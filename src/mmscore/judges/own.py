@@ -71,7 +71,7 @@ def _decide_step(case: Case, responses: Sequence[str]) -> Step:
         return JudgeQuestion(fill_prompt(case.wording or PROMPT, values))
     verdict = _read_verdict(responses[-1])
     if verdict not in CREDIT:
-        return NoVerdict("the reply is not one JSON object with a verdict")
+        return NoVerdict("the response is not one JSON object with a verdict")
     # Numbers that treat unparsed rows otherwise treat a judged row alike.
     return Verdict(replace(case.parsed, how=JUDGED), dict.fromkeys([SCORE, *case.scores], CREDIT[verdict]))
 

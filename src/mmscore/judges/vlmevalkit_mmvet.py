@@ -25,7 +25,7 @@ def _decide_step(case: Case, responses: Sequence[str]) -> Step:
         )
         return JudgeQuestion(prompt, {"temperature": STEP * len(responses)})
     if not graded.given:
-        return NoVerdict(f"{len(responses)} replies without a number from 0 to 1")
+        return NoVerdict(f"{len(responses)} responses without a number from 0 to 1")
     return Verdict(scores={"score": graded.score})
 
 

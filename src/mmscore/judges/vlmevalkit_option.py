@@ -32,7 +32,7 @@ def _decide_step(case: Case, responses: Sequence[str]) -> Step:
     if judged is None:
         return JudgeQuestion(build_option_prompt(case.wording, item.question or "", options, item.prediction))
     if judged.parsed.value is None:
-        return NoVerdict(f"{OPTION_TRIES} replies that name no option")
+        return NoVerdict(f"{OPTION_TRIES} responses that name no option")
     return Verdict(Parsed(judged.parsed.value, JUDGED))
 
 

@@ -31,7 +31,7 @@ def _decide_step(case: Case, responses: Sequence[str]) -> Step:
         return Verdict(Parsed(parsed.value, JUDGED))
     if any(response.strip().strip(".").lower() == UNKNOWN.lower() for response in responses):
         return Verdict()
-    return NoVerdict(f"{TRIES} replies that are none of Yes, No, {UNKNOWN}")
+    return NoVerdict(f"{TRIES} responses that are none of Yes, No, {UNKNOWN}")
 
 
 JUDGE = build_kit_judge(

@@ -12,7 +12,7 @@ from support.terminal import mmconvert
 
 DEMO = Path(__file__).parents[3] / "src/mmconvert/testing/demo/files"
 
-NO_PREDICTION = 'the row has no prediction ("" would be one). Ask the model again, or leave the row out.'
+NO_PREDICTION = 'the row has no prediction ("" would be one). Run the model again, or leave the row out.'
 
 
 def table(path: Path, *rows: str) -> Path:
@@ -195,7 +195,7 @@ def test_a_cell_that_may_have_swallowed_rows_is_remarked_on(tmp_path: Path) -> N
     ended = check(table(tmp_path / "a.tsv", '1\t"a', "2\tb", '3\tc" d'))
     assert ended.code == 0
     (line,) = ended.out.splitlines()
-    assert line.startswith("warning: a.tsv: line 2 prediction: tabs and line breaks stand in quotes;")
+    assert line.startswith("warning: a.tsv: line 2 prediction: tabs and line breaks are inside quotes;")
     assert ended.err == "1 row would convert, none would be skipped.\n"
 
 

@@ -113,7 +113,7 @@ def test_a_limit_counts_what_transforms_make_of_whole_rows(shards_of_two: Path, 
 def test_refused_rows_end_with_3_unless_they_are_allowed(table: str) -> None:
     ended = convert(table, "-o", "out")
     assert ended.code == 3
-    assert "refused: a.tsv:4 prediction: the row has no prediction" in ended.out
+    assert "skipped: a.tsv:4 prediction: the row has no prediction" in ended.out
     assert re.search(r"^  refused:  1 of 3 rows, reasons in .*out\.rejects\.jsonl$", ended.out, re.MULTILINE)
     assert convert(table, "-o", "out", "--overwrite", "--allow-rejects").code == 0
 

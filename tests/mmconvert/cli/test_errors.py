@@ -77,7 +77,7 @@ def standing(folder: Path) -> dict[Path, int]:
         (
             ["questions.tsv", "-o", "out", "--format", "plugin.py"],
             2,
-            "plugin.py: say which object of the file is meant",
+            "plugin.py: the object in the file is missing",
         ),
         (["questions.tsv", "-o", "taken", *LMU], 2, "taken: already exists. Give --overwrite, or --append"),
         (["questions.tsv", "-o", "questions.tsv", *LMU], 2, "questions.tsv: is a file. Name a folder for the dataset."),
@@ -102,7 +102,7 @@ def standing(folder: Path) -> dict[Path, int]:
             "missing.tsv:1 image or image_path or video_path or video: there is no such column. Found: ",
         ),
         (["twice.tsv", "-o", "out", *LMU], 1, "twice.tsv:1: the column 'A' appears twice. Rename one of them."),
-        (["picture.tsv", "-o", "out", *LMU], 1, "image.tsv:2 image: "),
+        (["picture.tsv", "-o", "out", *LMU], 1, "picture.tsv:2 image: "),
         (
             ["letter.tsv", "-o", "out", *LMU, "--on-bad", "fail"],
             1,

@@ -94,7 +94,7 @@ def test_the_summary_has_exactly_its_keys(dataset: str) -> None:
         (["dss", "-o", "x.tsv", "--to", "lmudata"], "dss: no such file or folder"),
         (["ds", "-o", "ds", "--to", "lmudata"], "ds: is a dataset, which holds no other files"),
         (["ds", "-o", "new/", "--to", "vmcq"], "format 'vmcq' has no file name by convention. Name the file"),
-        (["ds", "-o", "new/", "--to", "vlmevalkit_predictions"], "needs the model, which the first row does not say"),
+        (["ds", "-o", "new/", "--to", "vlmevalkit_predictions"], "needs the model, which the first row does not have"),
         (["ds", "-o", "x.tsv", "--to", "lmudata", "--columns", "server"], "format 'lmudata': unknown columns 'server'"),
         (
             ["ds", "-o", "x.xlsx", "--to", "mmbench", "--columns", "sever"],
@@ -228,7 +228,7 @@ def test_a_row_whose_picture_is_an_address_is_left_out_and_named(
     write_dataset(tmp_path / "ds", {"test": [kept, asked]})
     ended = mmconvert("export", "ds", "-o", "back.tsv", "--to", "lmudata")
     assert ended.code == 3
-    assert "row 1 images: the row is left out: the image https://example.org/a.png was kept" in ended.err
+    assert "row 1 images: the row is left out: the image https://example.org/a.png is only a URL" in ended.err
     assert [r.id for r in read("back.tsv", "lmudata")] == ["2"]
 
 

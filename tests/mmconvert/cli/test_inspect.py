@@ -21,7 +21,7 @@ def test_a_file_is_described_with_three_rows() -> None:
         "  format:        vmcq, detected by question, options, answer, image_1, image_2",
         "  rows:          4 valid, 0 invalid",
         "  tasks:         4 multiple_choice",
-        "  images:      5",
+        "  images:        5",
         "  columns:       question, options, answer, image_1, image_2",
     ]
     assert [line for line in lines if line.startswith("  id ")] == [
@@ -53,7 +53,7 @@ def test_standard_input_is_named_as_it_can_be_given_again(monkeypatch: pytest.Mo
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
     ended = mmconvert("inspect", "-", "--format", "predictions")
     assert (ended.code, ended.out.splitlines()[0]) == (0, "-")
-    assert "  all skipped:   mmconvert check -, with the same input again\n" in ended.out
+    assert "  all invalid:   mmconvert check -, with the same input again\n" in ended.out
     monkeypatch.setattr(sys, "stdin", io.TextIOWrapper(io.BytesIO(data)))
     assert json.loads(mmconvert("inspect", "-", "--format", "predictions", "--json").out)[0]["file"] == "-"
 

@@ -54,7 +54,7 @@ def test_good_rows_go_on_and_bad_ones_are_written_down(tmp_path: Path) -> None:
             "id": "2",
             "field": "prediction",
             "code": "prediction.missing",
-            "message": 'the row has no prediction ("" would be one). Ask the model again, or leave the row out.',
+            "message": 'the row has no prediction ("" would be one). Run the model again, or leave the row out.',
             "file": "a.tsv",
         },
         {

@@ -220,7 +220,7 @@ def test_a_dry_run_counts_and_asks_nothing(run, file, server):
     run(file, *OWN, "--judge-base-url", server.url)
     _, out, _ = run(file, *OWN, "--judge-model", "loopback", "--dry-run")
     assert "2 rows, 0 calls; 2 responses are cached" in out
-    assert "Nobody was asked." in out
+    assert "No request was sent." in out
 
 
 def test_the_cap_on_calls_holds_and_the_rest_is_asked_later(run, file, server):
@@ -291,7 +291,7 @@ def test_evalscope_auto_asks_nobody_and_says_so(run, tmp_path, server):
     options = [file, "--recipe", "evalscope_general_vqa", "--judge", "evalscope", "--judge-base-url", server.url]
     code, _, err = run(*options)
     assert (code, server.asked) == (0, [])
-    assert "strategy auto stands for rule, nobody was asked" in err
+    assert "strategy auto means rule, no request was sent" in err
 
 
 def test_evalscope_llm_gives_the_verdict_alone(run, file):
@@ -320,7 +320,7 @@ def test_recall_merges_verdicts_into_the_main_score_of_each_model(run, tmp_path)
     assert code == 0
     assert [entry["metrics"][main]["value"] for entry in entries] == [1.0, 1.0]
     assert all(entry["metrics"]["bleu:mean[ngram=1]"]["value"] < 0.5 for entry in entries)
-    assert all(entry["parity"].endswith("; judged, wording ours") for entry in entries)
+    assert all(entry["parity"].endswith("; judged, prompt template ours") for entry in entries)
     # Each file has its store; only rows whose rule score is not full are asked about.
     assert err.count("2 rows, 0 responses from the store, 2 new in 2 calls") == len(files)
 
@@ -379,7 +379,7 @@ def test_a_rating_needs_no_reference(run, tmp_path):
         (["--judge", "own", "--judge-generation", '{"x": NaN}'], "NaN is not a JSON number"),
         (["--judge", "own", "--judge-generation", '{"model": "m"}'], "model cannot be set here"),
         (["--judge", "own", "--judge-prompt", "none.txt"], "none.txt: no such file"),
-        (["--judge", "own"], "no address to ask"),
+        (["--judge", "own"], "no base URL given"),
         (["--judge", "own", "--judge-base-url", "localhost:1"], "base URL"),
         (
             ["--judge", "own", "--api-key-env", "NO_SUCH_KEY", "--judge-base-url", "http://127.0.0.1:9/v1"],
@@ -522,7 +522,7 @@ def test_judges_of_which_one_would_ask_nobody_are_refused(run, file, tmp_path):
     )
     code, _, err = run(file, *OWN, "--judge", f"{tmp_path / 'mine.py'}@JUDGE")
     assert code == 2
-    assert "would ask nobody, beside others that do. Give --judge-strategy all." in err
+    assert "would send no request, beside others that do. Give --judge-strategy all." in err
 
 
 def test_the_cap_on_tokens_holds(run, file, server):
@@ -541,7 +541,7 @@ def test_labels_of_ones_own_need_a_wording_and_are_signed(run, file, tmp_path):
         options = [file, *EVALSCOPE, "--judge-base-url", server.url, "--json", *mine]
         code, _, err = run(*options)
         assert code == 2
-        assert "say what the labels mean in a wording of yours, --judge-prompt FILE" in err
+        assert "explain the labels in your own prompt template, --judge-prompt FILE" in err
         code, out, _ = run(*options, "--judge-prompt", tmp_path / "w.txt")
     assert code == 0
     assert _entry(out)["metrics"]["accuracy:mean"]["value"] == 0.5

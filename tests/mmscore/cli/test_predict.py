@@ -54,7 +54,7 @@ def test_without_json_the_result_is_a_sentence(predict, dataset, output):
     code, out, _ = predict(*echo(dataset, output, "answer:fail=5"))
     assert code == 3
     first, *rest = out.splitlines()
-    assert "12 rows, 12 asked, 0 reused, 2 failed (see prediction_error" in first
+    assert "12 samples, 12 requests sent, 0 from cache, 2 failed (see prediction_error" in first
     assert rest == [f"  responses:  {output}.answers.sqlite, asked once", f"  next:     mmscore {output}"]
 
 
@@ -71,7 +71,7 @@ def test_an_output_that_stands_is_never_overwritten_unasked(predict, dataset, ou
     before = output.read_bytes()
     code, _, err = predict(*echo(dataset, output, "prompt"))
     assert code == 2
-    assert "already exists. --resume asks only the rows that have no answer yet, --restart asks all again" in err
+    assert "already exists. --resume runs only samples without a response, --restart runs all again" in err
     assert output.read_bytes() == before
 
 
@@ -161,7 +161,7 @@ def test_missing_folders_of_the_output_are_made(predict, dataset, tmp_path):
             "no --method",
         ),
         (["plain.parquet", "-o", "p.parquet", "--model", "answer", "--backend", "echo"], 1, "it lacks answer, answers"),
-        (["text.txt", "-o", "p.parquet", "--model", "answer", "--backend", "echo"], 1, "no readable parquet file"),
+        (["text.txt", "-o", "p.parquet", "--model", "answer", "--backend", "echo"], 1, "not a readable parquet file"),
     ],
 )
 def test_a_mistake_is_one_message_and_publishes_nothing(
@@ -211,7 +211,7 @@ def test_the_dataset_of_a_store_is_never_the_output(predict):
 def test_the_output_is_named_as_the_parquet_file_that_it_is(predict, dataset, tmp_path, name, meant):
     code, _, err = predict(*echo(dataset, tmp_path / name, "answer"))
     assert code == 2
-    assert f"{name}: predictions are a parquet file. Name it so, such as {tmp_path / meant}.parquet." in err
+    assert f"{name}: predictions are written as parquet. Use the extension .parquet, such as {tmp_path / meant}.parquet." in err
     assert sorted(tmp_path.iterdir()) == [dataset]
 
 

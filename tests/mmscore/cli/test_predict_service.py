@@ -233,7 +233,7 @@ def test_a_cap_is_refused_where_several_processes_would_count_each_for_itself(pr
     with chat_server(echoed) as server:
         code, _, err = predict(*asking(write(tmp_path / "d", 3), output, server, *several, *cap))
     assert (code, server.asked) == (2, [])
-    assert f"{cap[0]}: a cap holds for one process." in err
+    assert f"{cap[0]}: the limit applies to one process." in err
 
 
 def test_the_cost_of_the_file_is_told_whichever_run_paid_it_and_can_be_capped(predict, tmp_path, output):
@@ -267,7 +267,7 @@ def test_a_begun_reply_is_continued_only_when_asked(predict, tmp_path, output):
     ("arguments", "message"),
     [
         (["--base-url", "localhost:8000"], "base URL: expected http://"),
-        (["--backend", "openai"], "no address to ask"),
+        (["--backend", "openai"], "no base URL given"),
         (["--base-url", "http://127.0.0.1:1", "--top-k", "5", "--do-sample"], "'openai' has no --top-k"),
         (["--base-url", "http://127.0.0.1:1", "--batch-size", "5"], "'openai' has no --batch-size"),
         (["--base-url", "http://127.0.0.1:1", "--api-key-env", "NOT_SET"], "NOT_SET is not set"),

@@ -406,7 +406,7 @@ MISTAKES = [
     ({"models": model(temprature=1)}, "task.yaml models[0]: a model has no 'temprature'. Did you mean temperature?"),
     ({"models": model(temperature="hot")}, "task.yaml models[0]: Invalid value for '--temperature'"),
     ({"models": model(top_p=0.5)}, "task.yaml models[0]: --top-p has a meaning only when sampling"),
-    *[({"models": model(**{"max-calls": 3}, **more)}, "models[0]: --max-calls: a cap holds for one process.")
+    *[({"models": model(**{"max-calls": 3}, **more)}, "models[0]: --max-calls: the limit applies to one process.")
       for more in ({"processes": 2}, {"engine": "ray"})],
     ({"models": model(protocol="vlmeval")}, "models[0]: unknown protocol 'vlmeval'. Did you mean vlmevalkit?"),
     ({"models": [{"backend": "echo"}]}, "task.yaml models[0]: Missing option '--model'."),

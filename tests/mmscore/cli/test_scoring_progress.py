@@ -50,7 +50,7 @@ def test_predicting_shows_a_bar_on_a_terminal(tmp_path):
     assert " of 20 rows, " in ended.err
     assert " rows/s, " in ended.err
     first, replies, following = ended.out.splitlines()
-    assert first.startswith(f"{output}: 20 rows, 20 asked")
+    assert first.startswith(f"{output}: 20 samples, 20 requests sent")
     assert (replies, following) == (
         f"  responses:  {output}.answers.sqlite, asked once",
         f"  next:     mmscore {output}",

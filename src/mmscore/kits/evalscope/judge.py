@@ -83,7 +83,7 @@ def build_evalscope_judge(scale: Scale, *, summary: str, instruction: str, old_f
             return JudgeQuestion(prompt(case, release))
         reading = read_verdict(responses[-1], wanted, release)
         if reading.fault or reading.score is None:
-            return NoVerdict(f"the reply holds no verdict ({reading.fault})")
+            return NoVerdict(f"the response has no verdict ({reading.fault})")
         scores = merge(case.scores, reading.score, release) if recall else {VERDICT: reading.score}
         return Verdict(replace(case.parsed, how=JUDGED), scores)
 
@@ -115,7 +115,7 @@ def _choose_scale(scale: Scale, case: Case) -> Scale:
     if case.pattern is None and RELEASES[case.version] != NEW and not case.labels.keys() <= LABELS.keys():
         known = " and ".join(LABELS)
         raise UsageError(
-            f"--judge-score-mapping: until 1.10 only {known} are found in a reply. Say where yours stand: "
+            f"--judge-score-mapping: until 1.10 only {known} are found in a response. Say how to find yours: "
             "--judge-score-pattern REGEX."
         )
     return replace(scale, labels=case.labels, pattern=case.pattern)
