@@ -1,6 +1,7 @@
 """The pages that are generated say what the code says."""
 
 import re
+import tomllib
 from pathlib import Path
 
 import pytest
@@ -38,6 +39,15 @@ def test_the_functions_of_the_python_page_are_those_that_there_are() -> None:
 def test_the_page_of_benchmarks_is_up_to_date() -> None:
     current = benchmark_page.PAGE.read_text(encoding="utf-8")
     assert benchmark_page.page(current) == current, "run scripts/docs"
+
+
+def test_the_page_on_installing_lists_every_extra_with_what_it_adds() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    rows = re.findall(r"^\| `(\w+)` \| (.*?) \|", (ROOT / "docs/install.md").read_text(encoding="utf-8"), re.MULTILINE)
+    assert sorted(name for name, _ in rows) == sorted(project["optional-dependencies"])
+    for name, adds in rows:
+        packages = {re.split(r"[\[>=<]", needed)[0] for needed in project["optional-dependencies"][name]}
+        assert name in ("docs", "dev", "video") or all(package in adds for package in packages), name
 
 
 def test_llms_txt_is_up_to_date_and_lists_every_page() -> None:

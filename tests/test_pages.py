@@ -23,6 +23,10 @@ def _defer(pages: Iterable[str]) -> list[Any]:
     return [pytest.param(page, marks=() if page in SOON else pytest.mark.release) for page in pages]
 
 
+def test_the_readme_can_be_followed(tmp_path):
+    follow(ROOT / "README.md", tmp_path)
+
+
 @pytest.mark.release
 def test_the_tutorial_can_be_followed(tmp_path):
     follow(DOCS / "tutorial.md", tmp_path)

@@ -1,5 +1,6 @@
 """The documentation site: every warning is an error, a broken link or a page that nobody names too."""
 
+import re
 import shutil
 import subprocess
 import sys
@@ -26,6 +27,8 @@ def test_the_site_builds_without_a_warning_and_shows_every_page(tmp_path):
     for page in (ROOT / "docs").rglob("*.md"):
         assert (tmp_path / "site" / page.relative_to(ROOT).with_suffix(".html")).exists()
     assert "docs/index.html" in (tmp_path / "site/index.html").read_text()
+    for link in re.findall(r"\]\((\S+)\)", (tmp_path / "site/llms.txt").read_text()):
+        assert (tmp_path / "site" / link).exists(), link
 
 
 def test_what_is_broken_breaks_the_build(tmp_path):

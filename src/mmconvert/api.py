@@ -198,7 +198,7 @@ def check(inputs: Given, *, quiet: bool = True, **options: Unpack[FileKeywords])
 
 @check_python_call(options=FileOptions)
 def inspect(path: Given, **options: Unpack[FileKeywords]) -> list[Inspected]:
-    """Say which format a file has, and why, with counts and the first records; writes nothing.
+    """Show the detected format of a file, its columns, counts and first samples; write nothing.
 
     Args:
         path: One of the inputs of `convert`; a folder has several files.
@@ -252,7 +252,7 @@ def preview(
 
     Args:
         inputs: As `convert`.
-        output: The page; one that stands there is replaced.
+        output: The page; an existing one is replaced.
         quiet: No progress on standard error.
         **options: Listed here by the decorator.
 

@@ -138,7 +138,7 @@ def predict(
     quiet: bool = True,
     **options: Unpack[PredictKeywords],
 ) -> Summary:
-    """Ask a model about every row of a dataset and write its responses to a predictions file; `push` publishes it.
+    """Run a model on every sample of a dataset and write a predictions file; `push` uploads it.
 
     Args:
         dataset: Folder or parquet file created by mmconvert, or its URL. Or data in memory, as `mmconvert.convert`
@@ -149,7 +149,7 @@ def predict(
         model: Folder, Hub id, or a name for the predictions file; the backend's own name by default.
         backend: Name of a backend, `file.py@name`, or an object: a backend, a function from a batch of
             records to answers, a model of a framework whose classes are known here.
-        resume: Go on where a run stopped, also when the output stands already.
+        resume: Continue a previous run, even if the output file exists.
         restart: Forget the stored answers.
         share: Let other processes answer rows of the same output.
         quiet: No progress on standard error.
@@ -282,7 +282,7 @@ def judge(
 
     Args:
         predictions: As `score`.
-        request: Whom to ask, and how; or just the name of a judge.
+        request: The judge, its server and settings; or only the name of a judge.
         recipe: As `score`.
         **options: Further arguments of `score`.
 
@@ -342,7 +342,7 @@ def push(
 
 @check_python_call(options=RunOptions)
 def run(task: str | Path | Mapping[str, Any], *, quiet: bool = True, **options: Unpack[RunKeywords]) -> list[Outcome]:
-    """Ask every model of a task about every dataset and score the responses.
+    """Run every model of a task on every dataset and score the predictions.
 
     Args:
         task: File of `mmscore run`, or what such a file holds.

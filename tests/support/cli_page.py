@@ -10,7 +10,7 @@ PAGE = ROOT / "docs/cli.md"
 PROGRAMS = ("mmconvert", "mmscore")
 
 BEGIN = "## Command by command"
-_WHY = "This part is written by `scripts/docs` from the programs: it is what `--help` shows."
+_WHY = "`scripts/docs` writes this part from the programs: it is the output of `--help`."
 _WIDTH = 100
 
 

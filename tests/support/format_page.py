@@ -22,15 +22,22 @@ PAGE = ROOT / "docs/formats.md"
 NOTES = ("Kept", "Refused", "Lost")
 """What the docstring of every format says, each in a paragraph that begins so."""
 
+LABELS = {"Refused": "Invalid"}
+"""Word of the docstrings -> the word that the page shows in its place."""
+
 BEGIN = "## Format by format"
 _WHY = """\
-This part is written by `scripts/docs` from the formats, their examples and a trial export. **Fills** are the columns
-that the example has, beside id, prompt, images and provenance. **Kept** is what has no column, **refused** what
-stops a row or a file, **lost** what reading leaves out. **Not written** are columns that an export cannot hold. Rows,
-images, turns and other content are named row by row, and the exit code is 3; metadata is named once, with a count, and
-the exit code is 0 (`dataset` and `subset` are no loss where the file itself is called so). An `answer` that stands
-there for training data is written as the assistant's turn. **Options** are what `export` knows for the format; another
-one is refused. Of `--images` the first is the format's own way."""
+`scripts/docs` writes this part from the formats, their examples and a trial export.
+
+- **Fills**: columns that the example fills, in addition to id, prompt, images and provenance.
+- **Kept**: what has no column and is kept elsewhere.
+- **Invalid**: what makes a row or a file invalid.
+- **Lost**: what reading leaves out.
+- **Not written**: columns that an export cannot hold. Samples, images, turns and other content are reported one by one,
+  and the exit code is 3. Metadata is reported once, with a count, and the exit code is 0. `dataset` and `subset` are no
+  loss if the file name contains them. For training data, `answer` is written as the assistant's turn.
+- **Options**: the options of `export` for this format. Any other one is an error. The first value of `--images` is the
+  default."""
 _ALWAYS = {"id", "sample", "messages", "task", "source", "images", "image_info", "extra", "label", "answers"}
 _ROW = re.compile(r"\| `(?P<name>\w+)`[^|]*\| (?P<what>.*) \| [^|]* \|")
 _HEAD = "| name | what | files |\n| --- | --- | --- |\n"
@@ -74,7 +81,7 @@ def block(name: str) -> str:
     points = {"Fills": _fills(name), **notes(name), "Not written": _not_written(name), "Options": _options(name)}
     for word, text in points.items():
         if text:
-            lines += _wrapped(f"- **{word}:** {text}", "  ")
+            lines += _wrapped(f"- **{LABELS.get(word, word)}:** {text}", "  ")
     return "\n".join([*lines, ""])
 
 

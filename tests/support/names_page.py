@@ -8,29 +8,27 @@ ROOT = Path(__file__).resolve().parents[2]
 PAGE = ROOT / "docs/names.md"
 
 TAKEN_BY = {
-    "mmconvert.formats": "`--format NAME`, and `mmconvert export --to NAME`; [all about each](formats.md)",
-    "mmconvert.readings": "`mmconvert convert --read-as NAME`; [losses](prompts.md#loader-emulation)",
+    "mmconvert.formats": "`--format NAME`, and `mmconvert export --to NAME`; [formats](formats.md)",
+    "mmconvert.readings": "`mmconvert convert --read-as NAME`; [loader emulation](prompts.md#loader-emulation)",
     "mmconvert.prompts": "`mmconvert convert --prompt NAME`; [prompts](prompts.md)",
-    "mmconvert.transforms": "`mmconvert convert --transform NAME`; [all about each](transforms.md)",
+    "mmconvert.transforms": "`mmconvert convert --transform NAME`; [transforms](transforms.md)",
     "mmconvert.engines": "`mmconvert convert --engine NAME`; [clusters](storage.md)",
-    "mmscore.infer.backends": "`mmscore predict --backend NAME`; [predicting](predict.md)",
+    "mmscore.infer.backends": "`mmscore predict --backend NAME`; [run a model](predict.md)",
     "mmscore.infer.protocols": "`mmscore predict --protocol NAME`; [conversations](predict.md#conversations)",
-    "mmscore.infer.adapters": (
-        "`mmscore predict --backend file.py@Class` finds the one that fits; [frameworks](kits.md)"
-    ),
-    "mmscore.parsers": "recipes, to read a response",
+    "mmscore.infer.adapters": ("`mmscore predict --backend file.py@Class`, which selects one; [frameworks](kits.md)"),
+    "mmscore.parsers": "recipes, to parse a response",
     "mmscore.metrics": "recipes, and [Hugging Face's `evaluate`](recipes.md#metrics-in-hugging-faces-evaluate)",
-    "mmscore.recipes": "`mmscore --recipe NAME`; [all about each](recipes.md)",
+    "mmscore.recipes": "`mmscore --recipe NAME`; [recipes](recipes.md)",
     "mmscore.judges": "`mmscore --judge NAME`; [judges](judges.md)",
-    "mmscore.workflow.task_readers": "`mmscore run TASK`, which finds the one that fits; [frameworks](kits.md)",
+    "mmscore.workflow.task_readers": "`mmscore run TASK`, which selects one; [frameworks](kits.md)",
 }
 """Group of plug-ins -> who takes their names."""
 
 _HEAD = """\
 # Names
 
-Every name that an option takes, with what it stands for. Written by `scripts/docs` from the plug-ins; `mmconvert list`
-and `mmscore list` show the same, and plug-ins of yours with it."""
+All values of options that take a name. `scripts/docs` writes this page from the plug-ins. `mmconvert list` and
+`mmscore list` print the same, your own plug-ins included."""
 
 
 def page(_current: str = "") -> str:
@@ -44,7 +42,9 @@ def _block(group: str) -> str:
         plugin.name: plugin.read_summary() for plugin in find_plugins(group).values() if plugin.origin == "built-in"
     }
     rows = [f"| `{name}` | {_cell(summary)} |" for name, summary in built_in.items()]
-    return "\n".join([f"## {kind}", "", f"Taken by {TAKEN_BY[group]}.", "", "| name | what |", "| --- | --- |", *rows])
+    return "\n".join(
+        [f"## {kind}", "", f"Used by {TAKEN_BY[group]}.", "", "| name | meaning |", "| --- | --- |", *rows]
+    )
 
 
 def _cell(text: str) -> str:

@@ -11,7 +11,7 @@ PAGE = ROOT / "docs/python.md"
 PACKAGES = ("mmconvert", "mmscore")
 
 BEGIN = "## Function by function"
-_WHY = "This part is written by `scripts/docs` from the functions: it is what `help()` shows."
+_WHY = "`scripts/docs` writes this part from the functions: it is the output of `help()`."
 _ENTRY = re.compile(r"^ {4}(\w+): (.*(?:\n {8}.*)*)", re.MULTILINE)
 _DEFAULT = re.compile(r" \[default: .*\]$")
 

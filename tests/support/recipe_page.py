@@ -15,9 +15,9 @@ GROUP = "mmscore.recipes"
 
 BEGIN = "## Recipe by recipe"
 _WHY = """\
-This part is written by `scripts/docs` from the recipes themselves: the rule and its oddities, the code whose number it
-gives (**parity**), its versions, what it does with blank responses, and the columns that it reads beside `id` and
-`prediction`."""
+`scripts/docs` writes this part from the recipes. Each entry contains the rule and its peculiarities, the code that it
+reproduces (**parity**), its versions, how it scores blank responses, and the columns that it reads in addition to `id`
+and `prediction`."""
 
 
 def page(current: str) -> str:
@@ -37,7 +37,7 @@ def block(name: str) -> str:
     lines = [f"### `{name}`", "", *_wrapped(_sentence(recipe.summary), ""), ""]
     for paragraph in _paragraphs(name):
         lines += [*_wrapped(paragraph, ""), ""]
-    by = "our own rule" if recipe.parity == OWN else recipe.parity
+    by = "none, the rule is built in" if recipe.parity == OWN else recipe.parity
     lines += _wrapped(f"- **Parity:** {by}.", "  ")
     lines += [
         line
@@ -60,7 +60,7 @@ def _describe_blank(recipe: Recipe) -> str:
         read = recipe.parse(item, next(iter(recipe.versions))).how
     except (RowError, UsageError):  # no options, or no benchmark of the framework
         read = ""
-    plain = "scored as a response that nothing is read from" if read == UNPARSED.how else "scored as an empty text"
+    plain = "scored as unparsed" if read == UNPARSED.how else "scored as empty text"
     if recipe.results is None:
         return plain
     if recipe.results.reading is not None:

@@ -148,6 +148,23 @@ FILES: dict[str, tuple[str, ...]] = {
         f"{CONVERT}/viewer/test_page.py::test_no_other_script_runs",
         f"{CONVERT}/cli/test_preview.py::test_a_picture_at_an_address_is_named_and_never_asked_for",
     ),
+    "It is served only on 127.0.0.1 and only with a token": (
+        f"{SCORE}/reporting/live/test_server.py::test_the_view_is_served_on_this_machine_alone",
+        f"{SCORE}/reporting/live/test_server.py::test_without_the_token_nothing_is_given",
+    ),
+    "other host names are rejected": (
+        f"{SCORE}/reporting/live/test_server.py::test_another_name_for_this_machine_is_refused",
+    ),
+    "only runs found below the folder can be opened": (
+        f"{SCORE}/reporting/live/test_server.py::test_no_other_file_can_be_asked_for",
+    ),
+    "links are not followed": (
+        f"{SCORE}/reporting/live/test_runs.py::test_links_hidden_folders_datasets_and_other_tables_are_no_runs",
+        f"{SCORE}/reporting/live/test_runs.py::test_a_file_that_was_swapped_for_a_link_is_not_given_out",
+    ),
+    "HTML of the folder is never served": (
+        f"{SCORE}/reporting/live/test_server.py::test_pages_of_the_folder_are_never_served",
+    ),
     "Tables for people put an apostrophe in front": (
         f"{CONVERT}/core/text/test_csv_injection.py::test_what_a_spreadsheet_would_run_is_a_text_and_nothing_is_lost",
     ),

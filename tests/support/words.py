@@ -77,7 +77,7 @@ def list_texts() -> Iterator[tuple[str, int, str]]:
         if not any(part in name for part in _PROMPTS):
             yield from ((name, line, text) for line, text in list_messages(file.read_text(encoding="utf-8")))
     for program in PACKAGES:
-        yield f"{program} --help", 1, "\n".join(_list_help(program))
+        yield f"{program} --help", 1, hide_code("\n".join(_list_help(program)))
 
 
 def hide_code(page: str) -> str:
@@ -108,4 +108,6 @@ def _list_help(program: str) -> Iterator[str]:
     yield group.get_help(context)
     for name in group.list_commands(context):
         command = group.get_command(context, name)
-        yield command.get_help(click.Context(command, info_name=f"{program} {name}", terminal_width=200))
+        yield command.get_help(
+            click.Context(command, info_name=f"{program} {name}", terminal_width=300, max_content_width=300)
+        )

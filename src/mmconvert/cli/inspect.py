@@ -40,12 +40,12 @@ def _format_file(file: Inspected) -> str:
     again = ", with the same input again" if file.file == "-" else ""
     facts = {
         "format": f"{file.format}, {file.reason}",
-        "rows": f"{file.rows:,} convert, {file.rejected:,} refused",
-        "first skipped": file.first_reject,
-        "all skipped": f"mmconvert check {file.file}{again}" if file.rejected > 1 else None,
+        "rows": f"{file.rows:,} valid, {file.rejected:,} invalid",
+        "first invalid": file.first_reject,
+        "all invalid": f"mmconvert check {file.file}{again}" if file.rejected > 1 else None,
         "tasks": ", ".join(f"{count:,} {task}" for task, count in file.tasks.items()),
-        "pictures": f"{file.images:,}",
-        "understood": _list_names(file.columns),
+        "images": f"{file.images:,}",
+        "columns": _list_names(file.columns),
         "kept in extra": _list_names(file.extra),
     }
     lines = [file.file, *(f"  {name + ':':<15}{text}" for name, text in facts.items() if text)]

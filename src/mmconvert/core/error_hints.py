@@ -104,7 +104,7 @@ def add_hint(code: str, field: str, message: str) -> str:
 
     Example:
         >>> add_hint("image.base64", "image", "this is not base64 (got '%').")
-        "this is not base64 (got '%'). Encode the picture's file again."
+        "this is not base64 (got '%'). Encode the image's file again."
         >>> add_hint("id.missing", "id", "there is none. Number the rows.")
         'there is none. Number the rows.'
     """

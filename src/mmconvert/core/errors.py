@@ -17,6 +17,11 @@ from pathlib import Path
 _AS_NEAR = 0.1
 """Spellings this much less alike than the nearest one are named too."""
 
+_SHORTEST_PART = 3
+"""Letters from which on a name may be a part of another one."""
+_MOST_NEAR = 3
+"""Spellings that are named."""
+
 _LONGEST_INT = 4096
 """Bits of an integer that is shown in decimal digits."""
 
@@ -128,7 +133,7 @@ def _list_pieces(value: object, limit: int) -> Iterator[str]:
 
 
 def suggest_spelling(name: str, known: Iterable[str]) -> str:
-    """Name the closest known spellings of an unknown name.
+    """Name the closest known spellings of an unknown name: those that begin with it, that contain it, or look alike.
 
     Returns:
         A sentence that starts with a blank, or "" when nothing is near.
@@ -138,10 +143,17 @@ def suggest_spelling(name: str, known: Iterable[str]) -> str:
         ' Did you mean lmudata?'
         >>> suggest_spelling("answer.tsv", ["answers.tsv", "none.tsv"])
         ' Did you mean answers.tsv?'
+        >>> suggest_spelling("openai", ["pope", "openai_messages", "openai_finetune"])
+        ' Did you mean openai_messages or openai_finetune?'
         >>> suggest_spelling("zzz", ["lmudata"])
         ''
     """
-    near = difflib.get_close_matches(name, list(known), n=3, cutoff=0.6)
+    words = list(known)
+    if len(name) >= _SHORTEST_PART:
+        for holds in (str.startswith, str.__contains__):
+            if parts := [word for word in words if holds(word, name)]:
+                return f" Did you mean {' or '.join(parts[:_MOST_NEAR])}?"
+    near = difflib.get_close_matches(name, words, n=_MOST_NEAR, cutoff=0.6)
     likeness = [difflib.SequenceMatcher(None, name, word).ratio() for word in near]
     near = [word for word, like in zip(near, likeness, strict=True) if like >= max(likeness) - _AS_NEAR]
     return f" Did you mean {' or '.join(near)}?" if near else ""

@@ -6,7 +6,7 @@ answer, an empty or NaN cell is none and is refused.
 
 Kept: columns without a place in `extra`.
 Refused: rows without id or prediction, values of another type; a file without the two columns refuses all.
-Lost: turns and images of a table of ours; the question alone makes the prompt.
+Lost: turns and images of a predictions file; the prompt is made from the question only.
 """
 
 import contextlib

@@ -9,7 +9,7 @@ gives a record for each. Source: QwenLM/Qwen3-VL@9658872 qwen-vl-finetune/README
 qwenvl/data/data_processor.py; QwenLM/Qwen-VL@aa00ed0 README.md, finetune.py.
 
 Kept: `id` as `sample`, other fields in `extra`, those of a message in `extra.messages_extra`.
-Refused: more or fewer `<image>` than pictures (`placeholder.count`), tool calls, sounds, videos without `--frames`
+Refused: more or fewer `<image>` than images (`placeholder.count`), tool calls, sounds, videos without `--frames`
 (`media.unsupported`).
 Lost: which of the two forms a row had, which rows a list packed into one sequence.
 """

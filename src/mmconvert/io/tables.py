@@ -323,7 +323,7 @@ def check_names(place: str, names: Sequence[str]) -> None:
     Example:
         >>> check_names("t.tsv:1", ["id", "answer", "id"])
         Traceback (most recent call last):
-        mmconvert.core.errors.Error: t.tsv:1: the column 'id' stands twice. Rename one of them.
+        mmconvert.core.errors.Error: t.tsv:1: the column 'id' appears twice. Rename one of them.
     """
     if len(names) > MOST_COLUMNS:
         raise Error(

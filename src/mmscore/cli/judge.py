@@ -68,7 +68,7 @@ def judge(
         if not quiet:
             kept = dict.fromkeys(str(store_place(request, run.predictions)) for run in runs)
             files = dict.fromkeys(run.predictions for run in runs)
-            close({"replies": ", ".join(kept), "next": format_command("mmscore", *files, *_given()) if runs else None})
+            close({"cache": ", ".join(kept), "next": format_command("mmscore", *files, *_given()) if runs else None})
     if not quiet:
         show_notes(notes)
     return EXIT_PARTIAL if any(run.failed for run in runs) else 0

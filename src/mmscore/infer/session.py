@@ -1,4 +1,4 @@
-"""Ask a model about every row of a dataset and write its answers to a predictions file, here or in a store."""
+"""Run a model on every sample of a dataset and write a predictions file, here or in a store."""
 
 import contextlib
 from collections.abc import Callable, Iterator

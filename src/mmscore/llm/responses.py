@@ -83,7 +83,7 @@ def read_responses(data: bytes, key: str | None = None) -> list[Answer] | Fault:
         >>> read_responses(b'{"choices": [{"message": {"content": "A"}, "finish_reason": "stop"}]}')[0].text
         'A'
         >>> read_responses(b"<html>").reason
-        'the reply is no JSON'
+        'the response is not JSON'
     """
     try:
         body = _parse_body(data, key)

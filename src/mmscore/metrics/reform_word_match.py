@@ -1,4 +1,4 @@
-"""Score read text as ReForm-Eval does: the reference must stand in the response as whole words."""
+"""Score read text as ReForm-Eval does: the response must contain the reference as whole words."""
 
 import re
 from collections.abc import Sequence

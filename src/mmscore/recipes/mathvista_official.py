@@ -1,7 +1,7 @@
 """MathVista as its own script scores the answers that were taken out of the responses.
 
 The row's `extraction` counts, as `extract_answer.py` wrote it; a row without one whose response is nothing but a choice
-or a number is read directly, as that script does before it asks a model, and any other is refused. A choice is the
+or a number is read directly, as that script does before it calls a model, and any other is rejected. A choice is the
 letter in brackets or alone, else the choice that is spelled most alike. Numbers are rounded as the question says, and
 compared as texts.
 

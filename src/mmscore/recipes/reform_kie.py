@@ -1,7 +1,7 @@
 """ReForm-Eval's key information: the reference as whole words in the response, both rewritten as in VQA.
 
 Parity: FudanDISC/ReForm-Eval@df1cfa7 metrics/kieopenended.py, run_loader_eval.py. The framework breaks off at a
-list of references, and such a row is refused here. It is no precision, recall or F1.
+list of references, and such a row is rejected here. It is no precision, recall or F1.
 """
 
 from collections.abc import Mapping, Sequence

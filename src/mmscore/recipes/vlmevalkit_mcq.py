@@ -1,4 +1,4 @@
-"""VLMEvalKit's multiple choice, each row by itself: rule-based matching, then a judge where one is asked for.
+"""VLMEvalKit's multiple choice, each row by itself: rule-based matching, then a judge if one is given.
 
 Without a judge a response that nothing can be read from is wrong. The table is the framework's `_acc.csv`:
 splits, Overall, l2-categories, categories.

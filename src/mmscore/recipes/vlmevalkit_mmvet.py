@@ -1,7 +1,7 @@
 """MM-Vet as VLMEvalKit reports it: a judge's grades from 0 to 1, in percent, by capability.
 
 Without a judge no row has a score. The table is the framework's first report, in which a row counts for every
-capability that its category names; the second, by exact category, stands in the groups. Kept on
+capability that its category names; the second, by exact category, is in the groups. Kept on
 purpose: in the table a row of a single capability counts twice under its name.
 
 Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_vqa.py:MMVet.evaluate,

@@ -19,10 +19,10 @@ def test_a_file_is_described_with_three_rows() -> None:
     assert lines[:6] == [
         str(DEMO / "vmcq/colours.tsv"),
         "  format:        vmcq, detected by question, options, answer, image_1, image_2",
-        "  rows:          4 convert, 0 refused",
+        "  rows:          4 valid, 0 invalid",
         "  tasks:         4 multiple_choice",
         "  images:      5",
-        "  understood:    question, options, answer, image_1, image_2",
+        "  columns:       question, options, answer, image_1, image_2",
     ]
     assert [line for line in lines if line.startswith("  id ")] == [
         "  id 000000000, answer 'A', PNG 32x32",
@@ -44,8 +44,8 @@ def test_refused_rows_are_counted_and_the_first_is_shown(tmp_path: Path) -> None
     ended = mmconvert("inspect", tmp_path / "a.tsv", "--format", "predictions")
     assert ended.code == 0
     assert "  format:        predictions, given by --format\n" in ended.out
-    assert "  rows:          1 convert, 2 refused\n" in ended.out
-    assert "  first skipped: a.tsv:3 prediction: the row has no prediction" in ended.out
+    assert "  rows:          1 valid, 2 invalid\n" in ended.out
+    assert "  first invalid: a.tsv:3 prediction: the row has no prediction" in ended.out
 
 
 def test_standard_input_is_named_as_it_can_be_given_again(monkeypatch: pytest.MonkeyPatch) -> None:

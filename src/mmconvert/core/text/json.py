@@ -30,7 +30,7 @@ def _has_unicode_escape(text: str) -> bool:
 
 
 def _reject_constant(name: str) -> NoReturn:
-    raise RowError("json.constant", "", f"{name} is not JSON value. Write null or a number.")
+    raise RowError("json.constant", "", f"{name} is not a JSON value. Write null or a number.")
 
 
 def _parse_finite(text: str) -> float:

@@ -36,7 +36,7 @@ def load_yaml(source: "str | bytes | IO[str]", loader: "type[yaml.SafeLoader] | 
         {'a': [1], 'b': [1]}
         >>> load_yaml("a: &x [*x]")
         Traceback (most recent call last):
-        mmconvert.core.text.yaml.AliasError: an alias is inside what it refers to
+        mmconvert.core.text.yaml.AliasError: an alias is inside the value it refers to
     """
     import yaml
 

@@ -6,8 +6,7 @@ gaps. `answer` is a letter where there are options, else a text or a list of tex
 
 Rotation k of question i, its options turned by k, has the index i + k * 1,000,000 (ten times more where an index is
 that large), and `g_index` may name i. A row may hold a whole conversation: lists of questions and answers,
-`<ImageHere>`
-for images.
+`<ImageHere>` for images.
 
 Source: open-compass/VLMEvalKit@e8e78f0 vlmeval/dataset/{image_base,image_mt}.py, utils, vlmeval/tools.py, its guide.
 """

@@ -132,7 +132,7 @@ def subsets_of(config: Any) -> Iterator[Subset]:
             raise UsageError(
                 f"datasets: {name!r} is not a benchmark of custom data.{suggest_spelling(name, BENCHMARKS)} Known: "
                 f"{', '.join(BENCHMARKS)}. A file of another benchmark is converted and scored by `mmscore run` with "
-                "a task of ours (docs/run.md)."
+                "a task file of mmscore (docs/run.md)."
             )
         given = _arguments(config, name).get("subset_list") or ["default"]
         for subset in texts_in(given, f"dataset_args.{name}.subset_list"):

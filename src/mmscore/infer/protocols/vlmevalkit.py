@@ -1,4 +1,4 @@
-"""Replay a conversation as VLMEvalKit does: the user's turns as they stand, and the model's own responses between them.
+"""Replay a conversation as VLMEvalKit does: the user's turns unchanged, the model's responses between them.
 
 Each copy of a conversation continues with its own responses. A response that failed ends the conversation there:
 VLMEvalKit
