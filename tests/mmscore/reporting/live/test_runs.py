@@ -10,11 +10,12 @@ import pyarrow.parquet as pq
 import pytest
 
 from mmconvert.core.errors import Error
-from mmscore.api import score
+from mmscore.api import predict, score
 from mmscore.llm.cache_lock import hold
 from mmscore.llm.response_cache import Answer, AnswerStore, failed, read_progress, store_path
 from mmscore.reporting.live import runs
 from mmscore.reporting.live.runs import Folder
+from support.datasets_on_disk import record, write_dataset
 from support.predictions import choices, write_predictions
 
 
@@ -187,3 +188,19 @@ def test_a_folder_of_too_many_files_says_so(tmp_path: Path, monkeypatch):
     for n in range(5):
         (tmp_path / f"{n}.txt").touch()
     assert look(tmp_path)["left_out"] is True
+
+
+def test_a_run_of_predict_is_seen_while_it_works(tmp_path):
+    dataset = write_dataset(tmp_path / "data", {"test": [record(n) for n in range(5)]})
+    seen = []
+
+    def respond(records):
+        seen.append(look(tmp_path / "out")["runs"][0])
+        return ["A"] * len(records)
+
+    (tmp_path / "out").mkdir()
+    predict(dataset, tmp_path / "out" / "predictions.parquet", backend=respond, batch_size=1)
+    assert [(run["status"], run["done"], run["total"]) for run in seen] == [("running", n, 5) for n in range(5)]
+    assert seen[0]["dataset"] == "data"
+    (run,) = look(tmp_path / "out")["runs"]
+    assert (run["status"], run["done"], run["failed"]) == ("finished", 5, 0)
