@@ -9,7 +9,7 @@ from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from mmconvert.core.errors import Error, RowError, show, suggest_spelling
+from mmconvert.core.errors import Error, RowError, quote_value, show, suggest_spelling
 from mmconvert.core.rows import Rejected, Row, Where
 from mmconvert.core.text.json import parse_json
 from mmconvert.io.json_array import JsonWindow, read_elements
@@ -19,6 +19,8 @@ from mmconvert.storage.source_files import open_source
 _HEAD_ITEMS = 8
 _MOST_MEMBERS = 100_000
 _DEEPEST = 100
+_MOST_NAMED = 8
+"""Members that a message names."""
 """Objects inside each other that a head is looked for in."""
 
 
@@ -150,8 +152,9 @@ def _read_names(window: JsonWindow, wanted: str | None = None) -> Iterator[str]:
         window.advance(window.at + 1)
     window.advance(window.at + 1)
     if wanted is not None and wanted not in seen:
-        found = ", ".join([*seen][:20]) or "none"
-        raise Error(f"{window.path}: there is no member {wanted!r}.{suggest_spelling(wanted, seen)} Found: {found}.")
+        found = ", ".join(map(quote_value, [*seen][:_MOST_NAMED])) or "nothing"
+        near = suggest_spelling(wanted, seen)
+        raise Error(f"{window.path}: there is no member {wanted!r} (found {found}).{near} Check which file it is.")
 
 
 def _read_value(window: JsonWindow, *, nan: bool = False) -> Any:

@@ -26,7 +26,7 @@ def decode_image(image: Image, number: int, max_side: int | None = None) -> Pict
         RowError: There are no bytes, or they cannot be decoded.
     """
     if image.bytes is None:
-        raise RowError("image.missing", "images", f"image {number} is only an address. Convert with --allow-remote.")
+        raise RowError("image.missing", "images", f"image {number} is only a URL. Convert with --allow-remote.")
     with _open_image(image.bytes, number) as opened_image:
         picture = opened_image.convert("RGB")
         opened_image.close()

@@ -114,7 +114,7 @@ def test_refused_rows_end_with_3_unless_they_are_allowed(table: str) -> None:
     ended = convert(table, "-o", "out")
     assert ended.code == 3
     assert "skipped: a.tsv:4 prediction: the row has no prediction" in ended.out
-    assert re.search(r"^  refused:  1 of 3 rows, reasons in .*out\.rejects\.jsonl$", ended.out, re.MULTILINE)
+    assert re.search(r"^  skipped:  1 of 3 rows, reasons in .*out\.rejects\.jsonl$", ended.out, re.MULTILINE)
     assert convert(table, "-o", "out", "--overwrite", "--allow-rejects").code == 0
 
 

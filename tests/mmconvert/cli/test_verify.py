@@ -29,7 +29,7 @@ def test_a_changed_byte_ends_with_1(tmp_path: Path) -> None:
 def test_what_is_no_dataset_is_one_message(tmp_path: Path) -> None:
     ended = mmconvert("verify", tmp_path)
     assert ended.code == 1
-    assert "it is not a dataset created by mmconvert or is incomplete" in one_message(ended)
+    assert "it is not a dataset created by mmconvert, or is incomplete" in one_message(ended)
     ended = mmconvert("verify", tmp_path / "none")
     assert ended.code == 2
     assert "no such file or folder" in one_message(ended)

@@ -7,6 +7,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mmconvert.core.error_hints import says_what_to_do
 from mmconvert.core.errors import Error
 from mmconvert.core.rows import Rejected, Row
 from mmconvert.io import json_array, json_head, json_object
@@ -103,3 +104,13 @@ def test_the_head_of_an_object_is_one_row_that_ends_with_the_first_list_of_objec
 
 def test_the_head_of_an_array_is_its_elements(tmp_path: Path) -> None:
     assert [row.fields for row in json_head.rows(written([{"a": 1}, {"b": 2}], tmp_path))] == [{"a": 1}, {"b": 2}]
+
+
+@pytest.mark.parametrize("name", ["(1,)", "9" * 10_000])
+def test_a_missing_member_is_named_with_what_to_do_whatever_the_others_are_called(name: str, tmp_path: Path) -> None:
+    path = tmp_path / "a.json"
+    path.write_text(json.dumps({"dataset": "x", name: 1}))
+    with pytest.raises(Error, match=r"there is no member 'data'") as refused:
+        list(json_object.rows(path, ("data",)))
+    assert says_what_to_do(str(refused.value))
+    assert len(str(refused.value)) < 400

@@ -94,7 +94,7 @@ def test_two_processes_write_what_one_writes(source, alone, tmp_path):
     assert verify(output) == []
     assert {one["rows_written"] for one in told} == {180}
     assert {one["rows_rejected"] for one in told} == {11}
-    assert sorted("another process has published it" in str(one["warnings"]) for one in told) == [False, True]
+    assert sorted("another process has written it" in str(one["warnings"]) for one in told) == [False, True]
 
 
 def test_each_part_is_converted_once(source, tmp_path, monkeypatch):

@@ -149,7 +149,7 @@ def test_a_dataset_of_the_store_is_an_input_and_is_replaced_only_when_told_so(bu
 
 def test_a_place_where_something_else_stands_is_left_alone(bucket):
     bucket.pipe("bucket/mine/notes.txt", b"mine")
-    with pytest.raises(UsageError, match="is not a dataset created by mmconvert and not empty"):
+    with pytest.raises(UsageError, match="is not empty and not a dataset created by mmconvert"):
         check_free(f"{BUCKET}/mine", overwrite=True)
     check_free(f"{BUCKET}/new", overwrite=False)
 

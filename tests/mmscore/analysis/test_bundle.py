@@ -191,7 +191,7 @@ def test_a_manifest_that_lies_is_refused(made, fields, words):
         ("recipes", ["evil.py@RECIPE"], "not a file of code"),
         ("recipes", [], "no recipe"),
         ("by", "category", "is not a list of texts"),
-        ("dataset", 3, "no text"),
+        ("dataset", 3, "not text"),
     ],
 )
 def test_a_request_that_leads_elsewhere_is_refused(made, name, value, words):

@@ -195,7 +195,7 @@ def test_the_json_has_the_shape_that_the_schema_says(files):
     found = compare(*map(str, files), recipe="own_choice", by="category").to_json()
     assert faults(json.loads(json.dumps(found, allow_nan=False)), "compare.json") == []
     assert faults({**found, "rows": 3, "more": 1}, "compare.json") == [
-        "$.rows: 3 is not an object",
+        "$.rows: 3 is no object",
         "$: has more",
     ]
 

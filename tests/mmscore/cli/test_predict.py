@@ -55,7 +55,7 @@ def test_without_json_the_result_is_a_sentence(predict, dataset, output):
     assert code == 3
     first, *rest = out.splitlines()
     assert "12 samples, 12 requests sent, 0 from cache, 2 failed (see prediction_error" in first
-    assert rest == [f"  responses:  {output}.answers.sqlite, asked once", f"  next:     mmscore {output}"]
+    assert rest == [f"  cache:  {output}.answers.sqlite", f"  next:     mmscore {output}"]
 
 
 def test_failed_rows_are_exit_3_until_they_are_answered(predict, dataset, output):
@@ -211,7 +211,10 @@ def test_the_dataset_of_a_store_is_never_the_output(predict):
 def test_the_output_is_named_as_the_parquet_file_that_it_is(predict, dataset, tmp_path, name, meant):
     code, _, err = predict(*echo(dataset, tmp_path / name, "answer"))
     assert code == 2
-    assert f"{name}: predictions are written as parquet. Use the extension .parquet, such as {tmp_path / meant}.parquet." in err
+    assert (
+        f"{name}: predictions are written as parquet. Use the extension .parquet, such as {tmp_path / meant}.parquet."
+        in err
+    )
     assert sorted(tmp_path.iterdir()) == [dataset]
 
 

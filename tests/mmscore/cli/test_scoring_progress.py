@@ -52,6 +52,6 @@ def test_predicting_shows_a_bar_on_a_terminal(tmp_path):
     first, replies, following = ended.out.splitlines()
     assert first.startswith(f"{output}: 20 samples, 20 requests sent")
     assert (replies, following) == (
-        f"  responses:  {output}.answers.sqlite, asked once",
+        f"  cache:  {output}.answers.sqlite",
         f"  next:     mmscore {output}",
     )

@@ -169,7 +169,7 @@ class TestTask:
         assert model == {**about, "dtype": "float16", "max-new-tokens": 2048}
         drawn = {"do_sample": True, "temperature": 0.5, "top_p": 0.9}
         assert model_of(eval_type="llm_ckpt", generation_config=drawn)["top-p"] == 0.9
-        with pytest.raises(UsageError, match=r"generation_config\.logit_bias: only services take it"):
+        with pytest.raises(UsageError, match=r"generation_config\.logit_bias: only API servers take it"):
             model_of(eval_type="llm_ckpt", generation_config={"logit_bias": {1: 2}})
 
     @pytest.mark.parametrize(

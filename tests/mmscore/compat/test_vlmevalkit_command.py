@@ -185,7 +185,7 @@ def test_what_goes_to_evaluate_is_named():
         (("--judge-key", "secret"), "OPENAI_API_KEY"),
         (("--use-vllm",), "--base-url"),
         (("--use-verifier",), "--judge"),
-        (("--keep-failed",), "asked again"),
+        (("--keep-failed",), "Retry samples"),
         (("--thinker",), "--max-tokens"),
         (("--custom-prompt", "x"), "build_prompt"),
         (("--video-llm",), "Videos"),
