@@ -32,7 +32,7 @@ def test_a_row_of_a_video_or_a_sound_is_refused_by_name(name: str, column: str) 
 def test_a_video_that_no_format_looks_at_is_refused_with_frames_too(name: str) -> None:
     records = read(example(name), name, read_as=f"{READINGS}@VIDEO_PATH", frames=2)
     assert all(record.prediction is not None for record in records)
-    assert {reject.code for reject in records.rejects} <= {"media.unsupported"}
+    assert {reject.code for reject in records.rejects} <= {"media.unsupported", "video.missing"}
     assert not any(reject.message.endswith("--frames 8") for reject in records.rejects)
 
 

@@ -585,7 +585,7 @@ class TestCustomEvaluation:
         task["eval_config"]["mode"] = "infer"
         assert run_task(task) == {}
         task["eval_config"] |= {"mode": "eval", "work_dir": "elsewhere"}
-        with pytest.raises(Error, match="Ask the model first"):
+        with pytest.raises(Error, match="Run the model first"):
             run_task(task)
 
     @pytest.mark.usefixtures("answers")

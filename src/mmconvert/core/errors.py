@@ -152,10 +152,15 @@ def suggest_spelling(name: str, known: Iterable[str]) -> str:
     if len(name) >= _SHORTEST_PART:
         for holds in (str.startswith, str.__contains__):
             if parts := [word for word in words if holds(word, name)]:
-                return f" Did you mean {' or '.join(parts[:_MOST_NEAR])}?"
-    near = difflib.get_close_matches(name, words, n=_MOST_NEAR, cutoff=0.6)
-    likeness = [difflib.SequenceMatcher(None, name, word).ratio() for word in near]
-    near = [word for word, like in zip(near, likeness, strict=True) if like >= max(likeness) - _AS_NEAR]
+                return _name_nearest(name, parts)
+    return _name_nearest(name, difflib.get_close_matches(name, words, n=_MOST_NEAR, cutoff=0.6))
+
+
+def _name_nearest(name: str, words: list[str]) -> str:
+    """Name the words that are about as like a name as the one that is most like it."""
+    likeness = {word: difflib.SequenceMatcher(None, name, word).ratio() for word in words}
+    near = [word for word, like in likeness.items() if like >= max(likeness.values()) - _AS_NEAR]
+    near = sorted(near, key=lambda word: -likeness[word])[:_MOST_NEAR]
     return f" Did you mean {' or '.join(near)}?" if near else ""
 
 

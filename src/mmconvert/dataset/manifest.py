@@ -107,7 +107,8 @@ def check_names(config: str, split: str) -> None:
         >>> check_names("../up", "test")
         Traceback (most recent call last):
             ...
-        mmconvert.core.errors.UsageError: '../up' is no config name. Use letters, digits, _, - and dots after the first.
+        mmconvert.core.errors.UsageError: '../up' is not a config name. Use letters, digits, _, - and dots after the
+        first.
     """
     if not _CONFIG.fullmatch(config) or config in (DATA_FOLDER, "README.md"):
         raise UsageError(f"{config!r} is not a config name. Use letters, digits, _, - and dots after the first.")

@@ -113,7 +113,9 @@ def _find_mismatch(sample: Sample) -> str | None:
             return "no question 'Is there a ... in the image?' under 'question', or under 'text'"
         if "answer" not in fields and "label" not in fields:
             return "neither an answer nor a label"
-    return sample.find_clash(("options", "messages", "conversations"), "field")
+    # Beside an answer, which is the model's, no other field is one.
+    others = RESPONSES if "answer" in sample.columns else ()
+    return sample.find_clash(("options", "messages", "conversations", *others), "field")
 
 
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:

@@ -128,7 +128,7 @@ def test_a_row_without_a_reply_and_one_with_other_pictures_are_named(data, llava
         collate([{**row, "images": row["images"] * 2}])
     with pytest.raises(Error, match="show more images than the row has"):
         collate([{**row, "images": []}])
-    with pytest.raises(Error, match="kept as an address"):
+    with pytest.raises(Error, match="only a URL"):
         collate([{**row, "images": [None] * len(row["images"])}])
 
 

@@ -58,7 +58,7 @@ def test_keys_of_ours_word_the_question_and_name_the_fields(tmp_path: Path) -> N
     (record,) = records
     assert (record.question, record.label, len(record.images)) == ("What is the name? {}", "1", 1)
     assert record.extra == {"Info Type": "name"}
-    assert "rows.json:1 Info Type: the wording shows it" in str(records.rejects[0])
+    assert "rows.json:1 Info Type: the prompt template shows it" in str(records.rejects[0])
 
 
 @pytest.mark.parametrize(

@@ -71,7 +71,7 @@ def test_every_candidate_is_named_with_its_reason(tmp_path: Path) -> None:
         ("a.parquet", b"hello", "not a parquet file"),
         ("a.tsv", b'a\tb\n"1\t2\n', "a quote opens here and never closes"),
         ("a.docx", b"x", "no format reads .docx files"),
-        ("a", b"x", r"ends in .jsonl, .json, .tsv, .csv, .parquet, .xlsx"),
+        ("a", b"x", r"end in .jsonl, .json, .tsv, .csv, .parquet, .xlsx"),
     ],
 )
 def test_what_is_no_such_file_is_refused_by_name(name: str, text: bytes, message: str, tmp_path: Path) -> None:

@@ -176,7 +176,7 @@ def test_a_dataset_is_written_to_the_hub_in_one_commit(hub_server, program, smal
     assert len(repo.messages) == 2
     repo.put("README.md", repo.files()["README.md"] + b"By hand.\n")
     code, _, err = program("mmconvert", *made)
-    assert (code, "a dataset stands there already" in err) == (2, True)
+    assert (code, "a dataset already exists there" in err) == (2, True)
     other = write_dataset(tmp_path / "other", {"test": [record(8)]})
     code, _, err = program("mmconvert", "convert", other, "-o", "hf://datasets/user/made", "--overwrite", "--quiet")
     assert (code, len(repo.messages)) == (0, 4), err

@@ -139,7 +139,7 @@ def test_a_dataset_of_the_store_is_an_input_and_is_replaced_only_when_told_so(bu
     assert open_dataset(tmp_path / "again").num_rows == 3
     bucket.pipe("bucket/talks.jsonl", lines(4).encode())
     code, _, err = convert(f"{BUCKET}/talks.jsonl", "-o", place)
-    assert (code, "a dataset stands there already" in err) == (2, True)
+    assert (code, "a dataset already exists there" in err) == (2, True)
     assert convert(f"train={BUCKET}/talks.jsonl", "-o", place, "--overwrite")[0] == 0
     copy = fetch(place)
     assert verify(copy) == []

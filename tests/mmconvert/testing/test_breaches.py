@@ -23,8 +23,8 @@ def code(page: str, after: str) -> str:
 
 
 FORMAT = code("plugins.md", "## A format")
-PROMPT = code("plugins.md", "## A prompt")
-STEP = code("transforms.md", "## A transform of your own")
+PROMPT = code("plugins.md", "## A prompt template")
+STEP = code("transforms.md", "## Your own transform")
 
 
 @pytest.fixture(autouse=True)
@@ -104,8 +104,8 @@ BY_HAND = "import json, mmconvert.io as s\n    lines = path.read_text().splitlin
         ("return jsonl.rows(path, span)", "return jsonl.rows(path, None)", PIECES, "for its 3 pieces, 6 for the whole"),
         ("**record.extra, ", "", BACK, "extra was {'note': 'n'} and comes back as {}. Write it, or yield Loss("),
         (
-            '"response": record.answer',
-            '"response": record.answer.upper()',
+            '"reply": record.answer',
+            '"reply": record.answer.upper()',
             BACK,
             "record q0: answer was 'response 0' and comes",
         ),
@@ -116,14 +116,14 @@ BY_HAND = "import json, mmconvert.io as s\n    lines = path.read_text().splitlin
             "hint 'a hint' comes back as None. Write it, or yield",
         ),
         (
-            "image = store_image(record.images[0], target)",
-            "image = store_image(__import__('mmconvert.testing.values', fromlist=['x']).HIDDEN, target)",
+            "picture = store_image(record.images[0], target)",
+            "picture = store_image(__import__('mmconvert.testing.values', fromlist=['x']).HIDDEN, target)",
             PICTURE,
             "an image that the prompt shows is gone",
         ),
         (
-            "image = store_image(record.images[0], target)",
-            "from mmconvert.chat.export_images import encode_base64\n        image = encode_base64(record.images[0])",
+            "picture = store_image(record.images[0], target)",
+            "from mmconvert.chat.export_images import encode_base64\n        picture = encode_base64(record.images[0])",
             ADDRESS,
             "is only a URL and has no bytes",
         ),

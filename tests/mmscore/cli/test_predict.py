@@ -55,7 +55,7 @@ def test_without_json_the_result_is_a_sentence(predict, dataset, output):
     assert code == 3
     first, *rest = out.splitlines()
     assert "12 samples, 12 requests sent, 0 from cache, 2 failed (see prediction_error" in first
-    assert rest == [f"  cache:  {output}.answers.sqlite", f"  next:     mmscore {output}"]
+    assert rest == [f"  cache:  {output}.answers.sqlite", f"  next:   mmscore {output}"]
 
 
 def test_failed_rows_are_exit_3_until_they_are_answered(predict, dataset, output):

@@ -53,5 +53,5 @@ def test_predicting_shows_a_bar_on_a_terminal(tmp_path):
     assert first.startswith(f"{output}: 20 samples, 20 requests sent")
     assert (replies, following) == (
         f"  cache:  {output}.answers.sqlite",
-        f"  next:     mmscore {output}",
+        f"  next:   mmscore {output}",
     )

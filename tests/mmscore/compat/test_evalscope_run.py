@@ -101,7 +101,7 @@ class TestRun:
         with Path("vqa/first.jsonl").open("a") as file:
             file.write(json.dumps({"messages": "none"}) + "\n")
         given = task(eval_type="mock_llm", use_cache="out")
-        with pytest.raises(Error, match="rows were refused, or have no score") as refusal:
+        with pytest.raises(Error, match="rows were skipped, or have no score") as refusal:
             run_task(given)
         assert "out/.datasets/general_vqa_first.rejects.jsonl" in str(refusal.value)
         assert run_task({**given, "ignore_errors": True})["general_vqa"]["metrics"][0]["num"] == 4

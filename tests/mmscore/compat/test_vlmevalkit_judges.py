@@ -105,7 +105,7 @@ def test_a_judge_that_does_not_answer_says_so_as_in_the_kit():
 def test_whom_to_ask_is_named(monkeypatch):
     with pytest.raises(UsageError, match="--judge NAME"):
         kit.build_judge(nproc=4)
-    with pytest.raises(UsageError, match="no API server given|no base URL given"):
+    with pytest.raises(UsageError, match="no base URL given"):
         kit.build_judge(model="j")
     with pytest.raises(UsageError, match="OPENAI_API_KEY"):
         kit.OpenAIWrapper("j", key="secret")

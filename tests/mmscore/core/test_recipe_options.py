@@ -90,7 +90,7 @@ def test_the_judge_asks_what_the_task_file_asks(log, tmp_path, monkeypatch):
         (entry,) = score(log, "mmtrust_judged", judge=request, recipe_options=task).entries
         assert len(server.asked) == 2
     assert entry.metrics["chatmodel_eval->rule_yes_or_no_eval:pred_mean"].value == 1.0
-    assert "wording the user's" in entry.parity
+    assert "prompt template the user's" in entry.parity
     task.write_text(json.dumps({"evaluator_seq_cfgs": [JUDGED] * 3}))
     with pytest.raises(UsageError, match="asks 3 times about a sample"):
         score(log, "mmtrust_judged", judge=request, recipe_options=task)

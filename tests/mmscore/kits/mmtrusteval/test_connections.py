@@ -82,7 +82,7 @@ def test_a_bundle_asks_nobody(server, options, log, tmp_path):
         if file["path"] == forged.name:
             file |= {"bytes": forged.stat().st_size, "sha256": hash_file(forged)}
     (tmp_path / "b/bundle.json").write_text(json.dumps(manifest))
-    with pytest.raises(Error, match=r"bundle.json: recipe 'mmtrust_task@2025\.03' asks models or services"):
+    with pytest.raises(Error, match=r"bundle.json: recipe 'mmtrust_task@2025\.03' uses models or API servers"):
         verify(tmp_path / "b")
     assert server.requests == []
 

@@ -72,7 +72,7 @@ def test_harm_is_the_first_token(judge):
     assert classify("harmbenchmodel_eval", "reply", "behaviour", {}) == 0.0
     with pytest.raises(Error, match="expected a text"):
         classify("harmbenchmodel_eval", "reply", None, {})
-    with pytest.raises(Error, match="no classifier of harm"):
+    with pytest.raises(Error, match="not a classifier of harm"):
         classify("classifer_reject_eval", "reply", None, {})
 
 
@@ -82,7 +82,7 @@ def test_classifiers_are_told_apart_by_their_evaluator(classifier, judge):
     assert classify("harmbenchmodel_eval", "a", "b", {}) == 0.0
     with pytest.raises(Error, match="openai_moderation_api_eval has no classifier"):
         classify("openai_moderation_api_eval", "a", None, {})
-    with pytest.raises(Error, match="no classifier of responses"):
+    with pytest.raises(Error, match="not a classifier of responses"):
         ways["classifer_reject_eval"]("harmbenchmodel_eval", "a", "b", {})
 
 

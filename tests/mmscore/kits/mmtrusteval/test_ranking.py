@@ -96,7 +96,9 @@ def test_a_log_that_stands_there_twice_or_lacks_is_refused():
         build_task_cells([_entry(row), _entry(row)], str)
     with pytest.raises(Error, match=r"m, T\.4: scores: no log 'visual-assistance-image'"):
         build_task_cells([_entry({"task": "T.4", "log": "visual-assistance-text", "Accuracy": "1.00"})], str)
-    with pytest.raises(Error, match=r"x.json: mmtrust_task gives no numbers of a task of MMTrustEval\. Say which"):
+    with pytest.raises(
+        Error, match=r"x.json: mmtrust_task gives no numbers of a task of MMTrustEval\. Name its dataset"
+    ):
         build_task_cells([_entry()], str)
 
 
