@@ -8,6 +8,7 @@ import pybase64
 import pytest
 
 from mmconvert.core.errors import Error, UsageError
+from mmscore.compat import kit_imports
 from mmscore.compat import vlmevalkit as kit
 from support.chat_server import chat_server, refused, said
 from support.questions import picture
@@ -52,6 +53,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 def test_an_evaluate_that_asks_a_judge_runs_as_it_is(tmp_path):
+    kit_imports.install()
     image = pybase64.b64encode(picture("red")).decode()
     kit.dump(pd.DataFrame({"index": [1, 2], "image": image, "question": "?", "answer": "red"}), tmp_path / "Judged.tsv")
     (tmp_path / "judged.py").write_text(JUDGED)
