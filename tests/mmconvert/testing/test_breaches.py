@@ -85,7 +85,7 @@ BY_HAND = "import json, mmconvert.io as s\n    lines = path.read_text().splitlin
             READ,
             "stored and read again, extra is another value",
         ),
-        ("if not isinstance(value, str) or not value:", "if True:", READ, "6 of its rows are refused, the first:"),
+        ("if not isinstance(value, str) or not value:", "if True:", READ, "6 of its rows are invalid, the first:"),
         ("return next((", "return 'no' or next((", TOLD, "mismatch rejects the example example.jsonl: no."),
         ("return next((", "return None and next((", OTHERS, "mismatch takes a file of "),
         (
@@ -155,7 +155,7 @@ def test_a_format_without_an_example_is_asked_for_one() -> None:
         ("if not record.question:", "if True:", 1, "no sample gets a prompt; the first error: there is no question"),
         ("if not record.question:", "if not record.hint.strip():", 2, "AttributeError: 'NoneType' object has no"),
         ("return put_images_first(", "return (", 2, "the result is (got ('What is it?"),
-        ("{words} words", "{words} words\\ud800", 2, "the wording cannot be stored: messages the text holds half"),
+        ("{words} words", "{words} words\\ud800", 2, "the prompt cannot be stored: messages the text has half"),
         (
             "return put_images_first(f",
             "SEEN.append(1)\n    return put_images_first(f'{len(SEEN)}' f",
@@ -186,7 +186,7 @@ KEEP = 'yield replace(copy, hint=f"try {setting.random(copy.id).randrange(10)}")
         ("yield replace(copy, attachments=copy.images)", 2, "has the slot of another. Give it a free one."),
         ("import random\n        yield replace(copy, hint=str(random.random()))", 2, "a second run gives another"),
         ("SEEN.append(record.id)\n        yield replace(copy, hint=str(SEEN.index(record.id)))", 3,
-         "the result hangs on the records before it"),
+         "the result depends on the records before it"),
     ],
 )  # fmt: skip
 @pytest.mark.usefixtures("one_process")
