@@ -59,8 +59,11 @@
         if (!row) body.append((row = el("div", { class: "pictures" })));
         row.append(figure(part, pictures));
       } else {
+        const shown = mm.shownText(part, pictures);
+        // An image ends its line: the line break behind it would be seen as an empty line.
+        if (row && shown.firstChild.nodeType === Node.TEXT_NODE && /^\n[^]/.test(shown.firstChild.data)) shown.firstChild.data = shown.firstChild.data.slice(1);
         row = null;
-        body.append(mm.shownText(part, pictures));
+        body.append(shown);
       }
     }
     if (!parts.length) body.append(el("span", { class: "nothing" }, "empty"));

@@ -14,6 +14,7 @@ import mmconvert.viewer
 from mmconvert.viewer.items import Choice, Column, Mark, Message, PageItem, Picture, Text, TextSpan
 from mmconvert.viewer.page import write_page
 from support.browser import opened
+from support.layout import find_problems
 
 COLUMNS = (Column("id"), Column("question", kind="long"), Column("kind"), Column("score", kind="number"))
 FILTERS = (Choice("kind", "Kind"), Mark("wrong", "Wrong", tone="bad"), Mark("odd"))
@@ -193,6 +194,31 @@ def test_what_cannot_be_seen_is_marked(browser: Browser, tmp_path: Path) -> None
         assert body.locator(".unseen").all_inner_texts() == ["RLO", "ZWSP", "ESC", "CR", "ZWJ"]
         assert body.locator(".unseen").first.get_attribute("title") == "U+202E right-to-left override"
         assert "\u202e" not in body.text_content()
+
+
+def test_no_empty_line_stands_behind_an_image(browser: Browser, tmp_path: Path) -> None:
+    message = Message("user", ("\nA. ", 0, "\nB. ", 1, "\n\nWhich?"))
+    item = PageItem("x", {"id": "x"}, messages=[message], pictures=[Picture(None, "", "", "", 1)] * 2)
+    with opened(browser, page_of(tmp_path, [item]), "item=x") as page:
+        assert page.locator("#item .text").all_text_contents() == ["\nA. ", "B. ", "\nWhich?"]
+
+
+@pytest.mark.parametrize(
+    ("cards", "width", "rows"), [(4, 1000, [2, 2]), (4, 1300, [4]), (5, 1000, [3, 2]), (1, 1000, [1])]
+)
+def test_cards_fill_their_rows(browser: Browser, tmp_path: Path, cards: int, width: int, rows: list[int]) -> None:
+    own = tmp_path / "own.js"
+    own.write_text(
+        "document.getElementById('summary').append(mm.fillRows(mm.el('div', { class: 'statistics' },"
+        " mm.data.cards.map((card) => mm.el('section', {}, card))), 288));"
+    )
+    path = page_of(tmp_path, some(1), scripts=[own], data={"cards": [f"card {n}" for n in range(cards)]})
+    with opened(browser, path, viewport={"width": width, "height": 600}) as page:
+        assert find_problems(page) == []
+        tops = page.locator(".statistics section").evaluate_all(
+            "(all) => all.map((one) => one.getBoundingClientRect().top)"
+        )
+        assert [tops.count(top) for top in sorted(set(tops))] == rows
 
 
 def test_the_keyboard_reaches_everything(browser: Browser, tmp_path: Path) -> None:
