@@ -29,6 +29,11 @@
       el("summary", {}, text(el("h2", {}), title), gist ? text(el("span", { class: "gist" }), gist) : null),
       about ? text(el("p", { class: "about" }), about) : null, ...[content].flat());
 
+  const ROOMS = { soon: "72rem", "": "90rem" }; // as in report.css
+  mm.isWide = (room = "") => matchMedia(`(min-width: ${ROOMS[room]})`).matches;
+  /** Two parts side by side where the window has room for both, else one below the other; `room`: "", "soon", "never". */
+  mm.pair = (left, right, room = "") => el("div", { class: `pair ${room}` }, el("div", {}, left), el("div", {}, right));
+
   const select = (label, values, chosen, onchange) =>
     el("label", { class: "choice" }, text(el("span", {}), label),
       el("select", { onchange: (event) => onchange(event.target.value) },
@@ -73,7 +78,10 @@
     title: `${label}: ${mm.metric(one.value, one.unit, one.n)}${one.ci95 ? `, 95 % ${mm.interval(one.ci95, one.unit, one.n)}` : ""}, n ${mm.number(one.n)}`,
     n: one.n, unit: one.unit, one,
   });
-  mm.resultLegend = () => (mm.several ? mm.legend(labels, labels.map((_, place) => mm.colour(place))) : null);
+  mm.resultLegend = (rows) => {
+    const shown = labels.map((_, place) => place).filter((place) => rows.some((row) => row.series === place));
+    return mm.several ? mm.legend(shown.map((place) => labels[place]), shown.map(mm.colour)) : null;
+  };
 
   /** Give a file to save, made on the page: nothing is fetched. */
   mm.download = (label, name, type, content) =>

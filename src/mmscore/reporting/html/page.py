@@ -172,9 +172,9 @@ def _build_facts(entries: Sequence[Entry], listed: Listing, layout: Layout) -> d
     facts = {
         "Benchmark" if len(datasets) < 2 else "Benchmarks": ", ".join(datasets),
         "Samples": f"{listed.total + listed.nameless:,}",
-        "Model" if len(models) == 1 else "Models": ", ".join(models),
-        "Recipe" if len(recipes) == 1 else "Recipes": ", ".join(recipes),
         "Scored": f"{time.strftime('%Y-%m-%d', _read_clock())} by mmscore {__version__}",
+        "Recipe" if len(recipes) == 1 else "Recipes": ", ".join(recipes),
+        "Model" if len(models) == 1 else "Models": ", ".join(models),
     }
     return {name: value for name, value in facts.items() if value}
 

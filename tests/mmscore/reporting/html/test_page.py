@@ -312,7 +312,12 @@ def test_the_page_says_tokens_settings_and_command(tmp_path):
     file = write_predictions(
         tmp_path / "p.parquet", choices(("A", "A"), ("B", "A")), prompt_tokens=100, completion_tokens=7
     )
-    told = {"generation": {"max_new_tokens": 64}, "seconds": 1.5, "cost": 0.25, "dataset_fingerprint": "f"}
+    told = {
+        "generation": {"max_new_tokens": 64, "temperature": 0, "do_sample": False},
+        "seconds": 1.5,
+        "cost": 0.25,
+        "dataset_fingerprint": "f",
+    }
     table = pq.read_table(file)
     pq.write_table(table.replace_schema_metadata({"mmscore.run": json.dumps(told)}), file)
     score(file, "own_choice", html=tmp_path / "r.html", by="task")
@@ -320,7 +325,7 @@ def test_the_page_says_tokens_settings_and_command(tmp_path):
     (run,) = data["runs"]
     assert run["tokens"] == {"prompt_tokens": 200, "completion_tokens": 14}
     assert (run["counted"], run["seconds"], run["cost"]) == (2, 1.5, 0.25)
-    assert run["settings"] == {"generation.max_new_tokens": "64"}
+    assert run["settings"] == {"generation.max_new_tokens": "64", "generation.temperature": "0"}
     assert data["command"].endswith(f"p.parquet --recipe own_choice --by task --html {tmp_path / 'r.html'}")
 
 
