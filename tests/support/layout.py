@@ -60,7 +60,7 @@ _AUDIT = r"""() => {
   const breaks = (one) => {
     for (const node of one.childNodes) {
       if (node.nodeType !== 3) continue;
-      for (const { 0: word, index } of node.data.matchAll(/[A-Za-z0-9_@.%]{2,16}(?![^\s,;:])/g)) {
+      for (const { 0: word, index } of node.data.matchAll(/[A-Za-z0-9_@.%]{2,24}(?![^\s,;:])/g)) {
         if (index && /\S/.test(node.data[index - 1])) continue;
         const range = document.createRange();
         range.setStart(node, index);

@@ -70,6 +70,24 @@ def test_filters_narrow_each_other_and_the_address_keeps_them(browser: Browser, 
         assert again.get_by_role("button", name="Wrong").get_attribute("aria-pressed") == "true"
 
 
+def test_many_filters_fold_until_one_of_them_is_chosen(browser: Browser, tmp_path: Path) -> None:
+    names = [f"kind {n}" for n in range(6)]
+    items = [PageItem(f"i{n}", {"id": f"i{n}"} | dict.fromkeys(names, "AB"[n % 2])) for n in range(4)]
+    columns, filters = [Column("id"), *map(Column, names)], [Choice(name, name.title()) for name in names]
+    path = tmp_path / "page.html"
+    write_page(path, "Items", items=items, columns=columns, filters=filters)
+    with opened(browser, path) as page:
+        expect(page.get_by_label("Kind 2")).to_be_visible()
+        expect(page.get_by_label("Kind 3")).to_be_hidden()
+        page.get_by_text("3 more filters").click()
+        page.get_by_label("Kind 5").select_option("B")
+        assert ids(page) == ["i1", "i3"]
+        state = page.evaluate("location.hash.slice(1)") or "is.kind+5=B"
+    with opened(browser, path, state) as again:
+        expect(again.get_by_label("Kind 5")).to_be_visible()
+        assert ids(again) == ["i1", "i3"]
+
+
 def test_rows_without_a_value_can_be_chosen(browser: Browser, tmp_path: Path) -> None:
     items = [PageItem(f"i{n}", {"id": f"i{n}", "kind": kind}) for n, kind in enumerate(["A", None, "B", ""])]
     path = page_of(tmp_path, items)

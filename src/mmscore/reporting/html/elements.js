@@ -6,12 +6,9 @@
 
   mm.several = report.entries.length > 1;
   mm.filterable = new Set(mm.page.filters.map((filter) => filter.name));
-  /** Names of metrics that say more than their keys in the JSON report. */
-  const NAMES = {
-    accuracy_if_unparsed_dropped: "accuracy (parsed only)",
-    accuracy_if_unparsed_guessed: "accuracy (random guess for unparsed)",
-  };
-  mm.words = (name) => NAMES[name] ?? name.replaceAll("_", " ");
+  const names = new Map(mm.data.names);
+  /** Name a metric: some names say more than their keys in the JSON report. */
+  mm.words = (name) => names.get(name) ?? name.replaceAll("_", " ");
   mm.entryOf = new Map(matrix.map(({ row, column }, place) => [`${row}\0${column}`, place]));
 
   /** Show the samples that filters leave, and go there. */

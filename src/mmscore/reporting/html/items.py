@@ -25,6 +25,7 @@ from mmscore.core.parsed import UNPARSED
 from mmscore.core.table import EXCLUDED, FAILED, JUDGE_FAILED, MISSING, REJECTED
 from mmscore.reporting.html.details import Details, asked_in, list_parts, references_of
 from mmscore.reporting.html.listing import Reading
+from mmscore.reporting.html.metric_names import name_metric
 from mmscore.reporting.html.verdicts import PARTLY, RIGHT, UNREAD, WRONG
 
 WRONGLY, UNPARSED_MARK, FAILING = ("wrong", "unparsed", "failed")
@@ -263,6 +264,6 @@ def _marked(response: str, own: Sequence[tuple[str, Reading]]) -> Shown | Sequen
 def _sentence(reading: Reading) -> str:
     if reading.status in _LACKING:
         return f"{reading.word}: {reading.problem}" if reading.problem else reading.word
-    read = "nothing" if reading.value is None else reading.value
-    scores = ", ".join(f"{name} {value:.4g}" for name, value in reading.scores.items())
-    return f"{read}\n{reading.how}: {scores or reading.word}"
+    scores = ", ".join(f"{name_metric(name)} {value:.4g}" for name, value in reading.scores.items())
+    told = f"{reading.how}: {scores or reading.word}"
+    return told if reading.value is None else f"{reading.value}\n{told}"

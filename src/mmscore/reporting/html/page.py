@@ -33,6 +33,7 @@ from mmscore.reporting.html.items import PARSED, Layout, images_shown, item_of
 from mmscore.reporting.html.lengths import bin_lengths
 from mmscore.reporting.html.listing import Listing, listing, readings_of
 from mmscore.reporting.html.matrix import place_results
+from mmscore.reporting.html.metric_names import METRIC_NAMES
 from mmscore.reporting.html.repeats import Repeats, repeats
 from mmscore.reporting.html.settings import describe_run
 from mmscore.reporting.html.verdicts import Verdicts, verdicts_of
@@ -143,6 +144,7 @@ def write_report(path: str | Path, results: Sequence[Result], options: PageOptio
             for one, model in zip(opened, layout.models, strict=True)
         ],
         "command": options.command,
+        "names": list(METRIC_NAMES.items()),
         "samples": listed.total + listed.nameless,
     }
     try:

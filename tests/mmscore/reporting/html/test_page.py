@@ -95,7 +95,7 @@ def test_an_item_shows_messages_with_pictures_reply_with_the_answer_marked_and_w
         ["Reference", ["A"]],
         ["Response", [{"pieces": ["It is (", ["A", "own_choice@1: bracketed letter", None], ")."]}]],
         ["Parsed answer", [{"pieces": [
-            "A\nbracketed letter: accuracy 1, accuracy_if_unparsed_dropped 1, accuracy_if_unparsed_guessed 1"
+            "A\nbracketed letter: accuracy 1, accuracy (parsed only) 1, accuracy (random guess for unparsed) 1"
         ], "tone": "good"}]],
     ]  # fmt: skip
     assert len(held(path, "mm-pictures").splitlines()) == 3
