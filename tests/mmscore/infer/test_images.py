@@ -87,7 +87,7 @@ def test_requests_decode_one_after_the_other_where_memory_is_short(monkeypatch: 
     assert most == [0, 1]
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_giant_pictures_of_several_requests_are_decoded_under_a_gibibyte() -> None:
     command = [sys.executable, "-c", LAUNCHER, GIANTS]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
