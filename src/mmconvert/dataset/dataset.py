@@ -23,7 +23,6 @@ from msgspec.structs import replace
 
 from mmconvert._version import __version__
 from mmconvert.core.errors import (
-    MAKE_ROOM,
     Error,
     UsageError,
     build_missing_path_error,
@@ -134,8 +133,9 @@ class DatasetWriter:
         try:
             self._new.mkdir(parents=True)
         except OSError as error:
-            advice = MAKE_ROOM if is_no_room(error) else "Name another folder."
-            raise Error(f"{self.path}: cannot be made: {error.strerror}. {advice}") from None
+            if is_no_room(error):
+                raise build_write_error(self.path, error) from None
+            raise Error(f"{self.path}: cannot be made: {error.strerror}. Name another folder.") from None
         try:
             for shard in (s for splits in self._kept.values() for shards in splits.values() for s in shards):
                 (self._new / shard.file).parent.mkdir(exist_ok=True)

@@ -32,7 +32,7 @@ _METAVARS = {
 }
 
 
-def _refuse_other_file(_context: click.Context, _param: click.Parameter, dataset: str) -> str:
+def _refuse_other_file(_context: click.Context, _param: click.Parameter, dataset: str | None) -> str | None:
     """Refuse a file that is to be converted first, before a missing option is named."""
     if dataset is not None and not is_url(dataset):
         refuse_other_file(Path(dataset))

@@ -386,8 +386,11 @@ class Chat:
         self, method: str, url: str, content: bytes | None = None, extensions: Mapping[str, Any] | None = None
     ) -> "tuple[httpx2.Response, bytes | None]":
         """Send a request and read what comes back; None for a body that is too large."""
-        sent = {"content": content, "extensions": extensions}
-        async with self._connection() as client, client.stream(method, url, **sent) as response:
+        more = dict(extensions) if extensions else None
+        async with (
+            self._connection() as client,
+            client.stream(method, url, content=content, extensions=more) as response,
+        ):
             data = bytearray()
             async for piece in response.aiter_bytes():
                 data += piece
@@ -480,11 +483,12 @@ async def _run_until_stopped(work: Coroutine[Any, Any, _T]) -> list[_T]:
 
 def _find_reason(error: BaseException) -> str:
     """Give the system's own words for an error of a connection, which libraries wrap in theirs."""
-    reason, inner = "", error
+    reason = ""
+    inner: BaseException | None = error
     while inner is not None:
         if isinstance(inner, OSError) and inner.errno:
             # Names that are not found have numbers of their own, below 0.
-            reason = os.strerror(inner.errno) if inner.errno > 0 else inner.strerror
+            reason = os.strerror(inner.errno) if inner.errno > 0 else str(inner.strerror)
         inner = inner.__cause__ or inner.__context__
     return reason or (take_first_line(error) if str(error) else "")
 

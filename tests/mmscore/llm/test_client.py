@@ -3,7 +3,6 @@
 import gzip
 import json
 import random
-import socket
 import ssl
 import threading
 from datetime import UTC, datetime, timedelta
@@ -238,7 +237,10 @@ def test_questions_wait_for_the_first_connection_and_not_for_its_response(attemp
 
 
 def test_a_name_that_is_not_found_ends_the_run():
-    with Chat(_endpoint("http://host.invalid/v1")) as chat, pytest.raises(Error, match=r"cannot be reached \(.*[Nn]ame"):
+    with (
+        Chat(_endpoint("http://host.invalid/v1")) as chat,
+        pytest.raises(Error, match=r"cannot be reached \(.*[Nn]ame"),
+    ):
         chat.run(chat.ask(TURN, {}))
 
 

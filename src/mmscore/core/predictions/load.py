@@ -183,14 +183,16 @@ def open_rows(
         listed = " or ".join(map(str, several))
         raise UsageError(f"{path}: holds predictions of several models. Name one: {listed}.")
     files = [] if format or mapping else list_parquet_files(place.path)
-    is_ours = bool(files) and not _is_foreign(files, required)
-    if is_ours:
+    if files and not _is_foreign(files, required):
         rows = _load_parquet(str(path), files, required)
+        # A run may have got no response at all, which its file says in a column; so may a table of the user's own.
+        is_dataset = {SOURCE, "question"} <= rows.names and STATUS not in rows.names
+        needs_prediction = is_dataset
     else:
         rows = _load_other_format(str(path), place.path, format, mapping)
-    # A run may have got no response at all, which its file says in a column.
-    if "prediction" in required and len(rows) and not rows.rejected and STATUS not in rows.names:
-        _require_prediction(rows, is_dataset=is_ours and "question" in rows.names)
+        is_dataset, needs_prediction = False, not rows.rejected
+    if "prediction" in required and len(rows) and needs_prediction:
+        _require_prediction(rows, is_dataset=is_dataset)
     rows = replace(rows, title=place.title)
     if not len(rows):
         first = f"The first of {len(rows.rejected)} reasons: {rows.rejected[0].message}" if rows.rejected else ""
