@@ -56,7 +56,8 @@ MESSAGES = {
         1,
         (
             "mmscore: data/data/test-00000-of-00001.parquet: is a dataset without predictions. "
-            "Run mmscore predict first: mmscore predict data/data/test-00000-of-00001.parquet -o predictions.parquet --model MODEL\n"
+            "Run mmscore predict first: "
+            "mmscore predict data/data/test-00000-of-00001.parquet -o predictions.parquet --model MODEL\n"
         ),
     ),
     "mmscore x.csv": (
