@@ -103,6 +103,15 @@ class Comparison(msgspec.Struct, frozen=True):
         whole += [f"{', '.join(equal)}: all resamples are the same, so there is no interval."] if equal else []
         return tuple(whole)
 
+    def __repr__(self) -> str:
+        """Give one line, for a terminal."""
+        sides = f"A {self.a.model!r} and B {self.b.model!r} by {self.a.recipe}@{self.a.version}"
+        found = self.scores.get(self.primary) or self.metrics.get(self.primary)
+        if found is None:
+            return f"<Comparison of {sides}>"
+        p = "" if found.p is None else f", p {found.p:.2g}"
+        return f"<Comparison of {sides}: {self.primary} {found.a:.4f} and {found.b:.4f}, B - A {found.value:+.4f}{p}>"
+
     def _repr_html_(self) -> str | None:
         return show_html(self)
 

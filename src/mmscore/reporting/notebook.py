@@ -16,6 +16,7 @@ from mmscore.core.recipe import Metrics
 from mmscore.core.report import CSV_COLUMNS, Report
 from mmscore.core.table import JUDGE_FIELDS
 from mmscore.reporting.console_table import format_number
+from mmscore.reporting.report_table import format_lines
 from mmscore.reporting.scored_rows import ROWS_SCHEMA, build_rows_table
 from mmscore.scoring.bootstrap import NumberDifference
 from mmscore.scoring.paired_tests import Difference
@@ -33,6 +34,8 @@ _NUMBER_HEADINGS = ("metric", "value", "", "95 % interval", "n")
 _DIFFERENCE_HEADINGS = ("metric", "A", "B", "A above, B below", "B - A", "95 % interval", "p", "wins : losses of B")
 _LEVEL = 0.05
 """p-value below which a difference is said to be more than chance."""
+_SMALLEST = 0.001
+"""p-value below which no digits are shown."""
 _WHOLES = {"fraction": 1.0, "percent": 100.0}
 """Unit of a share -> the whole."""
 _WIDTH = 160
@@ -51,6 +54,10 @@ class NotebookReport(Report):
     """A report that shows itself in a notebook as a table, and gives its numbers as data frames and charts."""
 
     __slots__ = ()
+
+    def __repr__(self) -> str:
+        """Give a line an entry, for a terminal."""
+        return "\n".join(format_lines(self)) or "<Report of nothing>"
 
     def to_pandas(self, what: Frame = "metrics") -> "pd.DataFrame":
         """Give what the report holds as a data frame.
@@ -185,11 +192,12 @@ def _draw_share(value: float | None, unit: str, ends: Sequence[float] | None = N
         return _Markup()
     points = (ends[0], value, ends[1]) if ends else (value, value, value)
     low, middle, high = (_WIDTH * min(max(point / whole, 0.0), 1.0) for point in points)
+    line = f'<line x1="{low:.1f}" x2="{high:.1f}" y1="6" y2="6" stroke="currentColor" stroke-width="2"/>'
     return _Markup(
         f'<svg role="img" width="{_WIDTH}" height="12"><title>{format_number(value, unit)} of {whole:g}</title>'
         f'<rect width="{_WIDTH}" height="12" fill="currentColor" opacity="0.12"/>'
         f'<rect width="{middle:.1f}" height="12" fill="#4c78a8"/>'
-        f'<line x1="{low:.1f}" x2="{high:.1f}" y1="6" y2="6" stroke="currentColor" stroke-width="2"/></svg>'
+        f"{line if ends else ''}</svg>"
     )
 
 
@@ -228,8 +236,8 @@ def _describe_verdict(name: str, difference: Difference | NumberDifference | Non
     if difference.ci95 is not None:
         facts += f", 95 % interval {' to '.join(_sign(x, unit) for x in difference.ci95)}"
     if difference.p is None:
-        return f"{name}: no test ({difference.why_no_p or 'none was asked for'}); {facts}."
-    facts += f", p {_format_p_value(difference.p)}"
+        return f"{name}: no test ({difference.why_no_p or 'none was run'}); {facts}."
+    facts += f", p {'' if difference.p < _SMALLEST else '= '}{_format_p_value(difference.p)}"
     if difference.p >= _LEVEL:
         return f"{name}: no difference beyond chance ({facts})."
     return f"{name}: B is {'higher' if difference.value > 0 else 'lower'} than A ({facts})."
@@ -255,7 +263,7 @@ def _sign(value: float, unit: str) -> str:
 
 
 def _format_p_value(p: float) -> str:
-    return f"= {p:.4f}" if p >= 0.001 else "< 0.001"
+    return f"{p:.4f}" if p >= _SMALLEST else f"< {_SMALLEST}"
 
 
 def _render_table(headings: Sequence[str], lines: Sequence[Sequence[str]]) -> str:

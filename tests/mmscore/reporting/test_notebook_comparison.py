@@ -42,6 +42,18 @@ def test_a_comparison_shows_its_verdict_and_both_sides(files) -> None:
     assert "&lt;script&gt;" in page
 
 
+def test_at_a_terminal_a_report_is_a_line_an_entry_and_a_comparison_one(files) -> None:
+    report, comparison = mmscore.score(list(files), "own_choice"), mmscore.compare(*files, recipe="own_choice")
+    first, second = repr(report).splitlines()
+    assert first.startswith("first  ")
+    assert first.endswith("  n=40  unparsed=0")
+    assert len(second) < 200
+    assert repr(comparison) == (
+        f"<Comparison of A 'first' and B {HOSTILE!r} by own_choice@1: "
+        f"accuracy 0.5000 and 1.0000, B - A +0.5000, p {comparison.scores['accuracy'].p:.2g}>"
+    )
+
+
 def test_a_comparison_of_equal_files_says_that_nothing_differs(files) -> None:
     page = mmscore.compare(files[0], files[0], recipe="own_choice")._repr_html_()
     assert "<b>accuracy: no difference beyond chance (B - A = 0.0000, p = 1.0000).</b>" in page
