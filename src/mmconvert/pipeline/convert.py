@@ -20,7 +20,7 @@ import pyarrow as pa
 from msgspec.structs import asdict, replace
 
 from mmconvert._version import __version__
-from mmconvert.core.errors import Error, UsageError, suggest_spelling
+from mmconvert.core.errors import MAKE_ROOM, Error, UsageError, is_no_room, suggest_spelling
 from mmconvert.core.record import Record, keep_chosen
 from mmconvert.core.rows import Rejected
 from mmconvert.core.run_cache import begin_run
@@ -259,7 +259,9 @@ def _run(job: "_Job") -> Summary:
     except OSError as error:
         if error.errno is None:
             raise
-        raise Error(f"{error.filename or job.output}: {os.strerror(error.errno)}. Nothing was written.") from error
+        room = f" {MAKE_ROOM}" if is_no_room(error) else ""
+        message = f"{error.filename or job.output}: {os.strerror(error.errno)}. Nothing was written.{room}"
+        raise Error(message) from error
 
 
 class _Job(msgspec.Struct):
