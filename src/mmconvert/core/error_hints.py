@@ -66,7 +66,7 @@ _STEPS = {
     "remote.": "Fetch the image by hand, or leave the row out.",
     "row.too_large": "Give its images as files, or leave the row out.",
     "target.": "Leave the row out, or export to another format.",
-    "text.encoding": "Save the file as UTF-8.",
+    "text.encoding": "Save the file as UTF-8; from Windows: iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW.",
     "text.surrogate": "Write the whole character.",
     "text.too_large": "Cut the texts, or leave the row out.",
     "video.decode": "Save the video as H.264 in MP4, or leave the row out.",
