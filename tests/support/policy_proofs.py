@@ -362,9 +362,17 @@ PROOFS = {
             rows=[{"answers": ["A", "B"]}],
         ),
         vmcq(
-            {"answer": "red"},
-            quote="An option's text in the place of its letter is not guessed",
-            refused={1: "answer.not_an_option"},
+            *({"options": ["red", "blue"], "answer": said} for said in ("(B)", "B.", "B) blue", "blue")),
+            quote="In plain tables and EvalScope's rows `(B)`, `B.`, `B) text` and the exact text of one option name",
+            rows=[{}, *[{"answer": "B"}] * 4],
+        ),
+        lmu({"answer": "(B)"}, quote="in other formats the letter alone does", refused={1: "answer.not_an_option"}),
+        vmcq(
+            {"answer": "1"},
+            {"answer": 1},
+            {"options": ["1", "0"], "answer": "1"},
+            quote="A number that is no option's text is invalid, for it may count from 0 or from 1",
+            refused={1: "answer.not_an_option", 2: "answer.not_an_option"},
         ),
         vmcq({"answer": None}, quote="No answer at all means unlabelled", rows=[{}, {"answer": None, "label": None}]),
         vmcq(
