@@ -1,4 +1,4 @@
-"""OpenAI's chat messages as JSON: roles, parts and images, read and written."""
+"""OpenAI's chat messages as JSON: roles, parts and images, read and written; Anthropic's image parts are read."""
 
 from collections.abc import Iterator, Mapping
 from typing import Any
@@ -13,7 +13,12 @@ from mmconvert.plugins.format import Context, Target
 
 ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
 _OWN = {"role", "content"}
-_MEDIA = ("input_audio", "file", "audio_url")
+_MEDIA = ("input_audio", "file", "audio_url", "document", "tool_use", "tool_result")
+_SOURCE = "source"
+_SOURCES = {"base64": "data", "url": "url"}
+"""Type of the source of Anthropic's image part -> the key of its value."""
+_OWN_IMAGE = ("image", "url", "path", "base64")
+"""Keys of an image part that the processors of transformers take."""
 _CLIP = ("start", "end", "fps")
 """What EvalScope may say of a video: the part of it that is meant, and how densely it is looked at."""
 
@@ -64,7 +69,7 @@ def read_message(message: Mapping[str, Any], where: str) -> tuple[str, Any, dict
 def read_content(
     content: Any, where: str, shown_before: int, context: Context
 ) -> tuple[tuple[Part, ...], tuple[Image, ...]]:
-    """Read a text, or a list of text, image_url and video_url parts, frames in the place of a video.
+    """Read a text, or a list of text, image_url, image and video_url parts, frames in the place of a video.
 
     Args:
         content: The content as the source has it.
@@ -100,6 +105,8 @@ def _read_shown_part(part: Any, field: str, slot: int, context: Context) -> tupl
             raise RowError("messages.part", f"{field}.image_url", f"expected {{'url': ...}} {show(value)}.")
         with in_field(f"{field}.image_url"):
             return (context.pictures.of_reference(url, slot, detail),)
+    if kind == "image":
+        return (_read_image_part(part, field, slot, context),)
     if kind == "video_url":
         return _read_video_part(part.get("video_url"), f"{field}.video_url", slot, context)
     if kind in _MEDIA:
@@ -107,6 +114,41 @@ def _read_shown_part(part: Any, field: str, slot: int, context: Context) -> tupl
             "media.unsupported", field, f"parts of type {quote_value(kind)} are not supported. Leave the row out."
         )
     raise RowError("messages.part", field, f"expected a text or image_url part {show(part)}.")
+
+
+def _read_image_part(part: Mapping[str, Any], field: str, slot: int, context: Context) -> Image:
+    """Read an image part as Anthropic writes it, or as the processors of transformers take it."""
+    key = find_image_key(part)
+    if key is None:
+        raise RowError("messages.part", field, f"expected an image part with 'source', 'image' or 'url' {show(part)}.")
+    value = part[key]
+    if key != _SOURCE:
+        with in_field(f"{field}.{key}"):
+            return context.pictures.of_value(value, slot)
+    given = value if isinstance(value, dict) else {}
+    name = _SOURCES.get(str(given.get("type")), "")
+    if not isinstance(text := given.get(name), str):
+        expected = "expected {'type': 'base64', 'data': ...} or {'type': 'url', 'url': ...}"
+        raise RowError("messages.part", f"{field}.{key}", f"{expected} {show(value)}.")
+    with in_field(f"{field}.{key}.{name}"):
+        return (context.pictures.of_base64 if name == "data" else context.pictures.of_reference)(text, slot)
+
+
+def find_image_key(part: Mapping[str, Any]) -> str | None:
+    """Name the key under which an image part brings its image itself, None where it stands for the row's next one.
+
+    Example:
+        >>> find_image_key({"type": "image", "source": {"type": "url"}}), find_image_key({"type": "image", "text": ""})
+        ('source', None)
+    """
+    return next((name for name in (_SOURCE, *_OWN_IMAGE) if part.get(name) is not None), None)
+
+
+def list_image_keys(messages: Any) -> set[str | None]:
+    """List what `find_image_key` gives for the image parts of messages, for telling formats apart."""
+    contents = [message.get("content") for message in list_objects(messages)]
+    parts = [part for content in contents for part in list_objects(content)]
+    return {find_image_key(part) for part in parts if part.get("type") == "image"}
 
 
 def _read_video_part(value: Any, field: str, slot: int, context: Context) -> tuple[Image, ...]:

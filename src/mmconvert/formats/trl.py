@@ -26,7 +26,7 @@ from msgspec.structs import replace
 
 from mmconvert.chat import conversations, training
 from mmconvert.chat.export_images import write_image_path
-from mmconvert.chat.openai import list_part_types
+from mmconvert.chat.openai import list_image_keys, list_part_types
 from mmconvert.chat.preference import (
     SIDES,
     build_pair_record,
@@ -220,6 +220,11 @@ def _find_mismatch(sample: Sample) -> str | None:
         return "a .json file without 'chosen' and 'rejected', and without images"
     if "image_url" in types:
         return "images are parts of type image_url"
+    keys = {key for value in values for key in list_image_keys(value)}
+    if "source" in keys:
+        return "image parts have a source, as Anthropic writes them"
+    if "answer" in columns and "messages" in columns and keys and None not in keys:
+        return "messages show their images and have an answer, as questions do"
     contents = [message.get("content") for value in values for message in conversations.list_objects(value)]
     if any("<image>" in content for content in contents if isinstance(content, str)):
         return "<image> is in plain texts"
