@@ -30,10 +30,16 @@ def read_answers(value: Any, column: str, options: Sequence[str | None], for_sco
     if isinstance(value, str) and looks_like_list(value) and not options:
         with in_field(column):
             value = parse_list(value)
-    items = [item for item in as_list(value) if item not in (None, "")]
+    items = [_unwrap(item) for item in as_list(value) if item not in (None, "")]
     if not options:
         return tuple(_read_open(item, column) for item in items)
     return tuple(_read_choice(item, column, options, for_scoring) for item in items)
+
+
+def _unwrap(item: Any) -> Any:
+    """Give the text of an answer that says more of itself, as one of VQA's ten does."""
+    text = item.get("answer") if isinstance(item, dict) else None
+    return text if isinstance(text, str) else item
 
 
 def read_place(value: Any, column: str, first: int, options: Sequence[str | None]) -> tuple[str, ...]:

@@ -180,7 +180,9 @@ def read_plain_row(row: Row, context: Context) -> Iterable[Record]:
     shared = _read_id(row.fields.get(SHARED_ID), "id")
     key = _read_id(read("id"), columns.get("id", ("id",))[0]) or context.numbered(row)
     prediction = read_text("prediction")
-    images = _load_images(row.fields, columns.get("image", ()), context, needed=prediction is None)
+    images = _load_images(
+        row.fields, columns.get("image", ()), context, needed=prediction is None and not context.for_scoring
+    )
     question, hint, reply = read_text("question"), read_text("hint"), read_text("reply")
     options, letters = _read_options(row.fields, columns, read("options"))
     question, images = _show_videos(row.fields, columns.get("video", ()), question, images, context, prediction is None)
@@ -258,7 +260,7 @@ def _load_images(fields: Mapping[str, Any], named: Sequence[str], context: Conte
             except RowError as error:
                 if needed or error.code not in ("image.missing", "image.remote"):
                     raise
-                context.warn("an image is missing; its row has a prediction and is kept without it")
+                context.warn("an image is missing; its row needs none and is kept without it")
     return tuple(images)
 
 
