@@ -1,14 +1,14 @@
 """OpenAI's chat messages as JSON: roles, parts and images, read and written; Anthropic's image parts are read."""
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 from mmconvert.chat.conversations import TOOL_ROLES, list_objects
-from mmconvert.chat.export_images import store_image
+from mmconvert.chat.export_images import store_image, write_image_path
 from mmconvert.chat.videos import load_frames
 from mmconvert.core.errors import RowError, UsageError, in_field, quote_value, show
 from mmconvert.core.record import Image, Part, Turn
-from mmconvert.core.text.image_markers import NO_SAMPLING
+from mmconvert.core.text.image_markers import NO_SAMPLING, escape
 from mmconvert.plugins.format import Context, Target
 
 ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
@@ -200,6 +200,36 @@ def holds_part_values(messages: Any) -> bool:
     return bool(contents) and all(
         parts and all({"type", "value"} <= part.keys() for part in parts) for parts in contents
     )
+
+
+def build_valued_messages(
+    turns: Iterable[Turn],
+    extras: Iterable[Mapping[str, Any]],
+    images: Iterator[Image],
+    target: Target,
+    marks: tuple[str, ...] = (),
+) -> list[dict[str, Any]]:
+    """Write turns as messages whose parts hold their content in `value`, as LLaMA-Factory v1 reads them.
+
+    Args:
+        turns: The turns.
+        extras: Further fields of each.
+        images: Gives the next image; one is taken for each image part and stored as a file, or as its address.
+        target: Where files of images are written.
+        marks: Words whose markers in texts are escaped, because the form reads them as images.
+    """
+
+    def build(part: Part) -> dict[str, str]:
+        if part.type == "text":
+            return {"type": "text", "value": escape(part.text, marks) if marks else part.text}
+        image = next(images)
+        value = image.url if image.bytes is None and image.url is not None else write_image_path(image, target)
+        return {"type": "image_url", "value": value}
+
+    return [
+        {"role": turn.role, "content": [*map(build, turn.content)] or [{"type": "text", "value": ""}], **more}
+        for turn, more in zip(turns, extras, strict=True)
+    ]
 
 
 def build_part(part: Part, images: Iterator[Image], target: Target) -> dict[str, Any]:
