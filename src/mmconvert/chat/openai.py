@@ -5,10 +5,11 @@ from typing import Any
 
 from mmconvert.chat.conversations import TOOL_ROLES, list_objects
 from mmconvert.chat.export_images import store_image, write_image_path
-from mmconvert.chat.videos import load_frames
+from mmconvert.chat.videos import load_frames, read_clip
 from mmconvert.core.errors import RowError, UsageError, in_field, quote_value, show
 from mmconvert.core.record import Image, Part, Turn
 from mmconvert.core.text.image_markers import NO_SAMPLING, escape
+from mmconvert.images.video import Clip
 from mmconvert.plugins.format import Context, Target
 
 ROLES = {"system": "system", "developer": "system", "user": "user", "assistant": "assistant"}
@@ -17,10 +18,8 @@ _MEDIA = ("input_audio", "file", "audio_url", "document", "tool_use", "tool_resu
 _SOURCE = "source"
 _SOURCES = {"base64": "data", "url": "url"}
 """Type of the source of Anthropic's image part -> the key of its value."""
-_OWN_IMAGE = ("image", "url", "path", "base64")
-"""Keys of an image part that the processors of transformers take."""
-_CLIP = ("start", "end", "fps")
-"""What EvalScope may say of a video: the part of it that is meant, and how densely it is looked at."""
+_OWN_MEDIA = ("image", "video", "url", "path", "base64")
+"""Keys of an image or video part that the processors of transformers take."""
 
 
 def read_plain_turn(message: Mapping[str, Any]) -> Turn | None:
@@ -109,6 +108,8 @@ def _read_shown_part(part: Any, field: str, slot: int, context: Context) -> tupl
         return (_read_image_part(part, field, slot, context),)
     if kind == "video_url":
         return _read_video_part(part.get("video_url"), f"{field}.video_url", slot, context)
+    if kind == "video" and (key := find_own_key(part)) is not None:
+        return _read_video_part({**part, "url": part[key]}, f"{field}.{key}", slot, context)
     if kind in _MEDIA:
         raise RowError(
             "media.unsupported", field, f"parts of type {quote_value(kind)} are not supported. Leave the row out."
@@ -118,7 +119,7 @@ def _read_shown_part(part: Any, field: str, slot: int, context: Context) -> tupl
 
 def _read_image_part(part: Mapping[str, Any], field: str, slot: int, context: Context) -> Image:
     """Read an image part as Anthropic writes it, or as the processors of transformers take it."""
-    key = find_image_key(part)
+    key = find_own_key(part)
     if key is None:
         raise RowError("messages.part", field, f"expected an image part with 'source', 'image' or 'url' {show(part)}.")
     value = part[key]
@@ -134,21 +135,21 @@ def _read_image_part(part: Mapping[str, Any], field: str, slot: int, context: Co
         return (context.pictures.of_base64 if name == "data" else context.pictures.of_reference)(text, slot)
 
 
-def find_image_key(part: Mapping[str, Any]) -> str | None:
-    """Name the key under which an image part brings its image itself, None where it stands for the row's next one.
+def find_own_key(part: Mapping[str, Any]) -> str | None:
+    """Name the key under which a part brings its image or video itself, None where it stands for the row's next one.
 
     Example:
-        >>> find_image_key({"type": "image", "source": {"type": "url"}}), find_image_key({"type": "image", "text": ""})
+        >>> find_own_key({"type": "image", "source": {"type": "url"}}), find_own_key({"type": "image", "text": ""})
         ('source', None)
     """
-    return next((name for name in (_SOURCE, *_OWN_IMAGE) if part.get(name) is not None), None)
+    return next((name for name in (_SOURCE, *_OWN_MEDIA) if part.get(name) is not None), None)
 
 
-def list_image_keys(messages: Any) -> set[str | None]:
-    """List what `find_image_key` gives for the image parts of messages, for telling formats apart."""
+def list_own_keys(messages: Any) -> set[str | None]:
+    """List what `find_own_key` gives for the image and video parts of messages, for telling formats apart."""
     contents = [message.get("content") for message in list_objects(messages)]
     parts = [part for content in contents for part in list_objects(content)]
-    return {find_image_key(part) for part in parts if part.get("type") == "image"}
+    return {find_own_key(part) for part in parts if part.get("type") in ("image", "video")}
 
 
 def _read_video_part(value: Any, field: str, slot: int, context: Context) -> tuple[Image, ...]:
@@ -157,12 +158,20 @@ def _read_video_part(value: Any, field: str, slot: int, context: Context) -> tup
         raise RowError("messages.part", field, f"expected {{'url': ...}} {show(value)}.")
     if context.pictures.sampling is None:
         raise RowError("media.unsupported", field, NO_SAMPLING)
-    if (name := next((name for name in _CLIP[:2] if given.get(name) is not None), None)) is not None:
-        raise RowError("media.unsupported", f"{field}.{name}", "a video is read as a whole. Cut it, and give its file.")
-    if given.get(_CLIP[2]) is not None:
+    if given.get("fps") is not None:
         context.warn("the fps of a video part is ignored: --frames or --fps applies to all videos")
     with in_field(field):
-        return load_frames(given["url"], slot, context)
+        return load_frames(given["url"], slot, context, read_part_clip(given))
+
+
+def read_part_clip(part: Mapping[str, Any]) -> Clip:
+    """Read the seconds of its video that a part is about, as EvalScope (`start`) and Qwen (`video_start`) write them.
+
+    Raises:
+        RowError: The codes of `read_clip`.
+    """
+    start, end = (part.get(name, part.get(f"video_{name}")) for name in ("start", "end"))
+    return read_clip(start, end)
 
 
 def ends_with_assistant(messages: Any) -> bool:

@@ -69,6 +69,7 @@ _STEPS = {
     "text.encoding": "Save the file as UTF-8; from Windows: iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW.",
     "text.surrogate": "Write the whole character.",
     "text.too_large": "Cut the texts, or leave the row out.",
+    "video.clip": "Correct start and end, or leave the row out.",
     "video.decode": "Save the video as H.264 in MP4, or leave the row out.",
     "video.missing": "Give the file, or its folder: --image-root DIR.",
     "video.path": "Put the video inside the image root, or name its folder: --image-root DIR.",

@@ -21,7 +21,7 @@ from mmconvert.chat.openai import (
     build_part,
     ends_with_assistant,
     holds_part_values,
-    list_image_keys,
+    list_own_keys,
     list_part_types,
     read_content,
     read_message,
@@ -82,7 +82,7 @@ def _find_mismatch(sample: Sample) -> str | None:
     others = (name for name in sample.columns if name in foreign or parse_image_slot(name) is not None)
     if clash := sample.find_clash(others, "field"):
         return clash
-    if not all(list_image_keys(row.get("messages")) <= {"source"} for row in sample.rows):
+    if not all(list_own_keys(row.get("messages")) <= {"source"} for row in sample.rows):
         return "a part is of type 'image', not 'image_url'"
     if any(holds_part_values(row.get("messages")) for row in sample.rows):
         return "parts hold their content in 'value', as LLaMA-Factory v1 writes them"

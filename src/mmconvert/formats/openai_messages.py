@@ -1,11 +1,11 @@
 """OpenAI chat messages as JSONL, JSON or TSV: `messages` and `answer`, images as parts or as placeholders.
 
 A .json file holds an array of records, or one. Each record has `messages` (a list, or that list as JSON text) and may
-have `answer` (a text or a list of texts). Images are `image_url` parts (path, data URL or address), or `<image k>`
-in a user message that is one plain string, with the image in `image_k`; videos are `video_url` parts, or `<video k>`
-with the video in `video_k`. `image` parts with a `source` are read as Anthropic writes them, and with `image`, `url` or
-`path` as transformers takes them; a `system` beside the messages is the first turn. Source: EvalScope's General-VQA
-format (its custom multimodal dataset document and benchmarks/general_vqa).
+have `answer` (a text or a list of texts). Images are `image_url` parts (path, data URL or address), or `<image k>` in
+a user message that is one plain string, with the image in `image_k`; videos are `video_url` parts, or `<video k>`
+with the video in `video_k`. `image` parts with a `source` are read as Anthropic writes them, and with `image`, `url`
+or `path` as transformers takes them, `video` parts likewise; a `system` beside the messages is the first turn.
+Source: EvalScope's General-VQA format (its custom multimodal dataset document and benchmarks/general_vqa).
 
 Kept: other fields in `extra`, those of a message in `extra.messages_extra`, unshown images as attachments.
 Refused: unknown roles and parts, tool calls, files, sounds, videos without `--frames` (`media.unsupported`), a
@@ -144,8 +144,11 @@ def _find_mismatch(sample: Sample) -> str | None:
         return "no field 'messages'"
     if clash := sample.find_clash(("images", "image", *MARKS), "field"):
         return clash
-    if any(None in openai.list_image_keys(row.get("messages")) for row in sample.rows):
-        return "a part of type 'image' stands for an image elsewhere"
+    keys = {key for row in sample.rows for key in openai.list_own_keys(row.get("messages"))}
+    if None in keys:
+        return "a part of type 'image' or 'video' stands for one elsewhere"
+    if keys - {"source"} and "answer" not in sample.columns:
+        return "parts of type 'image' or 'video' and no answer, as TRL has them"
     if any(openai.holds_part_values(row.get("messages")) for row in sample.rows):
         return "parts hold their content in 'value', as LLaMA-Factory v1 writes them"
     evaluated = any(name == "answer" or parse_image_slot(name) for name in sample.columns)

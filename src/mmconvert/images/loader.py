@@ -32,7 +32,7 @@ from mmconvert.images.other_root import build_outside_error, find_other_root
 from mmconvert.images.read_file import read_handle, read_image_file
 from mmconvert.images.references import find_plain_path, is_bare_base64
 from mmconvert.images.verify import FORMATS, MAX_PIXELS, verify_decoded
-from mmconvert.images.video import MOST_VIDEO_BYTES, FrameSampling, VideoFrames, extract_frames
+from mmconvert.images.video import MOST_VIDEO_BYTES, WHOLE, Clip, FrameSampling, VideoFrames, extract_frames
 from mmconvert.storage.beneath import open_resolved
 from mmconvert.storage.object_store import StoreFolder, is_url
 from mmconvert.storage.source_files import note_read_file, stamp_file
@@ -248,12 +248,13 @@ class Pictures(PluginStruct, frozen=True):
             return self.of_base64(value, slot)
         return self.of_reference(value, slot, detail)
 
-    def of_video(self, value: Any, slot: int) -> tuple[tuple[Image, ...], int]:
+    def of_video(self, value: Any, slot: int, clip: Clip = WHOLE) -> tuple[tuple[Image, ...], int]:
         """Take frames out of a video: a path, or an object with `bytes`, `path` or `url`.
 
         Args:
             value: What a source wrote for it.
             slot: Number of the first frame, from 1; the others follow.
+            clip: The piece of it that is meant.
 
         Returns:
             The frames, and how many were asked for.
@@ -267,9 +268,9 @@ class Pictures(PluginStruct, frozen=True):
             with tempfile.TemporaryFile() as file:
                 file.write(value)
                 file.flush()
-                found, name = self._extract(file.fileno(), None), None
+                found, name = self._extract(file.fileno(), None, clip), None
         elif isinstance(value, str):
-            found, name = self._extract_file(value)
+            found, name = self._extract_file(value, clip)
         else:
             raise RowError("video.type", "", f"expected a path, or an object with bytes or path {show(value)}.")
         frames = [
@@ -278,7 +279,7 @@ class Pictures(PluginStruct, frozen=True):
         ]
         return tuple(frames), found.asked
 
-    def _extract_file(self, text: str) -> tuple[VideoFrames, str]:
+    def _extract_file(self, text: str, clip: Clip) -> tuple[VideoFrames, str]:
         scheme = "data" if is_data_url(text) else (_SCHEME.match(text) or ("", ""))[1].lower()
         if scheme:
             message = f"{scheme}: addresses of videos are not read {show(text)}. Download it, and give its path."
@@ -295,17 +296,18 @@ class Pictures(PluginStruct, frozen=True):
             before = os.fstat(handle)
             if not stat.S_ISREG(before.st_mode):
                 raise RowError("video.path", "", f"not a regular file {show(text)}. Name the video's own file.")
-            found = self._extract(handle, (str(path), stamp_file(before)))
+            found = self._extract(handle, (str(path), stamp_file(before)), clip)
             note_read_file(str(path), before, os.fstat(handle))
         finally:
             os.close(handle)
         return found, name
 
-    def _extract(self, handle: int, key: tuple[str, int] | None) -> VideoFrames:
+    def _extract(self, handle: int, key: tuple[str, int] | None, clip: Clip) -> VideoFrames:
         """Take the frames of an open video, those of the latest one from memory where it is the same."""
         if self.sampling is None:
             raise RowError("media.unsupported", "", NO_SAMPLING)
-        known = self.latest.get((key, self.sampling)) if key is not None else None
+        place = (key, self.sampling, clip)
+        known = self.latest.get(place) if key is not None else None
         if isinstance(known, VideoFrames):
             return known
         if (error := known) is not None:
@@ -315,12 +317,12 @@ class Pictures(PluginStruct, frozen=True):
             raise RowError("video.too_large", "", message)
         self.latest.clear()
         try:
-            found = extract_frames(handle, self.sampling)
+            found = extract_frames(handle, self.sampling, clip)
         except RowError as refusal:
             # One that takes its whole time is not tried again for each of its rows.
-            self.latest[key, self.sampling] = refusal
+            self.latest[place] = refusal
             raise
-        self.latest[key, self.sampling] = found
+        self.latest[place] = found
         return found
 
     def _read_file(self, text: str) -> tuple[bytes, str]:

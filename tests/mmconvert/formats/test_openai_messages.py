@@ -128,5 +128,5 @@ def test_an_image_part_that_cannot_be_read_is_named(folder, part, code, field):
 def test_parts_that_stand_for_the_images_of_the_row_are_trls(folder):
     file = put(folder, {**ask({"type": "image"}), "images": ["red.png"]})
     assert guess(file)[0] == "trl"
-    with pytest.raises(Error, match="a part of type 'image' stands for an image elsewhere"):
+    with pytest.raises(Error, match="a part of type 'image' or 'video' stands for one elsewhere"):
         guess(put(folder, ask({"type": "image"}, answer="x", image_1="red.png", prediction="x")))
