@@ -17,6 +17,7 @@ import stat
 import struct
 import tempfile
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,7 @@ from mmconvert.core.errors import RowError, quote_value, show
 from mmconvert.core.plugin_struct import PluginStruct
 from mmconvert.core.record import Image
 from mmconvert.core.text.image_markers import NO_SAMPLING
+from mmconvert.images.frames_ahead import Found, FramesAhead
 from mmconvert.images.other_root import build_outside_error, find_other_root
 from mmconvert.images.read_file import read_handle, read_image_file
 from mmconvert.images.references import find_plain_path, is_bare_base64
@@ -163,6 +165,8 @@ class Pictures(PluginStruct, frozen=True):
         fetch: Gives the bytes that stand at an http(s) address, None to refuse them.
         sampling: Which frames of a video are taken, None to take none.
         latest: The video that was read last and its frames: rows about one video often follow each other.
+        ahead: Videos that rows to come have asked for; None where each is read when its row is.
+        wish: Told of a video in the place of taking frames, of which it then has none.
     """
 
     roots: tuple[Path, ...]
@@ -173,6 +177,8 @@ class Pictures(PluginStruct, frozen=True):
     stores: tuple[StoreFolder, ...] = ()
     sampling: FrameSampling | None = None
     latest: dict[tuple[Any, ...], VideoFrames | RowError] = msgspec.field(default_factory=dict)
+    ahead: FramesAhead | None = None
+    wish: Callable[[str, Clip, Callable[[], Found]], None] | None = None
 
     @classmethod
     def within(cls, roots: Sequence[str | Path], **options: Any) -> "Pictures":
@@ -264,13 +270,18 @@ class Pictures(PluginStruct, frozen=True):
         """
         if isinstance(value, dict):
             value = next((value[key] for key in _OBJECT if value.get(key) is not None), value)
+        if self.wish is not None:
+            if isinstance(value, str):
+                self.wish(value, clip, partial(self._extract_file, value, clip))
+            return (), 0
         if isinstance(value, bytes):
             with tempfile.TemporaryFile() as file:
                 file.write(value)
                 file.flush()
                 found, name = self._extract(file.fileno(), None, clip), None
         elif isinstance(value, str):
-            found, name = self._extract_file(value, clip)
+            known = None if self.ahead is None else self.ahead.take(value, clip)
+            found, name = known or self._extract_file(value, clip)
         else:
             raise RowError("video.type", "", f"expected a path, or an object with bytes or path {show(value)}.")
         frames = [

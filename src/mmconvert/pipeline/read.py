@@ -1,5 +1,6 @@
 """The records of one file, skipped rows set aside."""
 
+import contextlib
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -22,6 +23,7 @@ from mmconvert.core.text.turns import change_prompt
 from mmconvert.core.validation import check_record
 from mmconvert.dataset.views import remove_response
 from mmconvert.images.frame_process import MOST_FRAMES
+from mmconvert.images.frames_ahead import FramesAhead
 from mmconvert.images.loader import MAX_IMAGE_BYTES, Pictures
 from mmconvert.images.prefetch import decode_ahead
 from mmconvert.images.video import build_sampling
@@ -103,6 +105,7 @@ class ReadOptions(msgspec.Struct, frozen=True):
         frames: Show so many frames of each video, evenly spaced; without it and `fps`, rows with videos are refused.
         fps: Show so many frames of each second of a video.
         frame_format: How frames are stored, jpeg or png.
+        video_workers: Videos that are read at the same time; records are the same for any number.
     """
 
     format: str | None = None
@@ -129,6 +132,7 @@ class ReadOptions(msgspec.Struct, frozen=True):
     frames: int | None = None
     fps: float | None = None
     frame_format: str = "jpeg"
+    video_workers: int = 1
 
     def list_facts(self) -> dict[str, Any]:
         """Give what records depend on beside their files, as a manifest tells it; `code` names files of the user's."""
@@ -275,8 +279,9 @@ class Records:
         images = Pictures.within(
             roots, max_bytes=most, keep_urls=options.keep_urls, fetch=fetcher, sampling=self._sampling
         )
+        ahead = FramesAhead(options.video_workers) if self._sampling and options.video_workers > 1 else None
         context = Context(
-            images,
+            replace(images, ahead=ahead),
             name,
             options.dataset,
             source.subset,
@@ -287,7 +292,12 @@ class Records:
             self.warnings,
         )
         through = self._build_steps(images)
-        made: Iterator[_Made] = (self._convert_row(item, context, through) for item in islice(rows, options.first_rows))
+        rows = islice(rows, options.first_rows)
+        if ahead is not None:
+            asking = replace(images, wish=ahead.ask, fetch=None)
+            asked = replace(context, pictures=asking, warnings=Counter(), numbers=set(), videos=set())
+            rows = ahead.look_ahead(rows, partial(self._ask_for_videos, context=asked))
+        made: Iterator[_Made] = (self._convert_row(item, context, through) for item in rows)
         verified = replace(images, decode=options.decode)
         strict = replace(context, pictures=verified, warnings=Counter(), numbers=set(), videos=set())
         read_strictly = partial(self._convert_row, context=strict, through=through)
@@ -315,6 +325,13 @@ class Records:
                 yield record
             if options.limit is not None and self.counted >= options.limit:
                 return
+
+    def _ask_for_videos(self, row: Row | Rejected, context: Context) -> None:
+        """Let the format ask for the videos of a row; what is wrong with the row is said when it is read."""
+        if isinstance(row, Row):
+            with contextlib.suppress(Exception):
+                for _ in self.plugin.records(row, context):
+                    pass
 
     def _refuse_many_rejects(self) -> None:
         if len(self.rejects) >= MOST_REJECTS:
