@@ -1,8 +1,7 @@
 """From a reference or base64 to the original bytes of a checked image; nothing is re-encoded.
 
-Policy (the numbers are those of the project's policy for bad input): P6 base64 and data URLs, P7
-allowed image formats and sizes, P8 paths inside the image roots. Nothing is fetched unless a
-`fetch` is given.
+Policy (the numbers are those of the project's policy for bad input): P6 base64 and data URLs, P7 allowed image formats
+and sizes, P8 paths inside the image roots. Nothing is fetched unless a `fetch` is given.
 
 Format, size and wholeness are read from the bytes without decoding, by one walker a format: magic, header,
 dimensions, then the chunks or segments up to the end marker. It finds cut files and lying headers at the speed of
@@ -33,6 +32,7 @@ from mmconvert.images.frames_ahead import Found, FramesAhead
 from mmconvert.images.other_root import build_outside_error, find_other_root
 from mmconvert.images.read_file import read_handle, read_image_file
 from mmconvert.images.references import find_plain_path, is_bare_base64
+from mmconvert.images.stored_videos import open_stored_video
 from mmconvert.images.verify import FORMATS, MAX_PIXELS, verify_decoded
 from mmconvert.images.video import MOST_VIDEO_BYTES, WHOLE, Clip, FrameSampling, VideoFrames, extract_frames
 from mmconvert.storage.beneath import open_resolved
@@ -164,7 +164,7 @@ class Pictures(PluginStruct, frozen=True):
         keep_urls: Keep http(s) addresses as references without bytes.
         fetch: Gives the bytes that stand at an http(s) address, None to refuse them.
         sampling: Which frames of a video are taken, None to take none.
-        latest: The video that was read last and its frames: rows about one video often follow each other.
+        latest: The video that was read last and its frames: rows about one often follow each other.
         ahead: Videos that rows to come have asked for; None where each is read when its row is.
         wish: Told of a video in the place of taking frames, of which it then has none.
     """
@@ -299,6 +299,10 @@ class Pictures(PluginStruct, frozen=True):
             path, name = self.find(text)
             handle = open_resolved(str(path))
         except RowError as error:
+            missing = error.code == "image.missing"
+            if missing and (stored := open_stored_video(self.stores, text, MOST_VIDEO_BYTES)) is not None:
+                with stored.copy.lock:
+                    return self._extract(stored.copy.file.fileno(), (stored.url, 0), clip), stored.name
             raise RowError(f"video.{error.code.partition('.')[2]}", "", error.message) from None
         except OSError as error:
             message = f"the file cannot be read ({error.strerror}) {show(text)}. Repair it, or its permissions."
