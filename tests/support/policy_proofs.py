@@ -121,7 +121,7 @@ PROOFS = {
     ],
     "P3": [
         Proof(
-            "if the header holds none of it, the tabs, semicolons or commas that it holds do",
+            "if the header holds none of it, the tabs, semicolons, commas or bars (`|`) that it holds do",
             {"a.csv": b'question;options\nq, r;["a","b"]\n'},
             "vmcq",
             rows=[{"question": "q, r"}],

@@ -11,6 +11,7 @@ from typing import Any
 
 from mmconvert.chat.conversations import list_elements, load_image
 from mmconvert.chat.plain_answers import PLACES, describe_unclear_place, is_unclear_place, read_answers, read_place
+from mmconvert.chat.plain_options import read_plain_options
 from mmconvert.chat.videos import ShownVideos, list_values
 from mmconvert.core.errors import RowError, in_field, show
 from mmconvert.core.record import LETTERS, Image, Part, Record, Turn, encode_json
@@ -21,7 +22,6 @@ from mmconvert.core.text.options import (
     build_plain_prompt,
     gather_lettered_options,
     list_letter_columns,
-    read_option_texts,
     require_several,
 )
 from mmconvert.core.text.placeholders import interleave, list_slots
@@ -59,7 +59,16 @@ FURTHER_SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "video": ("video_name", "video_url"),
     "question": ("question_text", "user_prompt", "input"),
     "answer": (
-        *("gold", "gold_answer", "reference", "reference_answer", "correct_answer", "groundtruth", "expected"),
+        *(
+            "answer_key",
+            "gold",
+            "gold_answer",
+            "reference",
+            "reference_answer",
+            "correct_answer",
+            "groundtruth",
+            "expected",
+        ),
         *("expected_answer", "labels", "caption", "captions"),
     ),
     "prediction": (
@@ -307,9 +316,7 @@ def _read_options(
     if value is not None and value != "":
         name = columns["options"][0]
         with in_field(name):
-            if isinstance(value, dict) and [*value] == [*LETTERS[: len(value)]]:
-                value = [*value.values()]
-            return read_option_texts(value), ()
+            return read_plain_options(value), ()
     letters = mapped or {letter: letter for letter in list_letter_columns(fields)}
     cells = (_read_text(read_mapped(fields, column), column) or None for _, column in sorted(letters.items()))
     return gather_lettered_options(cells), [*letters.values()]

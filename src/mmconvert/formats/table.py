@@ -21,6 +21,8 @@ A JSON object holds a row under each id, or only its prediction: `{"q1": "yes", 
 is none of theirs: all are numbered, and those with one id share a `group`.
 
 An image is a path, a data URL, an address, base64, bytes, or an object with `bytes` and `path`; a list holds several.
+Options are a list, also as text, an object with a text for each letter, objects of a letter and a text (`label` and
+`text`), or one text, `A. cat; B. dog`, also in lines; a letter in front of each is taken off.
 The answer to options is a letter (`B`, `(B)`, `B.`, `B) text`) or the exact text of one option; true and false name an
 option of that word, or yes and no. Any other number is refused, for it may count from 0 or from 1: `--map
 answer_index=COLUMN` counts from 0, `--map answer_number=COLUMN` from 1. A boolean without options is refused: write the

@@ -22,9 +22,9 @@ if TYPE_CHECKING:
 _BLOCK = 1 << 16
 _UTF8_BOM = b"\xef\xbb\xbf"
 _UTF16_BOMS = (codecs.BOM_UTF16_LE, codecs.BOM_UTF16_BE)
-_SEPARATORS = (b"\t", b";", b",")
+_SEPARATORS = (b"\t", b";", b",", b"|")
 """What may separate cells in place of what the suffix says; a name with a tab in it is rarer than one with a comma."""
-_QUOTED = re.compile(rb'(?<![^\t;,])"[^"]*+(?:""[^"]*+)*+(?:"|\Z)')
+_QUOTED = re.compile(rb'(?<![^\t;,|])"[^"]*+(?:""[^"]*+)*+(?:"|\Z)')
 _HINT = re.compile(rb'"?sep=.?"?\r?\Z')
 
 

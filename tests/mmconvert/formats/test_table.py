@@ -149,6 +149,52 @@ def test_options_may_carry_their_letters(folder):
     assert [record.answer for record in records] == ["B", "B", "B"]
 
 
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"A": "red", "B": "blue"},
+        [{"label": "A", "text": "red"}, {"label": "B", "text": "blue"}],
+        [{"key": "A", "value": "red"}, {"key": "B", "value": "blue"}],
+        [{"text": "red"}, {"text": "blue"}],
+        {"label": ["A", "B"], "text": ["red", "blue"]},
+        {"text": ["red", "blue"]},
+        "A. red; B. blue",
+        "A) red\n(B) blue\n",
+        "A: red | B: blue",
+        ["A. red", "B. blue"],
+        "['A. red', 'B. blue']",
+    ],
+)
+def test_options_are_read_as_people_write_them(folder, options):
+    ((record,), _) = read(write(folder, [{"question": "?", "options": options, "answerKey": "B"}], "t.json"))
+    assert (record.options, record.answer) == (("red", "blue"), "B")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [{"label": "1", "text": "red"}, {"label": "2", "text": "blue"}],
+        [{"label": "B", "text": "red"}, {"label": "A", "text": "blue"}],
+        {"label": ["A"], "text": ["red", "blue"]},
+        {"A": "red", "C": "blue"},
+        [{"text": "red"}, {"text": {"x": 1}}],
+        "red; blue",
+        "A. red; C. blue",
+        "A. red",
+    ],
+)
+def test_options_of_other_shapes_refuse_the_row(folder, options):
+    (none, records) = read(write(folder, [{"question": "?", "options": options, "answer": "A"}], "t.json"))
+    assert none == []
+    assert records.rejects[0].field.startswith("options")
+
+
+def test_letters_that_are_not_those_of_the_options_stay(folder):
+    rows = [{"question": "?", "options": ["B. red", "A. blue"], "answer": "B. red"}]
+    ((record,), _) = read(write(folder, rows, "t.json"))
+    assert (record.options, record.answer) == (("B. red", "A. blue"), "A")
+
+
 @pytest.mark.parametrize("options", [["No", "Yes"], ["false", "True"]])
 def test_a_boolean_names_the_option_that_says_it(folder, options):
     rows = [{"question": "?", "choices": options, "answer": cell} for cell in (True, False)]

@@ -91,6 +91,7 @@ def test_invalid_utf8_is_an_error_of_that_row(tmp_path: Path) -> None:
         ("id\tquestion;\n1\ta, b\n", ".csv"),
         ('"id";"question, with\ncomma"\n1;"a, b"\n', ".csv"),
         ("id;question\n1;a, b\n", ".tsv"),
+        ("id|question\n1|a, b\n", ".csv"),
         ('id,question\n1,"a, b"\n', ".tsv"),
         ('id,"question;x"\n1,"a, b"\n', ".csv"),
         ('id,question;x\n1,"a, b"\n', ".csv"),

@@ -168,7 +168,7 @@ def find_answer_letter(text: str, options: Sequence[str | None]) -> str | None:
     texts = {letter: _list_spellings(letter, option) for letter, option in zip(LETTERS, options, strict=False)}
     letters = list_letters(options)
     found = {letter for letter in letters if said in texts[letter]}
-    letter, rest = (said.upper(), "") if len(said) == 1 else _split_mark(said)
+    letter, rest = (said.upper(), "") if len(said) == 1 else split_letter_mark(said)
     if letter in tuple(letters) and (not rest or rest in texts[letter]):
         found.add(letter)
     return found.pop() if len(found) == 1 else None
@@ -177,12 +177,17 @@ def find_answer_letter(text: str, options: Sequence[str | None]) -> str | None:
 def _list_spellings(letter: str, option: str | None) -> tuple[str, ...]:
     if option is None:
         return ()
-    mark, rest = _split_mark(option.strip())
+    mark, rest = split_letter_mark(option.strip())
     return (option.strip(), rest) if mark == letter and rest else (option.strip(),)
 
 
-def _split_mark(text: str) -> tuple[str, str]:
-    """Split a letter that is marked as one off what follows it; "" where there is none."""
+def split_letter_mark(text: str) -> tuple[str, str]:
+    """Split a letter that is marked as one off what follows it; "" where there is none.
+
+    Example:
+        >>> split_letter_mark("(b) dog"), split_letter_mark("A dog")
+        (('B', 'dog'), ('', ''))
+    """
     found = _MARKED.fullmatch(text)
     if found is None:
         return "", ""
