@@ -26,7 +26,7 @@ if signal.getsignal(signal.SIGINT) is signal.SIG_IGN:
 
 # The same examples in every run: a failure is of the change at hand. HYPOTHESIS_PROFILE=search looks for new ones.
 # No test has a deadline, for a busy machine would miss it.
-settings.register_profile("steady", derandomize=True, deadline=None, max_examples=10)
+settings.register_profile("steady", derandomize=True, deadline=None, max_examples=6)
 settings.register_profile("release", derandomize=True, deadline=None, max_examples=200)
 settings.register_profile("fast", derandomize=True, deadline=None, max_examples=5)
 settings.register_profile("search", max_examples=500, deadline=None)

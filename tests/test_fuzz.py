@@ -124,6 +124,7 @@ class TestTheSandbox:
     def test_a_broken_promise_is_seen(self, broken, body: str, fault: str) -> None:
         assert fault in broken(body)
 
+    @pytest.mark.release
     def test_an_honest_reader_passes(self, broken) -> None:
         assert broken("pass") == ""
 

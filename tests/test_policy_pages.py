@@ -24,6 +24,7 @@ from mmconvert.plugins.format import Target
 from mmconvert.plugins.registry import load
 from mmscore.core.predictions import load as predictions
 from support.datasets_on_disk import record
+from support.deferred import defer
 from support.policy_files import CHOICE, LMU_ROW, RED, REFORM_ROW, Proof, cells, lines, png
 from support.policy_proofs import PROOFS
 from support.refusals import refusals
@@ -62,7 +63,7 @@ CASES = [
 ]
 
 
-@pytest.mark.parametrize(("rule", "proof"), CASES)
+@pytest.mark.parametrize(("rule", "proof"), defer(CASES, 40))
 def test_what_the_page_claims_is_so(rule: str, proof: Proof, tmp_path: Path) -> None:
     file, output, rejects = build_folder(tmp_path, proof.files), tmp_path / "made", tmp_path / "rejects.jsonl"
     command = ["convert", file, "-o", output, "--format", proof.format, "--rejects", rejects, "--workers", 1]

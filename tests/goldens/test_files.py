@@ -11,7 +11,7 @@ from mmconvert.plugins.registry import load_all
 
 MOST = 2
 """Cases of a rule in the ordinary run, where the rule's own test runs more of them."""
-MOST_FILES = 8
+MOST_FILES = 4
 """Cases of a rule of whole files in the ordinary run."""
 FEWEST = 20
 """Cases by which the repository proves a recipe, at least."""

@@ -19,7 +19,7 @@ from goldens.run import (
 from mmconvert.core.errors import RowError
 
 FAMILIES = [family for family in list_families() if not family.startswith(FILES)]
-MOST = 8
+MOST = 4
 """Cases of a rule, and of each recipe it proves, in the ordinary run, where a case reads files or asks programs."""
 COSTLY = {
     "evalscope_bleu_rouge", "evalscope_report", "mmbench_prompt", "mmmu_eval", "reform_generation", "vlmeval_circular",

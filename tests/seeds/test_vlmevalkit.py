@@ -23,6 +23,7 @@ from mmscore.cli import program as mmscore
 from mmscore.compat import vlmevalkit as kit
 from mmscore.compat.vlmevalkit.__main__ import program as kit_program
 from mmscore.compat.vlmevalkit.__main__ import spread
+from support.deferred import defer
 from support.questions import COLOURS, picture
 from support.web_server import reply, web_server
 
@@ -127,7 +128,7 @@ def run(program: Any, *arguments: object, code: int = 0) -> str:
 # Section 1.1: the table
 
 
-@pytest.mark.parametrize("name", FIELDS)
+@pytest.mark.parametrize("name", defer(FIELDS, 8))
 def test_a_table_of_each_benchmark_is_read_worded_and_scored(lmudata, name):
     table = rows(name)
     kit.dump(pd.DataFrame(table), lmudata / f"{name}.tsv")

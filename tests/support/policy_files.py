@@ -4,7 +4,7 @@ import base64
 import json
 import struct
 import zlib
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
@@ -22,6 +22,9 @@ LMU_ROW = {"index": "0", "question": "Which?", "A": "red", "B": "blue", "answer"
 REFORM_ROW = {"sample_id": "0", "answer": 0, "answer_options": ["yes", "no"], "prediction": "(A)"}
 HEADER = ("index", "question", "A", "B", "prediction", "note")
 
+Content = bytes | Callable[[Path], object]
+"""Bytes of a file, or what writes it."""
+
 
 @dataclass
 class Proof:
@@ -38,7 +41,7 @@ class Proof:
     """
 
     quote: str
-    files: Mapping[str, Any]
+    files: Mapping[str, Content]
     format: str
     refused: Mapping[int, str] | None = field(default_factory=dict)
     options: Sequence[str] = ()
@@ -53,7 +56,8 @@ def lines(*rows: Any) -> bytes:
 
 def vmcq(*changes: Any, quote: str, **more: Any) -> Proof:
     rows = [change if isinstance(change, bytes) else {**CHOICE, **change} for change in changes]
-    return Proof(quote, {"a.jsonl": lines(CHOICE, *rows)}, "vmcq", **more)
+    # Some rows are of 64 MiB: they are written when a test wants them.
+    return Proof(quote, {"a.jsonl": lambda path: path.write_bytes(lines(CHOICE, *rows))}, "vmcq", **more)
 
 
 def cells(*rows: Mapping[str, str]) -> dict[str, Any]:
@@ -64,7 +68,7 @@ def cells(*rows: Mapping[str, str]) -> dict[str, Any]:
 
 def lmu(*changes: Mapping[str, str], quote: str, **more: Any) -> Proof:
     rows = [{**LMU_ROW, "index": str(number), **change} for number, change in enumerate([{}, *changes])]
-    return Proof(quote, cells(*rows), "lmudata", **more)
+    return Proof(quote, {"a.tsv": lambda path: path.write_bytes(cells(*rows)["a.tsv"])}, "lmudata", **more)
 
 
 def options(*texts: str, quote: str, refused: Mapping[int, str], **more: Any) -> Proof:
@@ -116,7 +120,14 @@ def png(width: int, height: int = 1, padding: int = 0) -> bytes:
     return b"\x89PNG\r\n\x1a\n" + header + text + chunk(b"IDAT", zlib.compress(b"\0")) + chunk(b"IEND", b"")
 
 
-def pictured(data: Mapping[str, bytes], quote: str, codes: Sequence[str | None], **more: Any) -> Proof:
+def large_png(padding: int) -> Content:
+    """A PNG that is made when a test wants it."""
+    return lambda path: path.write_bytes(png(3, 2, padding))
+
+
+def pictured(
+    data: Mapping[str, bytes | Callable[[Path], object]], quote: str, codes: Sequence[str | None], **more: Any
+) -> Proof:
     """One row for each picture; None for one that converts."""
     rows = [{**CHOICE, "image_1": name} for name in data]
     refused = {number: code for number, code in enumerate(codes, 1) if code}

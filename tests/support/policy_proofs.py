@@ -35,6 +35,7 @@ from support.policy_files import (
     cells,
     flipped,
     inline,
+    large_png,
     lines,
     lmu,
     options,
@@ -268,7 +269,7 @@ PROOFS = {
             ["image.format"] * 4,
         ),
         pictured(
-            {"fits": png(3, 2, (20 << 20) - 95), "over": png(3, 2, 20 << 20)}, "of 20 MiB", [None, "image.too_large"]
+            {"fits": large_png((20 << 20) - 95), "over": large_png(20 << 20)}, "of 20 MiB", [None, "image.too_large"]
         ),
         pictured(
             {"fits": png(89_478_485), "over": png(89_478_486)},

@@ -101,6 +101,13 @@ FILES: dict[str, tuple[str, ...]] = {
     "aliases may repeat 100,000 values": (
         f"{CONVERT}/core/text/test_yaml.py::test_refuses_aliases_that_stand_for_billions_of_values",
     ),
+    "a local model decodes 768 MiB of images of a sample at most, and groups of samples of 384 MiB": (
+        "tests/mmscore/infer/test_images.py::test_a_record_whose_images_do_not_fit_the_memory_is_refused",
+        "tests/mmscore/infer/test_images.py::test_records_with_giant_images_go_in_smaller_groups",
+    ),
+    "with `--workers` each process has these limits of its own": (
+        "tests/test_unfolded_size.py::test_each_of_several_workers_decodes_giant_pictures_under_a_gibibyte",
+    ),
     "no message builds more of a value than it shows": (
         f"{CONVERT}/core/test_errors.py::test_builds_no_more_than_it_shows",
     ),

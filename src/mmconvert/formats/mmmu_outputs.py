@@ -58,8 +58,10 @@ def _list_models(folder: Path) -> list[str]:
 def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     if path.is_dir() and not _list_files(path):
         models = [str(path / name) for name in _list_models(path)]
-        found = f"holds outputs of {len(models)} models. Name one: {' or '.join(models)}."
-        raise Error(f"{path}: {found}" if models else f"{path}: holds no {OUTPUT}. Give the folder of a model.")
+        if not models:
+            raise Error(f"{path}: has no {OUTPUT}. Give the folder of a model.")
+        found = "is the folder above a model's" if len(models) == 1 else f"has the outputs of {len(models)} models"
+        raise Error(f"{path}: {found}. Give {' or '.join(models)}.")
     for file in require_inside(path, _list_files(path)) if path.is_dir() else [path]:
         name = file.name if file == path else f"{file.parent.name}/{file.name}"
         try:

@@ -14,6 +14,7 @@ from mmconvert.core.errors import UsageError
 NO_LINKS = frozenset({errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK})
 """What a file system says that gives a file no second name."""
 
+_LEFTOVER = re.compile(r"(\d+)\.(new|old)")
 _STORE = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
 """How a URL begins that a `Path` was made of."""
 
@@ -35,12 +36,11 @@ def build_temporary_path(place: Path, kind: str = "new") -> Path:
 def clear_leftovers(place: Path) -> None:
     """Remove what killed runs of this machine left beside a place, and put back what they had moved aside."""
     place = place.resolve()
-    head, tail = f".{place.name}.{socket.gethostname()}.", re.escape(place.suffix)
-    name = re.compile(rf"{re.escape(head)}(\d+)\.(new|old){tail}")
+    head, tail = f".{place.name}.{socket.gethostname()}.", place.suffix
     if not place.parent.is_dir():
         return
-    for entry in sorted(os.listdir(place.parent)):
-        found = name.fullmatch(entry)
+    for entry in sorted(name for name in os.listdir(place.parent) if name.startswith(head) and name.endswith(tail)):
+        found = _LEFTOVER.fullmatch(entry, len(head), len(entry) - len(tail))
         if found is None or _runs(int(found[1])):
             continue
         leftover = place.parent / entry

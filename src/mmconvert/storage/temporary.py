@@ -16,7 +16,7 @@ _NAME = re.compile(r"\.?mmconvert-(?P<machine>[0-9a-f]{12})-(?P<pid>\d+)-(?P<beg
 
 
 def build_temporary_prefix() -> str:
-    """Give the prefix for a temporary folder of this process; what killed processes left is removed first.
+    """Give the prefix for a temporary folder of this process; the first removes what killed processes left.
 
     A folder is left where its process may be alive: of this machine since its last start, and of this user.
 
@@ -25,7 +25,7 @@ def build_temporary_prefix() -> str:
         ...     bool(_NAME.fullmatch(Path(folder).name))
         True
     """
-    _clear(Path(tempfile.gettempdir()))
+    _clear_once(Path(tempfile.gettempdir()), os.getpid())
     return _build_prefix(os.getpid())
 
 

@@ -267,11 +267,11 @@ class Batching(Protocol):
         """Guess how much of the memory a record takes, in a unit of the backend's own."""
         ...
 
-    def together(self, sizes: Sequence[float]) -> int:
+    def together(self, records: Sequence[Record]) -> int:
         """Say how many of the first records go together, at least one.
 
         Args:
-            sizes: What `size` gave, the largest first; at least one.
+            records: Those without a response, the largest by `size` first; at least one.
         """
         ...
 

@@ -1,16 +1,19 @@
 """Images as a request takes them: decoded for a model here, or shrunk bytes for a service."""
 
 import io
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
 from PIL import Image as Picture
 
 from mmconvert.core.errors import RowError
-from mmconvert.core.record import Image
+from mmconvert.core.record import Image, Record
 from mmconvert.images.loader import looks_like_image
-from mmconvert.images.verify import open_image
+from mmconvert.images.verify import MOST_BYTES, open_image
 
+MOST_OF_RECORD, MOST_OF_GROUP = MOST_BYTES, MOST_BYTES // 2
+"""Bytes of decoded images on their way to a model of this process: those of a record, and of records that go together;
+the next group is made ready meanwhile."""
 _JPEG_QUALITY = 95
 
 
@@ -33,6 +36,52 @@ def decode_image(image: Image, number: int, max_side: int | None = None) -> Pict
         if max_side is not None:
             picture.thumbnail((max_side, max_side))
     return picture
+
+
+def count_decoded_bytes(record: Record, max_side: int | None = None) -> int:
+    """Count the bytes that the images of a record take when `decode_image` has decoded them.
+
+    Args:
+        record: The record.
+        max_side: The longer side to which images are shrunk, in pixels; None leaves their sizes.
+    """
+    total = 0
+    for image in record.images:
+        scale = min(1.0, max_side / max(image.width, image.height, 1)) if max_side else 1.0
+        total += int(image.width * scale) * int(image.height * scale) * 3
+    return total
+
+
+def refuse_too_many_pixels(record: Record, max_side: int | None = None) -> None:
+    """Refuse a record whose images would not fit the memory together.
+
+    Raises:
+        RowError: `image.too_large`.
+    """
+    size = count_decoded_bytes(record, max_side)
+    if size > MOST_OF_RECORD:
+        raise RowError(
+            "image.too_large",
+            "images",
+            f"the {len(record.images)} images take {size >> 20} MiB decoded, over the limit of {MOST_OF_RECORD >> 20} "
+            "for a model that runs here. Shrink them with --max-image-side.",
+        )
+
+
+def count_fitting(records: Sequence[Record], most: int, max_side: int | None = None) -> int:
+    """Count how many of the first records may have their images decoded together; at least one.
+
+    Args:
+        records: At least one.
+        most: How many go together at most.
+        max_side: The longer side to which images are shrunk, in pixels; None leaves their sizes.
+    """
+    held = 0
+    for number, record in enumerate(records[:most]):
+        held += count_decoded_bytes(record, max_side)
+        if number and held > MOST_OF_GROUP:
+            return number
+    return min(most, len(records))
 
 
 def shrink_image(data: bytes, number: int, max_side: int) -> bytes:

@@ -248,15 +248,15 @@ def _form_groups(
     size = backend.size if isinstance(backend, Batching) else _estimate_size
     for window in _gather_windows(reads, backend, ledger, waiting):
         sized = sorted(((size(question.record), question) for question in window), key=lambda pair: -pair[0])
-        sizes, left = [one for one, _ in sized], [question for _, question in sized]
+        left = [question for _, question in sized]
         while left:
-            most = backend.together(sizes) if isinstance(backend, Batching) else backend.batch_size
+            records = [question.record for question in left]
+            most = backend.together(records) if isinstance(backend, Batching) else backend.batch_size
             taken = ledger.take(range(len(left)), [question.key for question in left], most)
             if not taken:
                 break
             yield [left[number] for number in taken]
             gone = set(taken)
-            sizes = [one for number, one in enumerate(sizes) if number not in gone]
             left = [question for number, question in enumerate(left) if number not in gone]
         _leave(left, ledger)
 

@@ -10,7 +10,7 @@ from PIL import Image as Picture
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import Record
 from mmscore.infer.backend import RAW
-from mmscore.infer.images import decode_image
+from mmscore.infer.images import decode_image, refuse_too_many_pixels
 from mmscore.llm.response_cache import Answer, failed
 
 _MARK = "\u2042"
@@ -83,6 +83,7 @@ class Prompts:
             more = " --no-interleave shows the first." if record.images else ""
             return failed(f"images: this model takes one image per row, the row has {len(record.images)}.{more}")
         try:
+            refuse_too_many_pixels(record, self._max_side)
             shown = iter([decode_image(image, n, self._max_side) for n, image in enumerate(record.images, start=1)])
         except RowError as error:
             return failed(f"{error.field}: {error.message}")

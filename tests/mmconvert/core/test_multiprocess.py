@@ -15,7 +15,7 @@ print(mmconvert.convert(files, "out", workers=2).rows_written)
 """
 
 
-@pytest.mark.parametrize("typed", [False, True])
+@pytest.mark.parametrize("typed", [True, pytest.param(False, marks=pytest.mark.release)])
 @pytest.mark.slow
 def test_a_script_without_a_guard_converts_in_several_processes(typed: bool, tmp_path: Path, repository: Path) -> None:
     demo = repository / "src/mmconvert/testing/demo/files"

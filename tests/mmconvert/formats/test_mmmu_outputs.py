@@ -181,8 +181,16 @@ def test_a_folder_of_several_models_names_them(tmp_path):
         folder = tmp_path / model / "Art"
         folder.mkdir(parents=True)
         (folder / "output.json").write_text("[]")
-    with pytest.raises(Error, match=r"outputs of 2 models\. Name one: .*/one or .*/two\."):
+    with pytest.raises(Error, match=r"has the outputs of 2 models\. Give .*/one or .*/two\."):
         list(read(tmp_path))
+
+
+def test_a_folder_of_one_model_names_it(tmp_path):
+    (tmp_path / "one" / "Art").mkdir(parents=True)
+    (tmp_path / "one" / "Art" / "output.json").write_text("[]")
+    with pytest.raises(Error) as error:
+        list(read(tmp_path, "mmmu_outputs"))
+    assert str(error.value) == f"{tmp_path}: is the folder above a model's. Give {tmp_path}/one."
 
 
 def test_an_output_file_of_something_else_is_not_taken(tmp_path):

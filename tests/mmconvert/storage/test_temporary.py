@@ -11,9 +11,9 @@ from pathlib import Path
 
 import pytest
 
-from mmconvert.storage.temporary import build_temporary_prefix, open_temporary_file
+from mmconvert.storage.temporary import _clear_once, build_temporary_prefix, open_temporary_file
 
-MAKE = "from mmconvert.storage.temporary import build_temporary_prefix as b; import tempfile, time; "
+MAKE = "from mmconvert.storage.temporary import _clear_once, build_temporary_prefix as b; import tempfile, time; "
 HOLD = MAKE + "print(tempfile.mkdtemp(prefix=b()), flush=True); time.sleep(60)"
 
 
@@ -27,7 +27,7 @@ def temporary(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
 HOLD_FILE = """
 import sys, time
 from pathlib import Path
-from mmconvert.storage.temporary import open_temporary_file
+from mmconvert.storage.temporary import _clear_once, open_temporary_file
 with open_temporary_file(Path(sys.argv[1])) as file:
     print(file, flush=True)
     time.sleep(60)
@@ -85,6 +85,9 @@ def test_folders_of_others_and_links_stay(temporary: Path) -> None:
     link.symlink_to(target)
     reused = temporary / f"mmconvert-{machine}-{os.getpid()}-1-abc"
     reused.mkdir()
+    build_temporary_prefix()
+    assert reused.exists()  # a process looks through a folder once: it may make thousands in it
+    _clear_once.cache_clear()
     build_temporary_prefix()
     assert all(path.exists() for path in (elsewhere, strange, target / "file"))
     assert link.is_symlink()

@@ -8,11 +8,21 @@ from concurrent.futures import ThreadPoolExecutor
 
 import PIL.Image
 import pytest
+from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError
-from mmconvert.core.record import Image
+from mmconvert.core.record import Image, Record
 from mmconvert.images import verify
-from mmscore.infer.images import decode_image, shrink_image
+from mmscore.infer.images import (
+    MOST_OF_GROUP,
+    MOST_OF_RECORD,
+    count_decoded_bytes,
+    count_fitting,
+    decode_image,
+    refuse_too_many_pixels,
+    shrink_image,
+)
+from support.datasets_on_disk import record
 
 SIDE = 400
 RESIDENT = 1 << 20
@@ -87,10 +97,39 @@ def test_requests_decode_one_after_the_other_where_memory_is_short(monkeypatch: 
     assert most == [0, 1]
 
 
-@pytest.mark.slow
+@pytest.mark.release
 def test_giant_pictures_of_several_requests_are_decoded_under_a_gibibyte() -> None:
     command = [sys.executable, "-c", LAUNCHER, GIANTS]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     code, resident, said = json.loads(ended.stdout)
     assert (code, said) == (0, "(64, 37)\n" * 4)
     assert resident < RESIDENT, f"{resident:,} kB"
+
+
+def build_record(*sides: int) -> Record:
+    images = tuple(Image(b"x", slot, "", "", "PNG", side, side) for slot, side in enumerate(sides, start=1))
+    return replace(record(1), images=images)
+
+
+def test_decoded_images_are_counted_as_they_are_shrunk():
+    assert count_decoded_bytes(build_record(1000, 10)) == 3 * (1000**2 + 10**2)
+    assert count_decoded_bytes(build_record(1000, 10), max_side=100) == 3 * (100**2 + 10**2)
+
+
+def test_records_with_giant_images_go_in_smaller_groups():
+    giant, small = build_record(9000), build_record(500)
+    assert count_fitting([small] * 9, 8) == 8
+    assert count_fitting([small] * 3, 8) == 3
+    assert count_fitting([giant] * 9, 8) == MOST_OF_GROUP // (3 * 9000**2) == 1
+    assert count_fitting([giant] * 9, 8, max_side=1000) == 8
+    assert count_fitting([small, small, giant, giant], 8) == 3
+    assert count_fitting([build_record(*[9000] * 4)] * 2, 8) == 1
+
+
+def test_a_record_whose_images_do_not_fit_the_memory_is_refused():
+    giants = build_record(*[9000] * 4)
+    assert count_decoded_bytes(giants) > MOST_OF_RECORD
+    with pytest.raises(RowError, match=r"the 4 images take 926 MiB decoded, over the limit of 768 .* --max-image-side"):
+        refuse_too_many_pixels(giants)
+    refuse_too_many_pixels(giants, max_side=2000)
+    refuse_too_many_pixels(build_record(*[1920] * 40))

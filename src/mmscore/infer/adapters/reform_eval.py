@@ -18,7 +18,7 @@ from mmconvert.core.errors import Error, RowError, UsageError, show, take_first_
 from mmconvert.core.record import LETTERS, Record
 from mmconvert.core.text.turns import join_texts
 from mmscore.infer.backend import GENERATE, LIKELIHOOD, TOKEN, ModelOptions, check_options
-from mmscore.infer.images import decode_image
+from mmscore.infer.images import count_fitting, decode_image
 from mmscore.infer.object_identity import identify_code
 from mmscore.infer.thinking import split_thinking
 from mmscore.llm.response_cache import Answer, failed
@@ -218,9 +218,9 @@ class InterfaceBackend:
         """Take rows for alike: the framework's prompts of a dataset are."""
         return 1
 
-    def together(self, sizes: Sequence[float]) -> int:
-        """Give the size of a batch."""
-        return self.batch_size
+    def together(self, records: Sequence[Record]) -> int:
+        """Give the size of a batch, a smaller one where the images are large."""
+        return count_fitting(records, self.batch_size)
 
     def prepare(self, records: Sequence[Record]) -> list[_Asked | Answer]:
         """Decode images and write prompts."""

@@ -24,6 +24,7 @@ from transformers.utils import logging
 from mmconvert.core.errors import Error, UsageError, show, suggest_spelling
 from mmconvert.core.record import Record
 from mmscore.infer.backend import CHAT, LIKELIHOOD, SUM, Generation, ModelOptions, check_options, require_draws
+from mmscore.infer.images import count_fitting
 from mmscore.infer.likelihood import choose_option, score_options, tokenize_options
 from mmscore.infer.memory import TokenBudget
 from mmscore.infer.sampling import TokenScores, draw_processors
@@ -95,6 +96,7 @@ class TransformersBackend:
         )
         # The processor works in a thread of its own, and its tokenizer cannot be used by two at a time.
         self._tokenizer = copy.deepcopy(self._processor.tokenizer)
+        self._max_side = options.max_image_side
         self._output_scores = options.output_scores
         self._reduction = (options.likelihood_reduction or SUM) if options.method == LIKELIHOOD else None
         self._generation = options.generation
@@ -124,11 +126,12 @@ class TransformersBackend:
         images = sum(count / _PIXELS_A_TOKEN or _TOKENS_A_IMAGE for count in pixels)
         return images + sum(len(part.text) for turn in record.messages for part in turn.content) / _CHARACTERS_A_TOKEN
 
-    def together(self, sizes: Sequence[float]) -> int:
-        """Give as many rows as the memory takes, or as the user said."""
+    def together(self, records: Sequence[Record]) -> int:
+        """Give as many rows as the memory takes, or as the user said; fewer where their images are large."""
+        most = count_fitting(records, self.batch_size, self._max_side)
         if not self._measures:
-            return self.batch_size
-        return max(1, min(self.batch_size, self._budget.count_tokens() // self._estimate_longest(sizes[0])))
+            return most
+        return max(1, min(most, self._budget.count_tokens() // self._estimate_longest(self.size(records[0]))))
 
     def prepare(self, records: Sequence[Record]) -> "_Prepared":
         """Decode images, word the prompts and tokenise them."""

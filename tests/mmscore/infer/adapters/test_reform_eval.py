@@ -164,7 +164,7 @@ def test_options_that_an_interface_does_not_have_are_refused():
 def test_rows_are_made_ready_while_others_are_answered():
     backend = adapt("mine", (Batches(), written), options(batch_size=3))
     assert isinstance(backend, Batching)
-    assert backend.together([backend.size(record(0, RED))] * 5) == 3
+    assert backend.together([record(0, RED)] * 5) == 3
 
 
 def test_another_mark_shares_no_answers():
