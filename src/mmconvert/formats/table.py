@@ -147,10 +147,7 @@ def _find_mismatch(sample: Sample) -> str | None:
             if column != _UNKNOWN:
                 return f"no column for the {field}. Name it: --map {field}={column}"
         return f"no column for the question or, with an id, the prediction. Name it: --map question={_UNKNOWN}"
-    if (
-        "question" in columns
-        and len(columns.keys() & {"image", "video", "answer", "answer_index", "prediction", "options"}) == 0
-    ):
+    if "question" in columns and not columns.keys() & _BESIDE:
         column = _suggest_column("image", sample, columns)
         return f"nothing beside the question, no image, answer or prediction. Name one: --map image={column}"
     return None
