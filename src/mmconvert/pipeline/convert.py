@@ -49,6 +49,8 @@ from mmconvert.storage.source_files import (
     watch_sources,
 )
 
+_USUAL_VIDEO_WORKERS = 4
+"""Videos that are read at the same time where nobody says how many: each may take much memory."""
 _SHOWN_REASONS = 3
 
 __all__ = ["ReadOptions", "Records", "Summary", "WriteOptions", "convert", "read", "write"]
@@ -305,11 +307,16 @@ class _Job(msgspec.Struct):
         """Give what runs the parts, and what all of them have in common."""
         engine, where = _load_engine(self.where.engine), self.where
         workers = min(where.workers or engine.cores(), parts.count_most_parts(self.inputs, self.files, self.how))
-        common = parts.FilePart(0, self.inputs[0], None, self.output, self.how, where.fail_on_bad, view=where.view)
+        asked = where.workers or min(engine.cores(), _USUAL_VIDEO_WORKERS)
+        share = max(1, workers)
         how = replace(
-            self.how, at_once=max(1, self.how.at_once // workers), per_host=max(1, self.how.per_host // workers)
+            self.how,
+            at_once=max(1, self.how.at_once // share),
+            per_host=max(1, self.how.per_host // share),
+            video_workers=max(1, asked // share),
         )
-        return engine.crew(workers), replace(common, how=how, two_threads=workers == 1)
+        common = parts.FilePart(0, self.inputs[0], None, self.output, how, where.fail_on_bad, view=where.view)
+        return engine.crew(workers), replace(common, two_threads=workers == 1)
 
     def require_unchanged(self) -> None:
         """Refuse to publish what was made of files that changed meanwhile.

@@ -22,8 +22,9 @@ from mmconvert.core.text.options import remove_option_names
 from mmconvert.core.text.turns import change_prompt
 from mmconvert.core.validation import check_record
 from mmconvert.dataset.views import remove_response
-from mmconvert.images.addresses import ONE_PIXEL, mentions_address
+from mmconvert.images.addresses import mentions_address, note_addresses
 from mmconvert.images.frame_process import MOST_FRAMES
+from mmconvert.images.frames_ahead import FramesAhead
 from mmconvert.images.loader import MAX_IMAGE_BYTES, Pictures
 from mmconvert.images.prefetch import decode_ahead, fetch_ahead
 from mmconvert.images.video import build_sampling
@@ -109,6 +110,7 @@ class ReadOptions(msgspec.Struct, frozen=True):
         frames: Show so many frames of each video, evenly spaced; without it and `fps`, rows with videos are refused.
         fps: Show so many frames of each second of a video.
         frame_format: How frames are stored, jpeg or png.
+        video_workers: Videos that are read at the same time; records are the same for any number.
     """
 
     format: str | None = None
@@ -138,6 +140,7 @@ class ReadOptions(msgspec.Struct, frozen=True):
     frames: int | None = None
     fps: float | None = None
     frame_format: str = "jpeg"
+    video_workers: int = 1
 
     def list_facts(self) -> dict[str, Any]:
         """Give what records depend on beside their files, as a manifest tells it; `code` names files of the user's."""
@@ -288,8 +291,9 @@ class Records:
             fetch=fetcher.fetch if fetcher else None,
             sampling=self._sampling,
         )
+        ahead = FramesAhead(options.video_workers) if self._sampling and options.video_workers > 1 else None
         context = Context(
-            images,
+            replace(images, ahead=ahead),
             name,
             options.dataset,
             source.subset,
@@ -303,6 +307,10 @@ class Records:
         rows = islice(rows, options.first_rows)
         if fetcher is not None:
             rows = fetch_ahead(rows, partial(self._list_addresses, context=context), fetcher, options.limit)
+        if ahead is not None:
+            asking = replace(images, wish=ahead.ask, fetch=None)
+            asked = replace(context, pictures=asking, warnings=Counter(), numbers=set(), videos=set())
+            rows = ahead.look_ahead(rows, partial(self._ask_for_videos, context=asked))
         made: Iterator[_Made] = (self._convert_row(item, context, through) for item in rows)
         verified = replace(images, decode=options.decode)
         strict = replace(context, pictures=verified, warnings=Counter(), numbers=set(), videos=set())
@@ -355,17 +363,18 @@ class Records:
         """List the addresses of a row's images: those for which its format asks, were each of them an image."""
         if isinstance(row, Rejected) or not mentions_address(row.fields):
             return []
-        addresses: list[str] = []
-
-        def note(address: str) -> bytes:
-            addresses.append(address)
-            return ONE_PIXEL
-
-        noting = replace(context.pictures, fetch=note, sampling=None)
+        noting, addresses = note_addresses(context.pictures)
         trial = replace(context, pictures=noting, warnings=Counter(), numbers=set(), videos=set())
         with contextlib.suppress(RowError):
             list(self.plugin.records(row, trial))
         return addresses
+
+    def _ask_for_videos(self, row: Row | Rejected, context: Context) -> None:
+        """Let the format ask for the videos of a row; what is wrong with the row is said when it is read."""
+        if isinstance(row, Row):
+            with contextlib.suppress(Exception):
+                for _ in self.plugin.records(row, context):
+                    pass
 
     def _refuse_many_rejects(self) -> None:
         if len(self.rejects) >= MOST_REJECTS:
