@@ -30,7 +30,7 @@ def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
         "letter.tsv": HEADER + good + f"2\tWhich?\tx\ty\tE\t{PICTURE}\n",
         "empty.tsv": "",
         "header.tsv": HEADER,
-        "utf16.tsv": (HEADER + good).encode("utf-16"),
+        "utf16.tsv": (HEADER + good).encode("utf-16")[:-1],
         "path.jsonl": json.dumps({"question": "<image 1>?", "options": ["a", "b"], "answer": "A", "image_1": "no.png"}),
         "damaged.parquet": b"PAR1" + b"\0" * 64 + b"PAR1",
         "notes.txt": "hello",
@@ -65,7 +65,7 @@ def standing(folder: Path) -> dict[Path, int]:
         (
             ["questions.tsv", "-o", "out", "--format", "lmudta"],
             2,
-            "unknown format 'lmudta'. Did you mean lmudata? Known: ",
+            "unknown format 'lmudta'. Did you mean lmudata? List all: mmconvert list formats",
         ),
         (["questions.tsv", "-o", "out", "--format", "nowhere.py@FORMAT"], 2, "nowhere.py: no such file or folder."),
         (
@@ -110,7 +110,7 @@ def standing(folder: Path) -> dict[Path, int]:
         ),
         (["empty.tsv", "-o", "out", *LMU], 1, "empty.tsv: the file is empty."),
         (["header.tsv", "-o", "out", *LMU], 1, "header.tsv: holds no rows. Give --allow-empty"),
-        (["utf16.tsv", "-o", "out", *LMU], 1, "utf16.tsv: expected a table in UTF-8, but this is UTF-16 text."),
+        (["utf16.tsv", "-o", "out", *LMU], 1, "utf16.tsv: is no whole UTF-16 at byte "),
         (["damaged.parquet", "-o", "out"], 1, "damaged.parquet: is a damaged parquet file"),
         (["notes.txt", "-o", "out", *LMU], 1, "notes.txt:1"),
         (["path.jsonl", "-o", "out", "--format", "vmcq"], 1, "Give its folder: --image-root ."),
@@ -171,7 +171,8 @@ def test_a_full_disk_is_one_message_and_leaves_nothing(scene: Path) -> None:
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20)),
     )
     assert (ended.returncode, ended.stdout) == (1, "")
-    assert ended.stderr == "mmconvert: out: File too large. Nothing was written.\n"
+    advice = "Free space there, or name another place."
+    assert ended.stderr == f"mmconvert: out: File too large. Nothing was written. {advice}\n"
     assert sorted(path.name for path in scene.iterdir()) == before
 
 

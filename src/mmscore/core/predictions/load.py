@@ -5,6 +5,8 @@ are needed and never an image; every other file goes through `mmconvert.pipeline
 """
 
 import json
+import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
@@ -59,6 +61,9 @@ NUMBERED = "source.numbered"
 FILE = "source.file"
 """Column name of the file that a record was read from."""
 
+STATUS = "prediction_status"
+"""Column of what became of the request for a response; files of `mmscore predict` have it."""
+
 OPTIONS = "options"
 
 TABLES = frozenset(("predictions", "mmconvert"))
@@ -72,6 +77,9 @@ RUN_METADATA = b"mmscore.run"
 
 _OF_RUN = [f.name for f in PREDICTION_SCHEMA if f.name not in SCHEMA.names and pa.types.is_string(f.type)]
 """Texts that a predictions file created by mmconvert has in columns, and a record in `extra`."""
+
+_SUBMITTED = re.compile(r"--map id=(?:(?! --map ).)+ --map answer=(?P<answer>answer)", re.IGNORECASE)
+"""What `Rows.columns` says of a table of ids and answers."""
 
 _IDENTITY = ("sample", "group", "variant", "round", "dataset", "task", "model", "method", FORMAT)
 
@@ -111,6 +119,7 @@ class Rows(msgspec.Struct, frozen=True):
         reread: Opens the file again under a reading of `mmconvert.readings`; None where there is nothing to read again.
         blank: Empty responses of the file, known where a framework's reading hides them.
         stated: The numbers that a framework itself gives for the file; None where it gives none.
+        columns: Which column of a plain table is taken for which field, as options to type.
     """
 
     path: str
@@ -129,6 +138,7 @@ class Rows(msgspec.Struct, frozen=True):
     reread: Callable[[str], "Rows"] | None = None
     blank: int | None = None
     stated: StatedNumbers | None = None
+    columns: str = ""
 
     def __len__(self) -> int:
         """Count the rows."""
@@ -181,10 +191,16 @@ def open_rows(
     files = [] if format or mapping else list_parquet_files(place.path)
     if files and not _is_foreign(files, required):
         rows = _load_parquet(str(path), files, required)
+        # A run may have got no response at all, which its file says in a column; so may a table of the user's own.
+        is_dataset = {SOURCE, "question"} <= rows.names and STATUS not in rows.names
+        needs_prediction = is_dataset
     else:
         rows = _load_other_format(str(path), place.path, format, mapping)
-        if "prediction" in required and len(rows) and not rows.rejected:
-            _require_prediction(rows)
+        if "prediction" in required and not mapping and (column := _find_submitted(rows)) is not None:
+            rows = _load_other_format(str(path), place.path, format, [f"prediction={column}"])
+        is_dataset, needs_prediction = False, not rows.rejected
+    if "prediction" in required and len(rows) and needs_prediction:
+        _require_prediction(rows, is_dataset=is_dataset)
     rows = replace(rows, title=place.title)
     if not len(rows):
         first = f"The first of {len(rows.rejected)} reasons: {rows.rejected[0].message}" if rows.rejected else ""
@@ -194,12 +210,33 @@ def open_rows(
     return rows
 
 
-def _require_prediction(rows: Rows) -> None:
-    if all(batch.column(0).null_count == len(batch) for batch in rows.read(["prediction"])):
-        raise Error(
-            f"{rows.path}: no row has a prediction. Give the file of predictions, or name the column that holds them: "
-            "--map prediction=COLUMN."
-        )
+def _find_submitted(rows: Rows) -> str | None:
+    """Name the column of answers in a table of these and ids alone, as VQA, TextVQA and DocVQA take submissions.
+
+    Such a table may also be a key of references; who gives it as predictions says that it is none.
+    """
+    found = _SUBMITTED.fullmatch(rows.columns)
+    return None if found is None else found["answer"]
+
+
+def _require_prediction(rows: Rows, *, is_dataset: bool) -> None:
+    """Refuse rows of which none has a prediction, and say what to do with them instead."""
+    if not _is_all_null(rows, "prediction"):
+        return
+    if is_dataset:
+        command = shlex.join(["mmscore", "predict", rows.path, "-o", "predictions.parquet", "--model", "MODEL"])
+        raise Error(f"{rows.path}: is a dataset without predictions. Run mmscore predict first: {command}")
+    column = "name the column that holds them: --map prediction=COLUMN."
+    if _is_all_null(rows, "answers"):
+        raise Error(f"{rows.path}: no row has a prediction. Give the file of predictions, or {column}")
+    raise Error(
+        f"{rows.path}: holds questions and answers but no predictions. Give it as --answers: "
+        f"{shlex.join(['mmscore', 'PREDICTIONS', '--answers', rows.path])}. If it holds predictions too, {column}"
+    )
+
+
+def _is_all_null(rows: Rows, name: str) -> bool:
+    return name not in rows.names or all(batch.column(0).null_count == len(batch) for batch in rows.read([name]))
 
 
 def _is_foreign(files: Sequence[Path], required: Sequence[str]) -> bool:
@@ -473,6 +510,7 @@ def _load_other_format(
         reread=partial(_load_other_format, path, place, records.format, mapping) if is_table else None,
         stated=records.read_numbers(),
         notes=(f"{path}: read with {records.columns}.",) if records.columns else (),
+        columns=records.columns,
     )
 
 
