@@ -82,7 +82,7 @@
   /** Build the section once; `mm.showTable` fills it. */
   mm.buildTable = (section) => {
     Object.assign(parts, { chips: new Map(), choices: new Map(), headings: new Map(), views: new Map() });
-    parts.pictures = mm.items.some((item) => item.thumbnail !== null);
+    parts.images = mm.items.some((item) => item.thumbnail !== null);
     parts.search = el("input", {
       type: "search", placeholder: "Search", "aria-label": `Search all texts of the ${mm.page.unit[1]}`, title: "Press / to come here",
       "aria-keyshortcuts": "/", autocomplete: "off", spellcheck: "false", oninput: (event) => mm.setFilter("search", event.target.value),
@@ -98,7 +98,7 @@
     parts.body = el("tbody");
     parts.gallery = el("ol", { class: "gallery", "aria-label": "Gallery", hidden: true });
     const heads = columns.map(heading);
-    if (parts.pictures) heads.splice(1, 0, el("th", { scope: "col", class: "thumbnail" }, el("span", { class: "spoken" }, "Image")));
+    if (parts.images) heads.splice(1, 0, el("th", { scope: "col", class: "thumbnail" }, el("span", { class: "spoken" }, "Image")));
     section.replaceChildren(
       el("div", { class: "tools" }, parts.search, shownChoices(choices),
         el("div", { class: "chips", role: "group", "aria-label": "Filters" }, chips.map(chip))),
@@ -127,9 +127,9 @@
 
   const line = (item, focusable) => {
     const cells = columns.map((column, place) => cell(column, item.cells[column.name], place === 0));
-    if (parts.pictures) {
+    if (parts.images) {
       const into = el("td", { class: "thumbnail" });
-      if (item.thumbnail !== null) into.append(el("img", { src: mm.picture(item.thumbnail), alt: "", decoding: "async" }));
+      if (item.thumbnail !== null) into.append(el("img", { src: mm.image(item.thumbnail), alt: "", decoding: "async" }));
       cells.splice(1, 0, into);
     }
     const row = el("tr", { class: "entry", tabindex: focusable ? 0 : -1, "aria-current": item.id === mm.state.item ? "true" : null }, cells);

@@ -11,7 +11,7 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import mmconvert.viewer
-from mmconvert.viewer.items import Choice, Column, Mark, Message, PageItem, Picture, Text, TextSpan
+from mmconvert.viewer.items import Choice, Column, Mark, Message, PageImage, PageItem, Text, TextSpan
 from mmconvert.viewer.page import write_page
 from support.browser import opened
 from support.layout import find_problems
@@ -148,7 +148,7 @@ def test_hostile_text_is_shown_as_text_everywhere(browser: Browser, tmp_path: Pa
             cells={"id": text, "question": text, "kind": text},
             marks=["wrong"],
             messages=[Message(text, (text, 0))],
-            pictures=[Picture(None, text, text, text, 1)],
+            images=[PageImage(None, text, text, text, 1)],
             fields={text: [text, Text(text, (TextSpan(0, len(text), text),), text, "bad")]},
             facts={text: text},
         )
@@ -216,7 +216,7 @@ def test_what_cannot_be_seen_is_marked(browser: Browser, tmp_path: Path) -> None
 
 def test_no_empty_line_stands_behind_an_image(browser: Browser, tmp_path: Path) -> None:
     message = Message("user", ("\nA. ", 0, "\nB. ", 1, "\n\nWhich?"))
-    item = PageItem("x", {"id": "x"}, messages=[message], pictures=[Picture(None, "", "", "", 1)] * 2)
+    item = PageItem("x", {"id": "x"}, messages=[message], images=[PageImage(None, "", "", "", 1)] * 2)
     with opened(browser, page_of(tmp_path, [item]), "item=x") as page:
         assert page.locator("#item .text").all_text_contents() == ["\nA. ", "B. ", "\nWhich?"]
 

@@ -13,8 +13,8 @@ from mmconvert.viewer.items import (
     Filter,
     Mark,
     Message,
+    PageImage,
     PageItem,
-    Picture,
     Plain,
     Shown,
     Text,
@@ -109,7 +109,7 @@ def item_of(
     layout: Layout,
     readings: Sequence[Reading | None],
     facts: Sequence[Details],
-    images: Sequence[Picture],
+    images: Sequence[PageImage],
     groups: Mapping[str, str | None],
 ) -> PageItem:
     """Lay out one sample.
@@ -136,14 +136,14 @@ def item_of(
     # Images that the messages do not show one for one stand below them.
     is_shown = len(images) == shown
     note = "one of those below" if images else "not in the predictions file"
-    held = [*images] if is_shown else [Picture(None, "", note=note)] * shown + [*images]
+    held = [*images] if is_shown else [PageImage(None, "", note=note)] * shown + [*images]
     return PageItem(
         id=id,
         cells=cells,
         marks=list(_marks(layout, readings)),
         search="\n".join(_searched(id, asked, facts, [*references, *filter(None, groups.values())])),
         messages=_messages(asked),
-        pictures=held,
+        images=held,
         others=() if is_shown else range(shown, len(held)),
         fields=dict(_fields(layout, readings, facts, asked, references)),
         facts={name: str(asked[name]) for name in ("task", "sample") if asked.get(name)},
