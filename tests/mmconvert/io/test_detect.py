@@ -118,7 +118,7 @@ def test_a_file_without_rows_is_not_said_to_lack_columns(tmp_path: Path, name: s
 
 
 @pytest.mark.slow
-def test_guessing_loads_nothing_that_only_pictures_or_workbooks_need(tmp_path: Path) -> None:
+def test_guessing_loads_nothing_that_only_images_or_workbooks_need(tmp_path: Path) -> None:
     file = tmp_path / "in.jsonl"
     file.write_text('{"messages": [{"role": "user", "content": "Why?"}], "answer": "so"}\n')
     code = (
