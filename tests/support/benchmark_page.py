@@ -133,6 +133,8 @@ def list_results() -> list[Results]:
         recipe = _choose("evalscope_reviews", f"general_{kind}", task)
         command = f"mmscore reviews/MODEL/general_{kind}_SUBSET.jsonl"
         found.append(Results(f"General-{kind.upper()} (your own data)", "EvalScope", command, recipe))
+    swift = _choose("ms_swift_results", "", "vqa")
+    found.append(Results("your own data", "ms-swift", "mmscore infer_result.jsonl", swift))
     other = _choose("vlmevalkit_predictions", "", "yes_no")
     return [
         *found,

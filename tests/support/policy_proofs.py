@@ -66,6 +66,19 @@ PROOFS = {
             ]
         ],
         Proof(
+            "a table in UTF-16 with its mark, as Excel saves it, is read",
+            {"a.tsv": 'question\toptions\nü\t["a","b"]\n'.encode("utf-16")},
+            "vmcq",
+            rows=[{"question": "ü"}],
+        ),
+        Proof(
+            "Other encodings are not guessed: the message names the byte and what it is in Windows-1252",
+            {"a.tsv": b'question\xe9\toptions\nq\t["a","b"]\n'},
+            "vmcq",
+            None,
+            says="byte 9 is 0xE9, which is not UTF-8 ('é' in Windows-1252)",
+        ),
+        Proof(
             "Lines end with LF or CRLF, and with nothing else that Unicode calls a line end",
             {
                 "a.jsonl": json.dumps({**QUESTION, "question": "a\u2028b\u0085c"}, ensure_ascii=False).encode()
@@ -108,6 +121,19 @@ PROOFS = {
         ),
     ],
     "P3": [
+        Proof(
+            "if the header holds none of it, the tabs, semicolons, commas or bars (`|`) that it holds do",
+            {"a.csv": b'question;options\nq, r;["a","b"]\n'},
+            "vmcq",
+            rows=[{"question": "q, r"}],
+        ),
+        Proof(
+            "a line `sep=;` before it makes the file invalid",
+            {"a.csv": b'sep=;\nquestion;options\nq, r;["a","b"]\n'},
+            "vmcq",
+            None,
+            says="a.csv:1: a line 'sep=' is for Excel alone. Delete it.",
+        ),
         Proof(
             'A quote opens only at the start of a cell, `""` inside is a quote, tabs and line breaks may stand inside',
             {"a.tsv": b'question\toptions\n5" q\t["a","b"]\n"a ""b""\tc\nd"\t["a","b"]\n'},
@@ -337,9 +363,17 @@ PROOFS = {
             rows=[{"answers": ["A", "B"]}],
         ),
         vmcq(
-            {"answer": "red"},
-            quote="An option's text in the place of its letter is not guessed",
-            refused={1: "answer.not_an_option"},
+            *({"options": ["red", "blue"], "answer": said} for said in ("(B)", "B.", "B) blue", "blue")),
+            quote="In plain tables and EvalScope's rows `(B)`, `B.`, `B) text` and the exact text of one option name",
+            rows=[{}, *[{"answer": "B"}] * 4],
+        ),
+        lmu({"answer": "(B)"}, quote="in other formats the letter alone does", refused={1: "answer.not_an_option"}),
+        vmcq(
+            {"answer": "1"},
+            {"answer": 1},
+            {"options": ["1", "0"], "answer": "1"},
+            quote="A number that is no option's text is invalid, for it may count from 0 or from 1",
+            refused={1: "answer.not_an_option", 2: "answer.not_an_option"},
         ),
         vmcq({"answer": None}, quote="No answer at all means unlabelled", rows=[{}, {"answer": None, "label": None}]),
         vmcq(

@@ -89,6 +89,26 @@ VIDEO_PROOFS = [
         [None, "video.too_large"],
         options=("--fps", "400"),
     ),
+    Proof(
+        "Seconds of a clip that are none, or begin behind the video's end, make the row invalid (`video.clip`)",
+        {
+            "a.jsonl": b"".join(
+                json.dumps(
+                    {
+                        "messages": [{"role": "user", "content": [{"type": "video_url", "video_url": part}]}],
+                        "answer": "x",
+                    }
+                ).encode()
+                + b"\n"
+                for clip in ({}, {"start": 0.5, "end": 1}, {"start": "x"}, {"start": 1, "end": 1}, {"start": 60})
+                for part in [{"url": "good.mp4", **clip}]
+            ),
+            "good.mp4": make_video,
+        },
+        "openai_messages",
+        {2: "video.clip", 3: "video.clip", 4: "video.clip"},
+        _FOUR,
+    ),
     _asked(
         "If a video has fewer frames than requested, all are used and a warning counts such videos",
         {"short.mp4": lambda path: make_video(path, frames=2)},

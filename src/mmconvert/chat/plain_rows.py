@@ -9,7 +9,9 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 from typing import Any
 
-from mmconvert.chat.conversations import as_list, list_elements, load_image
+from mmconvert.chat.conversations import list_elements, load_image
+from mmconvert.chat.plain_answers import PLACES, describe_unclear_place, is_unclear_place, read_answers, read_place
+from mmconvert.chat.plain_options import read_plain_options
 from mmconvert.chat.videos import ShownVideos, list_values
 from mmconvert.core.errors import RowError, in_field, show
 from mmconvert.core.record import LETTERS, Image, Part, Record, Turn, encode_json
@@ -20,8 +22,6 @@ from mmconvert.core.text.options import (
     build_plain_prompt,
     gather_lettered_options,
     list_letter_columns,
-    list_letters,
-    read_option_texts,
     require_several,
 )
 from mmconvert.core.text.placeholders import interleave, list_slots
@@ -40,6 +40,7 @@ SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "question": ("question", "prompt", "query", "instruction", "text", "problem"),
     "options": ("options", "choices"),
     "answer": ("answer", "answers", "gt", "gt_answer", "label", "target", "solution", "ground_truth"),
+    "answer_index": ("answer_index", "correct_index", "correct_choice_idx"),
     "prediction": (*("prediction", "response", "output", "model_answer", "model_output", "model_prediction", "pred"),),
     "hint": ("hint",),
     "category": ("category",),
@@ -58,7 +59,16 @@ FURTHER_SPELLINGS: Mapping[str, tuple[str, ...]] = {
     "video": ("video_name", "video_url"),
     "question": ("question_text", "user_prompt", "input"),
     "answer": (
-        *("gold", "gold_answer", "reference", "reference_answer", "correct_answer", "groundtruth", "expected"),
+        *(
+            "answer_key",
+            "gold",
+            "gold_answer",
+            "reference",
+            "reference_answer",
+            "correct_answer",
+            "groundtruth",
+            "expected",
+        ),
         *("expected_answer", "labels", "caption", "captions"),
     ),
     "prediction": (
@@ -119,6 +129,11 @@ def find_columns(names: tuple[str, ...], mapping: tuple[tuple[str, str], ...] = 
             found[field] = (there[0],)
         else:
             several[field] = tuple(there)
+    if "answer" in found:
+        # What the user names goes before what has a usual name, and an answer in words before its place.
+        mapped = {field for field, _ in mapping}
+        for field in ["answer"] if mapped & {*PLACES} and "answer" not in mapped else {*PLACES} - mapped:
+            found.pop(field, None)
     if (
         REFERENCE_BESIDE_ANSWER in free
         and found.get("answer") == ("answer",)
@@ -174,14 +189,20 @@ def read_plain_row(row: Row, context: Context) -> Iterable[Record]:
     shared = _read_id(row.fields.get(SHARED_ID), "id")
     key = _read_id(read("id"), columns.get("id", ("id",))[0]) or context.numbered(row)
     prediction = read_text("prediction")
-    images = _load_images(row.fields, columns.get("image", ()), context, needed=prediction is None)
+    images = _load_images(
+        row.fields, columns.get("image", ()), context, needed=prediction is None and not context.for_scoring
+    )
     question, hint, reply = read_text("question"), read_text("hint"), read_text("reply")
     options, letters = _read_options(row.fields, columns, read("options"))
     question, images = _show_videos(row.fields, columns.get("video", ()), question, images, context, prediction is None)
     if not context.for_scoring:
         require_several(options, columns.get("options", ("A",))[0])
-    label = read("answer")
-    answers = _read_answers(label, columns.get("answer", ("answer",))[0], options, context)
+    asked = next((field for field in ("answer", *PLACES) if field in columns), "answer")
+    label, named = read(asked), columns.get(asked, (asked,))[0]
+    if asked in PLACES:
+        answers = read_place(label, named, PLACES[asked], options)
+    else:
+        answers = read_answers(label, named, options, context.for_scoring)
     known = prediction is not None or (answers and (images or "id" in columns or shared))
     if not (question and question.strip()) and not known and not (images and reply):
         name = columns.get("question", ("question",))[0]
@@ -248,7 +269,7 @@ def _load_images(fields: Mapping[str, Any], named: Sequence[str], context: Conte
             except RowError as error:
                 if needed or error.code not in ("image.missing", "image.remote"):
                     raise
-                context.warn("an image is missing; its row has a prediction and is kept without it")
+                context.warn("an image is missing; its row needs none and is kept without it")
     return tuple(images)
 
 
@@ -295,37 +316,23 @@ def _read_options(
     if value is not None and value != "":
         name = columns["options"][0]
         with in_field(name):
-            if isinstance(value, dict) and [*value] == [*LETTERS[: len(value)]]:
-                value = [*value.values()]
-            return read_option_texts(value), ()
+            return read_plain_options(value), ()
     letters = mapped or {letter: letter for letter in list_letter_columns(fields)}
     cells = (_read_text(read_mapped(fields, column), column) or None for _, column in sorted(letters.items()))
     return gather_lettered_options(cells), [*letters.values()]
 
 
-def _read_answers(value: Any, column: str, options: Sequence[str | None], context: Context) -> tuple[str, ...]:
-    if isinstance(value, str) and looks_like_list(value) and not options:
-        with in_field(column):
-            value = parse_list(value)
-    texts = [text for item in as_list(value) if (text := _read_text(item, column)) not in (None, "")]
-    if not options:
-        return tuple(map(str, texts))
-    return tuple(_read_choice(str(text), column, options, context) for text in texts)
-
-
-def _read_choice(text: str, column: str, options: Sequence[str | None], context: Context) -> str:
-    """Give the letter that an answer names, itself or by the exact text of one option."""
-    letters = list_letters(options)
-    named = [letter for letter, option in zip(LETTERS, options, strict=False) if option is not None and option == text]
-    letter = text.strip().upper()
-    if letter in [*letters] and named in ([], [letter]):
-        return letter
-    if letter not in [*letters] and len(named) == 1:
-        return named[0]
-    if context.for_scoring:
-        return text
-    expected = f"expected one of {', '.join(letters)}, or the text of one option {show(text)}."
-    raise RowError("answer.not_an_option", column, expected)
+def find_unclear_place(rows: Iterable[Mapping[str, Any]], columns: Columns) -> str | None:
+    """Say what to type where rows give an answer as a number of which nobody can tell the option; None elsewhere."""
+    column = next(iter(columns.get("answer", ())), "")
+    for fields in rows if column else ():
+        try:
+            options, _ = _read_options(fields, columns, read_mapped(fields, columns.get("options", ("options",))[0]))
+            if options and is_unclear_place(read_mapped(fields, column), options):
+                return describe_unclear_place(column)
+        except RowError:
+            continue
+    return None
 
 
 def _build_turns(

@@ -4,14 +4,16 @@ Formats show frames as they show images: a marker or a part of a video becomes a
 text that numbers its media, `<video 1>` becomes `<image 3><image 4>`, so that whatever words the text again finds them.
 """
 
+import math
 import re
 from collections.abc import Iterator, Mapping, Sequence
 from itertools import count
 from typing import Any
 
-from mmconvert.core.errors import RowError, in_field
+from mmconvert.core.errors import RowError, in_field, show
 from mmconvert.core.record import Image
 from mmconvert.core.text.image_markers import NO_SAMPLING
+from mmconvert.images.video import WHOLE, Clip
 from mmconvert.plugins.format import Context
 
 VIDEOS = ("videos", "video")
@@ -61,18 +63,52 @@ def take_videos(fields: dict[str, Any], context: Context, names: Sequence[str] =
     return ()
 
 
-def load_frames(value: Any, slot: int, context: Context) -> tuple[Image, ...]:
+def read_clip(start: Any, end: Any) -> Clip:
+    """Read the seconds of a video that a row is about.
+
+    Args:
+        start: Where they begin, None for the video's beginning.
+        end: Where they end, None for its end.
+
+    Raises:
+        RowError: `video.clip`.
+
+    Example:
+        >>> read_clip(1, "2.5"), read_clip(None, None)
+        (Clip(start=1.0, end=2.5), Clip(start=None, end=None))
+    """
+    seconds = [_read_seconds(value) for value in (start, end)]
+    first, last = (0.0 if seconds[0] is None else seconds[0]), (math.inf if seconds[1] is None else seconds[1])
+    if not 0 <= first < last:
+        raise RowError("video.clip", "", f"a clip begins at 0 or later and ends behind its start {show([start, end])}.")
+    return Clip(*seconds)
+
+
+def _read_seconds(value: Any) -> float | None:
+    if value is None or value == "":
+        return None
+    try:
+        seconds = math.nan if isinstance(value, bool) else float(value)
+    except (TypeError, ValueError, OverflowError):
+        seconds = math.nan
+    if not math.isfinite(seconds):
+        raise RowError("video.clip", "", f"expected seconds {show(value)}.")
+    return seconds
+
+
+def load_frames(value: Any, slot: int, context: Context, clip: Clip = WHOLE) -> tuple[Image, ...]:
     """Load frames of a video; that there are fewer than asked for is a remark.
 
     Args:
         value: What the source wrote for the video.
         slot: Number of the first frame.
         context: Where videos lie, and which frames are wanted.
+        clip: The seconds that are meant.
 
     Raises:
         RowError: The codes of `Pictures.of_video`.
     """
-    frames, asked = context.pictures.of_video(value, slot)
+    frames, asked = context.pictures.of_video(value, slot, clip)
     if len(frames) < asked:
         context.warn("a video has fewer frames than requested; all of them are used")
     return frames

@@ -122,6 +122,24 @@ def build_too_large_error(size: int | None = None, field: str = "") -> RowError:
     return RowError("row.too_large", field, f"the row holds {holds}{' ' if size is None else ', '}{limit}. {advice}")
 
 
+def build_encoding_error(error: UnicodeDecodeError, field: str = "") -> RowError:
+    r"""Make the error for text that is not UTF-8, with the byte and what it may have been.
+
+    Args:
+        error: As `bytes.decode` raises it.
+        field: The field that the text stands in, "" for the row as a whole.
+
+    Example:
+        >>> try: b"caf\xe9".decode()
+        ... except UnicodeDecodeError as error: build_encoding_error(error).message
+        "byte 4 is 0xE9, which is not UTF-8 ('é' in Windows-1252)."
+    """
+    wrong = error.object[error.start : error.start + 1]
+    meant = wrong.decode("cp1252", errors="ignore")
+    known = f" ({meant!r} in Windows-1252)" if meant else ""
+    return RowError("text.encoding", field, f"byte {error.start + 1:,} is 0x{wrong[0]:02X}, which is not UTF-8{known}.")
+
+
 DELIMITERS = {".tsv": b"\t", ".csv": b","}
 
 

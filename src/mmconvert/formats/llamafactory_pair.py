@@ -1,7 +1,8 @@
 r"""LLaMA-Factory's preference pairs of version 1: JSON with `chosen_messages` and `rejected_messages`.
 
 Both are whole conversations, each message a list of `{"type", "value"}`; `image_url` stands for an image of its own,
-`<image>` in a text for the next of the row's `images`, which both sides see. What both begin with is the prompt.
+`<image>` in a text for the next of the row's `images`, which both sides see. What both begin with is the prompt. Images
+are written as files, a part for each in both conversations.
 Source: hiyouga/LLaMA-Factory@ff6d4d1 src/llamafactory/v1/plugins/data_plugins/converter.py, data/v1_dpo_demo.jsonl.
 
 Kept: other fields in `extra`, those of a message (`loss_weight`) in `extra.messages_extra`, `chosen_extra` and
@@ -11,17 +12,22 @@ more or fewer `<image>` than images (`placeholder.count`).
 Lost: nothing.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from typing import Any
 
-from mmconvert.chat import conversations
-from mmconvert.chat.preference import build_pair_record, count_shared
+from msgspec.structs import replace
+
+from mmconvert.chat import conversations, training
+from mmconvert.chat.openai import build_valued_messages
+from mmconvert.chat.preference import SIDES, build_pair_record, count_shared, report_lost_scores, select_rows
 from mmconvert.core.errors import RowError, in_field, quote_value, show
-from mmconvert.core.record import Image, Part, Record, Turn
+from mmconvert.core.record import SCORES, Image, Part, Record, Turn
 from mmconvert.core.rows import Row
 from mmconvert.core.text.image_markers import Markers, check_count, split_at_markers
+from mmconvert.dataset.views import require_pair, split_pair
 from mmconvert.io.row_files import read_rows
-from mmconvert.plugins.format import Context, Format, Sample
+from mmconvert.io.write_delimited import write_rows
+from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
 _FIELDS = ("chosen_messages", "rejected_messages")
 _MARKERS = Markers(("image", "video", "audio"))
@@ -91,11 +97,51 @@ def _find_mismatch(sample: Sample) -> str | None:
     return sample.find_missing(_FIELDS, "field")
 
 
+def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
+    losses: list[Loss] = []
+    rows = training.build_training_rows(
+        select_rows(records, losses, paired=True),
+        losses,
+        lambda record: {},
+        addresses=True,
+        pair=lambda record: _build_fields(record, target, losses),
+    )
+    write_rows(lambda: rows, target)
+    yield from dict.fromkeys(losses)
+
+
+def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
+    extras = {side: _list_extras(record, side) for side in SIDES}
+    # Turns that both sides begin with go to the prompt, and what else they hold with them.
+    shared = (*training.read_messages_extra(record), *extras[SIDES[0]][:-1])
+    record = split_pair(record)
+    report_lost_scores(record, losses)
+    pair = require_pair(record)
+    kept = {name: value for name, value in record.extra.items() if name not in [f"{side}_extra" for side in SIDES]}
+    fields: dict[str, Any] = {**training.build_source_id(record)}
+    for name, side, turns in zip(_FIELDS, SIDES, (pair.chosen, pair.rejected), strict=True):
+        more, images = (*shared, extras[side][-1]), iter(record.images)
+        fields[name] = build_valued_messages((*record.messages, *turns), more, images, target, _MARKERS.words)
+    taken = (*_FIELDS, *conversations.MEDIA, *SCORES, "images")
+    return training.add_extra_fields(fields, replace(record, extra=kept), losses, taken)
+
+
+def _list_extras(record: Record, side: str) -> list[dict[str, Any]]:
+    """Give the further fields of each message of a side, {} for one without; at least of one."""
+    held = record.extra.get(f"{side}_extra")
+    known = [more if isinstance(more, dict) else {} for more in held] if isinstance(held, list) else []
+    count = max(1, len(getattr(record.preference, side)))
+    return [*known, *({} for _ in range(count))][:count]
+
+
 FORMAT = Format(
     summary="LLaMA-Factory's preference pairs of version 1: chosen_messages and rejected_messages",
     suffixes=(".jsonl", ".json"),
     rows=read_rows,
     records=_read_records,
     mismatch=_find_mismatch,
+    write=_write,
     cuttable=True,
+    pairs=True,
+    images=("files", "original"),
 )

@@ -2,24 +2,27 @@
 
 A part of type `text` is a text, of type `image_url` an image (path, data URL or address). `reasoning` of an assistant
 stands in its turn between `<think>` and `</think>`, as LLaMA-Factory's templates write it. `loss_weight` of a turn is
-kept, but no view and no other format applies it. Source: hiyouga/LLaMA-Factory@ff6d4d1 data/v1_sft_demo.jsonl,
-src/llamafactory/v1/plugins/data_plugins/converter.py.
+kept, but no view and no other format applies it; where it is absent the usual one counts. Images are written as
+files, `image_url` holding the path, or the address of one without bytes. Source: hiyouga/LLaMA-Factory@ff6d4d1
+data/v1_sft_demo.jsonl, src/llamafactory/v1/plugins/data_plugins/converter.py.
 
 Kept: `id` as `sample`, other fields in `extra`, `loss_weight` and others of a message in `extra.messages_extra`.
 Refused: other types of parts (`messages.part`), tool calls, videos, sounds (`media.unsupported`).
 Lost: whether a `<think>` stood in a text or in a part of its own.
 """
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
+from functools import partial
 from typing import Any
 
-from mmconvert.chat import conversations
-from mmconvert.chat.openai import holds_part_values
+from mmconvert.chat import conversations, training
+from mmconvert.chat.openai import build_valued_messages, holds_part_values
 from mmconvert.core.errors import RowError, in_field, quote_value, show
 from mmconvert.core.record import Image, Part, Record, Turn
 from mmconvert.core.rows import Row
 from mmconvert.io.row_files import read_rows
-from mmconvert.plugins.format import Context, Format, Sample
+from mmconvert.io.write_delimited import write_rows
+from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 
 MESSAGES = "messages"
 KEYS = ("role", "content")
@@ -78,11 +81,30 @@ def _find_mismatch(sample: Sample) -> str | None:
     return None
 
 
+def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
+    losses: list[Loss] = []
+    build = partial(_build_fields, target=target, losses=losses)
+    rows = training.build_training_rows(records, losses, build, addresses=True)
+    write_rows(lambda: rows, target)
+    yield from dict.fromkeys(losses)
+
+
+def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[str, Any]:
+    images, extras = iter(record.images), training.read_messages_extra(record)
+    fields: dict[str, Any] = {
+        **training.build_source_id(record),
+        MESSAGES: build_valued_messages(record.messages, extras, images, target),
+    }
+    return training.add_extra_fields(fields, record, losses, (MESSAGES, *conversations.MEDIA))
+
+
 FORMAT = Format(
     summary="LLaMA-Factory v1 data: messages of parts with type and value",
     suffixes=(".jsonl", ".json"),
     rows=read_rows,
     records=_read_records,
     mismatch=_find_mismatch,
+    write=_write,
     cuttable=True,
+    images=("files", "original"),
 )

@@ -15,7 +15,7 @@ from pathlib import Path
 
 from mmconvert.core.errors import Error, RowError, show
 from mmconvert.core.record import Part, Record, Turn, encode_json
-from mmconvert.core.rows import Rejected, Row, Span, Where
+from mmconvert.core.rows import Rejected, Row, Span, Where, build_encoding_error
 from mmconvert.io.json_lines import refuse_other_magic
 from mmconvert.plugins.format import Context, Format, Sample
 from mmconvert.storage.folders import require_inside
@@ -66,7 +66,7 @@ def _read_cells(raw: bytes, count: int) -> dict[str, str]:
     try:
         cells = raw.decode().split("\t")
     except UnicodeDecodeError as error:
-        raise RowError("text.encoding", "", f"the line is not UTF-8 at byte {error.start + 1}.") from None
+        raise build_encoding_error(error) from None
     if len(cells) != count or count not in _CELLS:
         expected = count if count in _CELLS else " or ".join(map(str, _CELLS))
         message = f"expected {expected} cells, found {len(cells)}. Take stray tabs out of the response."
@@ -110,7 +110,8 @@ def _find_mismatch(sample: Sample) -> str | None:
         with open_source(file) as lines:
             first = lines.readline(_HEAD).removeprefix(_BOM).split(b"\t")
         if len(first) not in _CELLS or first[2].strip().lower().decode(errors="replace") not in ANSWERS:
-            return f"{file.name} has no lines of image, question, yes or no, and perhaps a response"
+            other = "" if sample.path.is_dir() else ". Rename a table with a header to end in .tsv"
+            return f"{file.name} has no lines of image, question, yes or no, and perhaps a response{other}"
     return None
 
 

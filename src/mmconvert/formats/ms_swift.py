@@ -277,6 +277,8 @@ def _find_messages_mismatch(sample: Sample, messages: Sequence[Mapping[str, Any]
         return "messages are in a file that is not JSON Lines"
     if clash := sample.find_clash(SIDES, "field"):
         return clash
+    if any(row.get("messages") is not None and row.get(RESPONSE) is not None for row in sample.rows):
+        return f"it has a field {RESPONSE!r} beside messages"
     if not paired and not any(name in sample.columns for name in (*queries.IMAGES, *VIDEOS)):
         return "no field 'images' or 'videos'"
     if not all(isinstance(one.get("content"), str) for one in messages):

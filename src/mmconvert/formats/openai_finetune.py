@@ -1,8 +1,9 @@
 """OpenAI's fine-tuning data: JSON Lines with `messages` that end with the assistant, under the service's limits.
 
-Images are `image_url` parts of user messages. What the service would refuse is left out when writing and
-named: more than 10 images in an example, one over 10 MB, one that is not JPEG, PNG or WEBP in RGB or RGBA,
-examples with images beyond 50,000. Source: the vision fine-tuning guide of developers.openai.com.
+Images are `image_url` parts of user messages; parts of type `image` with a `source`, and a `system` beside the
+messages, are read as Anthropic has them. What the service would refuse is left out when writing and named: more than
+10 images in an example, one over 10 MB, one that is not JPEG, PNG or WEBP in RGB or RGBA, examples with images beyond
+50,000. Source: the vision fine-tuning guide of developers.openai.com.
 
 Kept: fields beside the messages in `extra`, those of a message in `extra.messages_extra`.
 Refused: unknown roles and parts (`messages.role`, `messages.part`), tool calls, files, sounds, videos without
@@ -14,12 +15,13 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
-from mmconvert.chat.conversations import as_list, build_conversation_record, read_messages
+from mmconvert.chat.conversations import as_list, build_conversation_record, read_messages, take_system_turn
 from mmconvert.chat.losses import NO_FIELD
 from mmconvert.chat.openai import (
     build_part,
     ends_with_assistant,
     holds_part_values,
+    list_own_keys,
     list_part_types,
     read_content,
     read_message,
@@ -67,6 +69,9 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         turns.append(Turn(role, parts))
         images += shown
         extras.append(extra)
+    if isinstance(fields.get("system"), str) and all(turn.role != "system" for turn in turns):
+        told, extras = take_system_turn(fields, tuple(turns), extras)
+        turns = [*told]
     yield build_conversation_record(row, context, fields, turns, images, extras)
 
 
@@ -77,7 +82,7 @@ def _find_mismatch(sample: Sample) -> str | None:
     others = (name for name in sample.columns if name in foreign or parse_image_slot(name) is not None)
     if clash := sample.find_clash(others, "field"):
         return clash
-    if any("image" in list_part_types(row.get("messages")) for row in sample.rows):
+    if not all(list_own_keys(row.get("messages")) <= {"source"} for row in sample.rows):
         return "a part is of type 'image', not 'image_url'"
     if any(holds_part_values(row.get("messages")) for row in sample.rows):
         return "parts hold their content in 'value', as LLaMA-Factory v1 writes them"

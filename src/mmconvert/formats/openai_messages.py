@@ -1,15 +1,16 @@
 """OpenAI chat messages as JSONL, JSON or TSV: `messages` and `answer`, images as parts or as placeholders.
 
 A .json file holds an array of records, or one. Each record has `messages` (a list, or that list as JSON text) and may
-have `answer` (a text or a list of texts). Images are `image_url` parts (path, data URL or address), or `<image k>`
-in a user message that is one plain string, with the image in `image_k`; videos are `video_url` parts, or `<video k>`
-with the video in `video_k`. Source: EvalScope's General-VQA format (its
-custom multimodal dataset document and benchmarks/general_vqa).
+have `answer` (a text or a list of texts). Images are `image_url` parts (path, data URL or address), or `<image k>` in
+a user message that is one plain string, with the image in `image_k`; videos are `video_url` parts, or `<video k>`
+with the video in `video_k`. `image` parts with a `source` are read as Anthropic writes them, and with `image`, `url`
+or `path` as transformers takes them, `video` parts likewise; a `system` beside the messages is the first turn.
+Source: EvalScope's General-VQA format (its custom multimodal dataset document and benchmarks/general_vqa).
 
 Kept: other fields in `extra`, those of a message in `extra.messages_extra`, unshown images as attachments.
 Refused: unknown roles and parts, tool calls, files, sounds, videos without `--frames` (`media.unsupported`), a
 placeholder without its image (`placeholder.no_image`).
-Lost: nothing.
+Lost: which kind of part an image was.
 """
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
@@ -26,7 +27,7 @@ from mmconvert.chat.losses import PROMPTED, list_losses, list_prompt_losses
 from mmconvert.chat.training import read_messages_extra
 from mmconvert.chat.videos import ShownVideos, list_numbered_videos
 from mmconvert.core.errors import RowError, in_field, show
-from mmconvert.core.record import Image, Record, Turn, encode_json
+from mmconvert.core.record import Image, Part, Record, Turn, encode_json
 from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span
 from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.placeholders import format_turn, interleave, list_slots, parse_image_slot
@@ -76,6 +77,8 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     hidden = columns.list_unshown_images(pictures, images, context) if pictures else ()
     label = fields.pop("answer", None)
     answers = _read_answers(label)
+    if _is_system(fields, turns):
+        turns, extras = [Turn("system", (Part("text", fields.pop("system")),)), *turns], [{}, *extras]
     key = columns.take_id(fields, row, context)
     beside = columns.keep_extra_fields(fields)
     if any(extras):
@@ -96,6 +99,12 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         attachments=hidden,
         extra=beside,
     )
+
+
+def _is_system(fields: Mapping[str, Any], turns: Sequence[Turn]) -> bool:
+    """Tell whether the field `system` is the prompt's, as Anthropic has it beside the messages."""
+    text = fields.get("system")
+    return isinstance(text, str) and text != "" and all(turn.role != "system" for turn in turns)
 
 
 def _expand_videos(message: dict[str, Any], field: str, videos: ShownVideos) -> dict[str, Any]:
@@ -135,8 +144,11 @@ def _find_mismatch(sample: Sample) -> str | None:
         return "no field 'messages'"
     if clash := sample.find_clash(("images", "image", *MARKS), "field"):
         return clash
-    if any("image" in openai.list_part_types(row.get("messages")) for row in sample.rows):
-        return "a part is of type 'image', not 'image_url'"
+    keys = {key for row in sample.rows for key in openai.list_own_keys(row.get("messages"))}
+    if None in keys:
+        return "a part of type 'image' or 'video' stands for one elsewhere"
+    if keys - {"source"} and "answer" not in sample.columns:
+        return "parts of type 'image' or 'video' and no answer, as TRL has them"
     if any(openai.holds_part_values(row.get("messages")) for row in sample.rows):
         return "parts hold their content in 'value', as LLaMA-Factory v1 writes them"
     evaluated = any(name == "answer" or parse_image_slot(name) for name in sample.columns)
@@ -190,7 +202,7 @@ def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[st
             losses.append(Loss(record.id, "answer", 'an empty cell is not an answer; .jsonl holds ""'))
     losses += list_losses(record, (*PROMPTED, "attachments"), target)
     pictures = {name for name in extra if parse_image_slot(name) is not None}
-    return columns.add_extra(fields, extra, {"id", "messages", "answer", *pictures}, record, losses)
+    return columns.add_extra(fields, extra, {"id", "messages", "answer", "system", *pictures}, record, losses)
 
 
 FORMAT = Format(

@@ -12,6 +12,8 @@ called otherwise, reaches into objects (`answer=meta.gold`) and gives one text t
 | question | question, prompt, query, instruction, text, problem |
 | options | options, choices; or A, B, C, ... with an option each |
 | answer | answer, answers, gt, gt_answer, label, target, solution, ground_truth |
+| answer_index | answer_index, correct_index, correct_choice_idx: the place of the option, the first is 0 |
+| answer_number | only by `--map`: the place of the option, the first is 1 |
 | prediction | prediction, response, output, model_answer, model_output, model_prediction, pred |
 | response | only by `--map`: what the assistant says, for training |
 
@@ -19,7 +21,12 @@ A JSON object holds a row under each id, or only its prediction: `{"q1": "yes", 
 is none of theirs: all are numbered, and those with one id share a `group`.
 
 An image is a path, a data URL, an address, base64, bytes, or an object with `bytes` and `path`; a list holds several.
-The answer to options is a letter, or the exact text of one option; a number is refused, for it may count from 0 or 1.
+Options are a list, also as text, an object with a text for each letter, objects of a letter and a text (`label` and
+`text`), or one text, `A. cat; B. dog`, also in lines; a letter in front of each is taken off.
+The answer to options is a letter (`B`, `(B)`, `B.`, `B) text`) or the exact text of one option; true and false name an
+option of that word, or yes and no. Any other number is refused, for it may count from 0 or from 1: `--map
+answer_index=COLUMN` counts from 0, `--map answer_number=COLUMN` from 1. A boolean without options is refused: write the
+word that responses use.
 
 Kept: other columns in `extra`.
 Refused: rows without a question, a prediction, or an answer that an id or an image is there for; an answer that is no
@@ -43,6 +50,7 @@ from mmconvert.chat.plain_rows import (
     Columns,
     describe_columns,
     find_columns,
+    find_unclear_place,
     is_known_column,
     read_plain_row,
 )
@@ -69,6 +77,8 @@ TRAINING = (("instruction", "output"), ("query", "response"), ("prompt", "comple
 LISTS = ("data", "annotations", "questions", "samples", "examples", "items", "rows", "records", "results", "instances")
 """Members of an object that list its rows; what stands beside is about the file."""
 
+_BESIDE = {"image", "video", "answer", "answer_index", "prediction", "options"}
+"""Fields one of which makes a question of a text."""
 _UNKNOWN = "COLUMN"
 _ALIKE = 0.7
 """How alike two names are at least for one to be offered for the other, from 0 to 1."""
@@ -127,7 +137,9 @@ def _find_mismatch(sample: Sample) -> str | None:
             f"a column {answers!r}, a prediction or a response to train on. Choose one: --map question={asks} and "
             f"--map prediction={answers} or --map response={answers}"
         )
-    said = columns.keys() & {"prediction", "answer"}
+    if (unclear := find_unclear_place(sample.rows, columns)) is not None:
+        return unclear
+    said = columns.keys() & {"prediction", "answer", "answer_index"}
     described = "image" in columns and columns.get("answer", ("",))[0].lower() in CAPTIONS
     if "question" not in columns and not ("id" in columns and said) and not described and len(said) < 2:
         close = {field: _suggest_column(field, sample, columns) for field in ("question", "prediction")}
@@ -135,7 +147,7 @@ def _find_mismatch(sample: Sample) -> str | None:
             if column != _UNKNOWN:
                 return f"no column for the {field}. Name it: --map {field}={column}"
         return f"no column for the question or, with an id, the prediction. Name it: --map question={_UNKNOWN}"
-    if "question" in columns and len(columns.keys() & {"image", "video", "answer", "prediction", "options"}) == 0:
+    if "question" in columns and not columns.keys() & _BESIDE:
         column = _suggest_column("image", sample, columns)
         return f"nothing beside the question, no image, answer or prediction. Name one: --map image={column}"
     return None

@@ -3,15 +3,16 @@ r"""TRL's vision data: `images` (or one `image`) with `messages`, with `prompt` 
 Preference pairs are `prompt`, `chosen` and `rejected`, texts or turns; without a `prompt` (or where it is a text and
 the sides are turns) what both sides begin with is the prompt, as TRL's `extract_prompt` has it.
 
-Content is a list of parts, `{"type": "image"}` standing for the next image, or a plain text; then all
-images stand in front of the first user turn. Parquet holds images, JSON Lines their paths (read them
-with `cast_column("images", List(Image()))`). Written are parts with the keys `type` and `text` alone, ""
-for images: chat templates take any further key, and a null, for content. Source: huggingface/trl@f2cd577
+Content is a list of parts, `{"type": "image"}` standing for the next image, `{"type": "video"}` for the next of
+`videos`, each with its own under `image`, `video`, `url` or `path` where it has one; or a plain text; then all images
+stand in front of the first user turn. Parquet holds images, JSON Lines their paths (read them with
+`cast_column("images", List(Image()))`). Written are parts with the keys `type` and `text` alone, "" for images: chat
+templates take any further key, and a null, for content. Source: huggingface/trl@f2cd577
 docs/source/dataset_formats.md, trl/data_utils.py:prepare_multimodal_messages.
 
 Kept: `id` as `sample`, other fields in `extra`, those of a message in `extra.messages_extra`.
-Refused: more or fewer image parts than images (`placeholder.count`), unknown parts, tool calls, videos,
-sounds; pairs without a common beginning (`preference.prompt`).
+Refused: more or fewer image parts than images (`placeholder.count`), unknown parts, tool calls, sounds, videos without
+`--frames` (`media.unsupported`); pairs without a common beginning (`preference.prompt`).
 Lost: whether content was one text or parts.
 """
 
@@ -26,7 +27,7 @@ from msgspec.structs import replace
 
 from mmconvert.chat import conversations, training
 from mmconvert.chat.export_images import write_image_path
-from mmconvert.chat.openai import list_part_types
+from mmconvert.chat.openai import find_own_key, list_own_keys, list_part_types, read_part_clip
 from mmconvert.chat.preference import (
     SIDES,
     build_pair_record,
@@ -36,12 +37,14 @@ from mmconvert.chat.preference import (
     list_scores,
     select_rows,
 )
+from mmconvert.chat.videos import VIDEOS, load_frames, take_videos
 from mmconvert.core.errors import RowError, in_field, quote_value, show
-from mmconvert.core.record import IMAGE_TYPE, SCHEMA, SCORES, Part, Record, Turn, attach_features
+from mmconvert.core.record import IMAGE_TYPE, SCHEMA, SCORES, Image, Part, Record, Turn, attach_features
 from mmconvert.core.rows import Row
-from mmconvert.core.text.image_markers import check_count, escape, unescape
+from mmconvert.core.text.image_markers import IMAGE, NO_SAMPLING, VIDEO, check_count, escape, unescape
 from mmconvert.dataset.views import split_pair, split_prompt_completion
 from mmconvert.dataset.write_parquet import build_image_cell, write_parquet
+from mmconvert.images.video import WHOLE, Clip
 from mmconvert.io.row_files import read_rows
 from mmconvert.io.write_delimited import write_rows
 from mmconvert.kits.evalscope.outputs import MARKS
@@ -66,41 +69,41 @@ PAIR_SCHEMA = attach_features(pa.schema([*_build_schema("prompt", *SIDES), *((na
 """Columns of a parquet file of preference pairs."""
 
 
+class _Shown(msgspec.Struct, frozen=True):
+    """An image or video part: what it brings itself with its place, None for the next of the row's; seconds of it."""
+
+    kind: str
+    own: tuple[str, Any] | None = None
+    clip: Clip = WHOLE
+
+
 class _RawMessage(msgspec.Struct, frozen=True):
     """One message as it is read.
 
     Attributes:
         turn: Role and parts.
-        pictures: For each image part the image it brings itself with its place, None for the next of the row's.
+        shows: What each image and video part shows.
         plain: Its content was one text.
         extra: Its other fields.
     """
 
     turn: Turn
-    pictures: tuple[tuple[str, Any] | None, ...]
+    shows: tuple[_Shown, ...]
     plain: bool
     extra: dict[str, Any]
 
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
-    conversations.refuse_media(fields)
+    videos = take_videos(fields, context)
     many, one = fields.pop("images", None), fields.pop("image", None)
     values = conversations.list_elements(many, "images") or conversations.list_elements(one, "image")
     sides = _take_sides(fields) if all(fields.get(name) is not None for name in SIDES) else None
     raw = _read_raw_messages(fields) if sides is None else chain.from_iterable(sides)
-    messages = [_read_message(value, where) for value, where in raw]
-    if values and all(own is not None for message in messages for own in message.pictures):
+    messages = [_read_message(value, where, context) for value, where in raw]
+    if values and all(one.own for message in messages for one in message.shows if one.kind == IMAGE):
         messages = _put_images_in_front(messages, len(values))
-    owns = [own for message in messages for own in message.pictures]
-    check_count(owns.count(None), len(values), "images")
-    rest = iter(values)
-    images = []
-    for slot, own in enumerate(owns, 1):
-        place, value = own or next(rest)
-        with in_field(place):
-            images.append(conversations.load_image(value, slot, context))
-    turns = [message.turn for message in messages]
+    turns, images = _load_media(messages, values, videos, context)
     extras = [message.extra for message in messages]
     if sides is None:
         yield conversations.build_conversation_record(row, context, fields, turns, images, extras)
@@ -109,6 +112,37 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     parts = (turns[:first], turns[first:second], turns[second:])
     _keep_side_extras(fields, extras, first, second)
     yield build_pair_record(row, context, fields, parts, images, extras[:first])
+
+
+def _load_media(
+    messages: Sequence[_RawMessage],
+    values: Sequence[tuple[str, Any]],
+    videos: Sequence[tuple[str, Any]],
+    context: Context,
+) -> tuple[list[Turn], list[Image]]:
+    """Load what parts bring themselves or what is next in the row, frames in the place of a video."""
+    missing = [one.kind for message in messages for one in message.shows if one.own is None]
+    check_count(missing.count(IMAGE), len(values), "images")
+    check_count(missing.count(VIDEO), len(videos), VIDEOS[0], VIDEO)
+    rest = {IMAGE: iter(values), VIDEO: iter(videos)}
+    images: list[Image] = []
+    turns = []
+    for message in messages:
+        shows, parts = iter(message.shows), list[Part]()
+        for part in message.turn.content:
+            if part.type == "text":
+                parts.append(part)
+                continue
+            one, slot = next(shows), len(images) + 1
+            place, value = one.own or next(rest[one.kind])
+            with in_field(place):
+                if one.kind == VIDEO:
+                    images += load_frames(value, slot, context, one.clip)
+                else:
+                    images.append(conversations.load_image(value, slot, context))
+            parts += [Part(IMAGE)] * (len(images) + 1 - slot)
+        turns.append(replace(message.turn, content=tuple(parts)))
+    return turns, images
 
 
 _Placed = list[tuple[dict[str, Any], str]]
@@ -166,7 +200,7 @@ def _read_raw_messages(fields: dict[str, Any]) -> Iterator[tuple[dict[str, Any],
             yield message, f"{name}[{number}]"
 
 
-def _read_message(message: Mapping[str, Any], where: str) -> _RawMessage:
+def _read_message(message: Mapping[str, Any], where: str, context: Context) -> _RawMessage:
     role, content = conversations.read_role(message.get("role"), f"{where}.role"), message.get("content")
     if message.get("tool_calls"):
         raise RowError("media.unsupported", where, "tool calls are not supported yet. Leave the row out.")
@@ -176,23 +210,28 @@ def _read_message(message: Mapping[str, Any], where: str) -> _RawMessage:
     if not isinstance(content, list):
         raise RowError("messages.content", f"{where}.content", f"expected a text or a list of parts {show(content)}.")
     parts: list[Part] = []
-    images: list[tuple[str, Any] | None] = []
+    shows: list[_Shown] = []
     for number, value in enumerate(content):
         field = f"{where}.content[{number}]"
         part = {k: v for k, v in value.items() if v is not None} if isinstance(value, dict) else {}
         kind, text = part.get("type"), part.get("text", "")
         if kind == "text" and isinstance(text, str):
             parts.append(Part("text", unescape(text)))
-        elif kind == "image" and text == "":
-            parts.append(Part("image"))
-            images.append((f"{field}.image", part["image"]) if "image" in part else None)
-        elif kind in ("audio", "video"):
+        elif kind in (IMAGE, VIDEO) and text == "":
+            if kind == VIDEO and context.pictures.sampling is None:
+                raise RowError("media.unsupported", field, NO_SAMPLING)
+            key = find_own_key(part)
+            parts.append(Part(kind))
+            with in_field(field):
+                clip = read_part_clip(part)
+            shows.append(_Shown(kind, None if key is None else (f"{field}.{key}", part[key]), clip))
+        elif kind == "audio":
             raise RowError(
                 "media.unsupported", field, f"parts of type {quote_value(kind)} are not supported. Leave the row out."
             )
         else:
             raise RowError("messages.part", field, f"expected a text or image part {show(value)}.")
-    return _RawMessage(Turn(role, tuple(parts)), tuple(images), False, extra)
+    return _RawMessage(Turn(role, tuple(parts)), tuple(shows), False, extra)
 
 
 def _put_images_in_front(messages: Sequence[_RawMessage], count: int) -> list[_RawMessage]:
@@ -203,7 +242,11 @@ def _put_images_in_front(messages: Sequence[_RawMessage], count: int) -> list[_R
     turn = messages[first].turn
     words = tuple(part for part in turn.content if part.text)
     shown = replace(turn, content=(*[Part("image")] * count, *words))
-    return [*messages[:first], replace(messages[first], turn=shown, pictures=(None,) * count), *messages[first + 1 :]]
+    return [
+        *messages[:first],
+        replace(messages[first], turn=shown, shows=(_Shown(IMAGE),) * count),
+        *messages[first + 1 :],
+    ]
 
 
 def _find_mismatch(sample: Sample) -> str | None:
@@ -216,14 +259,20 @@ def _find_mismatch(sample: Sample) -> str | None:
         return wrong
     values = [row.get(name) for row in sample.rows for name in names]
     types = {kind for value in values for kind in list_part_types(value)}
-    if sample.suffix == ".json" and "image" not in types | columns:
+    if sample.suffix == ".json" and types.isdisjoint((IMAGE, VIDEO)) and IMAGE not in columns:
         return "a .json file without 'chosen' and 'rejected', and without images"
     if "image_url" in types:
         return "images are parts of type image_url"
+    keys = {key for value in values for key in list_own_keys(value)}
+    if "source" in keys:
+        return "image parts have a source, as Anthropic writes them"
+    if "answer" in columns and "messages" in columns and keys and None not in keys:
+        return "messages show their images and have an answer, as questions do"
     contents = [message.get("content") for value in values for message in conversations.list_objects(value)]
     if any("<image>" in content for content in contents if isinstance(content, str)):
         return "<image> is in plain texts"
-    if not ("image" in types or columns & {"images", "image"}) and sample.suffix == ".jsonl" and "messages" in columns:
+    shows = {IMAGE, VIDEO} & types or columns & {"images", "image"}
+    if not shows and sample.suffix == ".jsonl" and "messages" in columns:
         return "no column 'images' and no image part"
     return None
 
@@ -324,5 +373,6 @@ FORMAT = Format(
     cuttable=True,
     columns=(SPLIT,),
     pairs=True,
+    videos=True,
     images={".parquet": ("inline",), ".jsonl": ("files", "original"), ".json": ("files", "original")},
 )

@@ -2,7 +2,8 @@
 
 `<image k>` in question and options names the image in `image_k`, or the k-th of the list `images`: a path, data URL
 or address, or an object with `bytes` or `path`; `<video k>` names the video in `video_k` or the k-th of `videos`.
-Options are a list, or such a list as JSON or Python literal in a text. The answer is one letter. Source:
+Options are a list, or such a list as JSON or Python literal in a text. The answer is one letter, also as `(B)`, `B.` or
+`B) text`, or the exact text of one option. Source:
 EvalScope's General-VMCQ format (its custom multimodal dataset document and benchmarks/general_vmcq).
 
 Kept: columns without a place, and the options as written, in `extra`; unshown images as attachments.
@@ -19,13 +20,20 @@ from typing import Any
 
 from mmconvert.chat.export_images import store_image
 from mmconvert.chat.losses import list_losses
+from mmconvert.chat.plain_answers import build_unclear_place_error, is_unclear_place
 from mmconvert.chat.videos import NUMBERED, ShownVideos, list_numbered_videos
 from mmconvert.core.errors import RowError, in_field, show
 from mmconvert.core.record import LETTERS, Image, Record, Turn, encode_json
 from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span
 from mmconvert.core.text.image_markers import NO_SAMPLING
 from mmconvert.core.text.json import parse_json
-from mmconvert.core.text.options import build_plain_prompt, is_option, read_answer_letter, read_option_texts
+from mmconvert.core.text.options import (
+    build_plain_prompt,
+    find_answer_letter,
+    is_option,
+    read_answer_letter,
+    read_option_texts,
+)
 from mmconvert.core.text.placeholders import MAX_SLOT, interleave, list_slots, parse_image_slot
 from mmconvert.io import columns, jsonl, tables
 from mmconvert.io.write_delimited import write_rows
@@ -118,12 +126,16 @@ def _are_plain_options(value: Any, row: Row) -> bool:
 def _read_answer(label: Any, options: tuple[str, ...], context: Context) -> str | None:
     if label is None or label == "":
         return None
+    if is_unclear_place(label, options):
+        raise build_unclear_place_error(label, "answer")
     if not isinstance(label, str):
         raise RowError("answer.type", "answer", f"expected one letter {show(label)}.")
-    with in_field("answer"):
-        answer = read_answer_letter(label, options)
+    answer = find_answer_letter(label, options)
+    if answer is None:
+        with in_field("answer"):
+            return read_answer_letter(label, options)
     if answer != label:
-        context.warn("an answer letter was written in lower case or with white space")
+        context.warn("an answer is not written as the letter that it names")
     return answer
 
 

@@ -122,6 +122,31 @@ def choose_by_rate(times: Sequence[int], seconds: Fraction, rate: Fraction) -> t
     return [times[at] for at in dict.fromkeys(shown)], asked
 
 
+def cut_clip(times: Sequence[int], seconds: Fraction, start: str | None, end: str | None) -> Sequence[int]:
+    """Give the frames that are shown in a clip: from the one that is seen at its start to the last one at its end.
+
+    Args:
+        times: Times of the frames, ascending, in units of `seconds`.
+        seconds: Length of the unit.
+        start: Seconds from the first frame as a text, None for the beginning.
+        end: Likewise, None for the end.
+
+    Raises:
+        VideoError: `video.clip`: the video ends before the clip begins.
+
+    Example:
+        >>> cut_clip(range(5, 25), Fraction(1, 10), "0.45", "0.8"), cut_clip([0, 10], Fraction(1), None, None)
+        (range(9, 14), [0, 10])
+    """
+    first = 0 if start is None else bisect.bisect_right(times, times[0] + Fraction(start) / seconds) - 1
+    last = len(times) if end is None else bisect.bisect_right(times, times[0] + Fraction(end) / seconds)
+    length = (times[-1] - times[0]) * seconds
+    if start is not None and Fraction(start) > length + length / max(len(times) - 1, 1):
+        told = f"the clip begins at {float(start):g} seconds, and the video ends at {float(length):.1f}"
+        raise VideoError("video.clip", f"{told}. Correct the start, or leave the row out.")
+    return times[first:last]
+
+
 class _Video:
     """An open video, read as often as need be; `times` are those of all its frames, `keys` those of key frames."""
 
@@ -288,7 +313,8 @@ def extract(file: BinaryIO, request: Mapping[str, Any]) -> tuple[dict[str, Any],
 
     Args:
         file: The video, which can be sought in.
-        request: `frames` or `fps` (a text), `format` (JPEG or PNG), `most_pixels`, `threads`.
+        request: `frames` or `fps` (a text), `start` and `end` of a clip (texts or null), `format` (JPEG or PNG),
+            `most_pixels`, `threads`.
 
     Returns:
         `times` in seconds and how many frames were `asked` for; the file of each frame.
@@ -297,10 +323,11 @@ def extract(file: BinaryIO, request: Mapping[str, Any]) -> tuple[dict[str, Any],
         VideoError: The video is refused.
     """
     video = _Video(file, request["most_pixels"], request["threads"])
+    shown = cut_clip(video.times, video.seconds, request.get("start"), request.get("end"))
     if request.get("frames"):
-        wanted, asked = choose_by_number(video.times, request["frames"]), request["frames"]
+        wanted, asked = choose_by_number(shown, request["frames"]), request["frames"]
     else:
-        wanted, asked = choose_by_rate(video.times, video.seconds, Fraction(request["fps"]))
+        wanted, asked = choose_by_rate(shown, video.seconds, Fraction(request["fps"]))
     times: list[float] = []
     files: list[bytes] = []
     size = 0
@@ -358,7 +385,7 @@ def _load_all(request: Mapping[str, Any]) -> None:
     video = io.BytesIO()
     shown = [PIL.Image.new("L", (16, 16), grey) for grey in (0, 255)]
     shown[0].save(video, "GIF", save_all=True, append_images=shown[1:])
-    extract(video, {**request, "frames": 1, "most_pixels": _MARGIN_PIXELS})
+    extract(video, {**request, "frames": 1, "start": None, "end": None, "most_pixels": _MARGIN_PIXELS})
 
 
 def main() -> None:

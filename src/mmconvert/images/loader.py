@@ -1,8 +1,7 @@
 """From a reference or base64 to the original bytes of a checked image; nothing is re-encoded.
 
-Policy (the numbers are those of the project's policy for bad input): P6 base64 and data URLs, P7
-allowed image formats and sizes, P8 paths inside the image roots. Nothing is fetched unless a
-`fetch` is given.
+Policy (the numbers are those of the project's policy for bad input): P6 base64 and data URLs, P7 allowed image formats
+and sizes, P8 paths inside the image roots. Nothing is fetched unless a `fetch` is given.
 
 Format, size and wholeness are read from the bytes without decoding, by one walker a format: magic, header,
 dimensions, then the chunks or segments up to the end marker. It finds cut files and lying headers at the speed of
@@ -17,6 +16,7 @@ import stat
 import struct
 import tempfile
 from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any
 
@@ -28,11 +28,13 @@ from mmconvert.core.errors import RowError, quote_value, show
 from mmconvert.core.plugin_struct import PluginStruct
 from mmconvert.core.record import Image
 from mmconvert.core.text.image_markers import NO_SAMPLING
+from mmconvert.images.frames_ahead import Found, FramesAhead
 from mmconvert.images.other_root import build_outside_error, find_other_root
 from mmconvert.images.read_file import read_handle, read_image_file
 from mmconvert.images.references import find_plain_path, is_bare_base64
+from mmconvert.images.stored_videos import open_stored_video
 from mmconvert.images.verify import FORMATS, MAX_PIXELS, verify_decoded
-from mmconvert.images.video import MOST_VIDEO_BYTES, FrameSampling, VideoFrames, extract_frames
+from mmconvert.images.video import MOST_VIDEO_BYTES, WHOLE, Clip, FrameSampling, VideoFrames, extract_frames
 from mmconvert.storage.beneath import open_resolved
 from mmconvert.storage.object_store import StoreFolder, is_url
 from mmconvert.storage.source_files import note_read_file, stamp_file
@@ -162,7 +164,9 @@ class Pictures(PluginStruct, frozen=True):
         keep_urls: Keep http(s) addresses as references without bytes.
         fetch: Gives the bytes that stand at an http(s) address, None to refuse them.
         sampling: Which frames of a video are taken, None to take none.
-        latest: The video that was read last and its frames: rows about one video often follow each other.
+        latest: The video that was read last and its frames: rows about one often follow each other.
+        ahead: Videos that rows to come have asked for; None where each is read when its row is.
+        wish: Told of a video in the place of taking frames, of which it then has none.
     """
 
     roots: tuple[Path, ...]
@@ -173,6 +177,8 @@ class Pictures(PluginStruct, frozen=True):
     stores: tuple[StoreFolder, ...] = ()
     sampling: FrameSampling | None = None
     latest: dict[tuple[Any, ...], VideoFrames | RowError] = msgspec.field(default_factory=dict)
+    ahead: FramesAhead | None = None
+    wish: Callable[[str, Clip, Callable[[], Found]], None] | None = None
 
     @classmethod
     def within(cls, roots: Sequence[str | Path], **options: Any) -> "Pictures":
@@ -248,12 +254,13 @@ class Pictures(PluginStruct, frozen=True):
             return self.of_base64(value, slot)
         return self.of_reference(value, slot, detail)
 
-    def of_video(self, value: Any, slot: int) -> tuple[tuple[Image, ...], int]:
+    def of_video(self, value: Any, slot: int, clip: Clip = WHOLE) -> tuple[tuple[Image, ...], int]:
         """Take frames out of a video: a path, or an object with `bytes`, `path` or `url`.
 
         Args:
             value: What a source wrote for it.
             slot: Number of the first frame, from 1; the others follow.
+            clip: The piece of it that is meant.
 
         Returns:
             The frames, and how many were asked for.
@@ -263,13 +270,18 @@ class Pictures(PluginStruct, frozen=True):
         """
         if isinstance(value, dict):
             value = next((value[key] for key in _OBJECT if value.get(key) is not None), value)
+        if self.wish is not None:
+            if isinstance(value, str):
+                self.wish(value, clip, partial(self._extract_file, value, clip))
+            return (), 0
         if isinstance(value, bytes):
             with tempfile.TemporaryFile() as file:
                 file.write(value)
                 file.flush()
-                found, name = self._extract(file.fileno(), None), None
+                found, name = self._extract(file.fileno(), None, clip), None
         elif isinstance(value, str):
-            found, name = self._extract_file(value)
+            known = None if self.ahead is None else self.ahead.take(value, clip)
+            found, name = known or self._extract_file(value, clip)
         else:
             raise RowError("video.type", "", f"expected a path, or an object with bytes or path {show(value)}.")
         frames = [
@@ -278,7 +290,7 @@ class Pictures(PluginStruct, frozen=True):
         ]
         return tuple(frames), found.asked
 
-    def _extract_file(self, text: str) -> tuple[VideoFrames, str]:
+    def _extract_file(self, text: str, clip: Clip) -> tuple[VideoFrames, str]:
         scheme = "data" if is_data_url(text) else (_SCHEME.match(text) or ("", ""))[1].lower()
         if scheme:
             message = f"{scheme}: addresses of videos are not read {show(text)}. Download it, and give its path."
@@ -287,6 +299,10 @@ class Pictures(PluginStruct, frozen=True):
             path, name = self.find(text)
             handle = open_resolved(str(path))
         except RowError as error:
+            missing = error.code == "image.missing"
+            if missing and (stored := open_stored_video(self.stores, text, MOST_VIDEO_BYTES)) is not None:
+                with stored.copy.lock:
+                    return self._extract(stored.copy.file.fileno(), (stored.url, 0), clip), stored.name
             raise RowError(f"video.{error.code.partition('.')[2]}", "", error.message) from None
         except OSError as error:
             message = f"the file cannot be read ({error.strerror}) {show(text)}. Repair it, or its permissions."
@@ -295,17 +311,18 @@ class Pictures(PluginStruct, frozen=True):
             before = os.fstat(handle)
             if not stat.S_ISREG(before.st_mode):
                 raise RowError("video.path", "", f"not a regular file {show(text)}. Name the video's own file.")
-            found = self._extract(handle, (str(path), stamp_file(before)))
+            found = self._extract(handle, (str(path), stamp_file(before)), clip)
             note_read_file(str(path), before, os.fstat(handle))
         finally:
             os.close(handle)
         return found, name
 
-    def _extract(self, handle: int, key: tuple[str, int] | None) -> VideoFrames:
+    def _extract(self, handle: int, key: tuple[str, int] | None, clip: Clip) -> VideoFrames:
         """Take the frames of an open video, those of the latest one from memory where it is the same."""
         if self.sampling is None:
             raise RowError("media.unsupported", "", NO_SAMPLING)
-        known = self.latest.get((key, self.sampling)) if key is not None else None
+        place = (key, self.sampling, clip)
+        known = self.latest.get(place) if key is not None else None
         if isinstance(known, VideoFrames):
             return known
         if (error := known) is not None:
@@ -315,12 +332,12 @@ class Pictures(PluginStruct, frozen=True):
             raise RowError("video.too_large", "", message)
         self.latest.clear()
         try:
-            found = extract_frames(handle, self.sampling)
+            found = extract_frames(handle, self.sampling, clip)
         except RowError as refusal:
             # One that takes its whole time is not tried again for each of its rows.
-            self.latest[key, self.sampling] = refusal
+            self.latest[place] = refusal
             raise
-        self.latest[key, self.sampling] = found
+        self.latest[place] = found
         return found
 
     def _read_file(self, text: str) -> tuple[bytes, str]:

@@ -36,6 +36,17 @@ _MOST_SAID = 1 << 20
 _FORMATS = {"jpeg": "JPEG", "png": "PNG"}
 
 
+class Clip(msgspec.Struct, frozen=True):
+    """A piece of a video, in seconds from its first frame; None for its own beginning or end."""
+
+    start: float | None = None
+    end: float | None = None
+
+
+WHOLE = Clip()
+"""All of a video."""
+
+
 class FrameSampling(msgspec.Struct, frozen=True):
     """Which frames of a video are taken, and how they are stored.
 
@@ -85,12 +96,13 @@ def build_sampling(frames: int | None, fps: float | None, format: str) -> FrameS
     return FrameSampling(frames, fps, format)
 
 
-def extract_frames(handle: int, sampling: FrameSampling) -> VideoFrames:
+def extract_frames(handle: int, sampling: FrameSampling, clip: Clip = WHOLE) -> VideoFrames:
     """Take frames out of a video in a process of its own.
 
     Args:
         handle: The video, open for reading; where it is read from then, is not told.
         sampling: Which frames.
+        clip: The piece of it that they are taken from.
 
     Raises:
         RowError: `video.decode`, `video.too_large`, `video.timeout`.
@@ -98,6 +110,8 @@ def extract_frames(handle: int, sampling: FrameSampling) -> VideoFrames:
     request = {
         "frames": sampling.frames,
         "fps": None if sampling.fps is None else repr(float(sampling.fps)),
+        "start": None if clip.start is None else repr(clip.start),
+        "end": None if clip.end is None else repr(clip.end),
         "format": _FORMATS[sampling.format],
         "most_pixels": MAX_PIXELS,
         "most_bytes": MOST_BYTES,
@@ -147,6 +161,8 @@ def _run(command: list[str], handle: int) -> tuple[bytes, bool]:
 def _read_answer(said: dict[str, Any], files: bytes) -> VideoFrames:
     if said.get("code") == "video.decode":
         raise RowError("video.decode", "", said["message"])
+    if said.get("code") == "video.clip":
+        raise RowError("video.clip", "", said["message"])
     if said.get("code") == "video.too_large":
         raise RowError("video.too_large", "", said["message"])
     frames = []

@@ -8,7 +8,8 @@ from mmconvert.core.record import LETTERS
 from mmconvert.core.text.json import parse_json
 
 FIELDS = (
-    *("id", "image", "video", "question", "options", "answer", "prediction", "reply"),
+    *("id", "image", "video", "question", "options", "answer", "answer_index", "answer_number"),
+    *("prediction", "reply"),
     *("hint", "category", "l2_category", "split", "group"),
 )
 """Fields that a column may be named for, beside A, B, C, ... for options in columns of their own."""

@@ -15,7 +15,7 @@ from typing import Any, NoReturn
 from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, RowError, show
-from mmconvert.core.rows import MOST_ROW_BYTES, Rejected, Row, Span, Where
+from mmconvert.core.rows import MOST_ROW_BYTES, Rejected, Row, Span, Where, build_encoding_error
 from mmconvert.core.text.json import parse_json
 from mmconvert.io import json_lines
 from mmconvert.io.json_lines import parse_object, refuse_other_magic
@@ -214,7 +214,7 @@ def _list_packed_rows(raw: bytes, nan: bool) -> list[Any]:
     try:
         items = parse_json(raw.decode(), nan=nan)
     except UnicodeDecodeError as error:
-        raise RowError("text.encoding", "", f"the record is not UTF-8 at byte {error.start + 1}.") from None
+        raise build_encoding_error(error) from None
     return items if any(isinstance(item, dict) for item in items) else []
 
 

@@ -11,7 +11,7 @@ from typing import Any, BinaryIO
 import msgspec
 
 from mmconvert.core.errors import Error, RowError, show
-from mmconvert.core.rows import MOST_ROW_BYTES, Rejected, Row, Span, Where, build_too_large_error
+from mmconvert.core.rows import MOST_ROW_BYTES, Rejected, Row, Span, Where, build_encoding_error, build_too_large_error
 from mmconvert.core.text.json import parse_json
 from mmconvert.io import list_span_ends
 from mmconvert.storage.source_files import open_source
@@ -211,7 +211,7 @@ def parse_object(raw: bytes, *, nan: bool = False) -> dict[str, Any]:
     try:
         value = parse_json(raw.decode(), nan=nan)
     except UnicodeDecodeError as error:
-        raise RowError("text.encoding", "", f"the record is not UTF-8 at byte {error.start + 1}.") from None
+        raise build_encoding_error(error) from None
     if not isinstance(value, dict):
         raise RowError("json.type", "", f"expected a JSON object {show(value)}.")
     return value

@@ -1,7 +1,8 @@
 """TSV and CSV, quoted as pandas' C reader does, without its guesses; a cell may be as large as a row may be.
 
 A quote opens only at the start of a field; `""` inside is a quote; tabs and newlines may stand inside.
-Records end at LF or CRLF and nothing else. Only an empty cell is missing: None, NA and null are texts.
+Records end at LF or CRLF and nothing else. Only an empty cell is missing: None, NA and null are texts. A `.csv` with
+semicolons or tabs in place of commas, and UTF-16 with its mark, are read as what they are: see `table_files`.
 """
 
 import re
@@ -14,11 +15,11 @@ from typing import Any, NamedTuple
 import pybase64
 from msgspec.structs import replace
 
+from mmconvert.core.error_hints import add_hint
 from mmconvert.core.errors import Error, RowError, quote_value, suggest_spelling
-from mmconvert.core.rows import DELIMITERS, MOST_ROW_BYTES, Rejected, Row, Span, Where
+from mmconvert.core.rows import DELIMITERS, MOST_ROW_BYTES, Rejected, Row, Span, Where, build_encoding_error
 from mmconvert.io import list_span_ends
-from mmconvert.io.json_lines import refuse_other_magic
-from mmconvert.storage.source_files import open_source
+from mmconvert.io.table_files import TableFile, open_table
 
 BLOCK = 1 << 20
 """Bytes read at once: few calls, and rows are taken apart while they are still near the processor."""
@@ -242,23 +243,18 @@ _BLANK = (b"", b"\r", b'""', b'""\r')
 """Records of one empty cell, their line end left out."""
 
 
-def _skip_bom(file: BufferedReader) -> None:
-    file.seek(0)
-    if file.read(3) != b"\xef\xbb\xbf":
-        file.seek(0)
-
-
 def read_header(path: Path) -> list[str]:
     """Read the column names of a table.
 
     Raises:
         Error: The file is empty, not UTF-8 text, or names a column twice or not at all.
     """
-    delimiter = DELIMITERS.get(path.suffix.lower(), b"\t")
-    with open_source(path) as file:
-        refuse_other_magic(file.read(4), path, "a table")
-        _skip_bom(file)
-        cells, _, _ = next(read_records(Window(file), path.name, delimiter), ([], 0, 0))
+    with open_table(path) as table:
+        return _read_header(table, path)
+
+
+def _read_header(table: TableFile, path: Path) -> list[str]:
+    cells, _, _ = next(read_records(Window(table.file), path.name, table.delimiter), ([], 0, 0))
     return _read_names(cells, path)
 
 
@@ -299,8 +295,8 @@ def _read_names(cells: list[Cell], path: Path) -> list[str]:
         raise Error(f"{path}:1: has more than {MOST_COLUMNS:,} columns. Leave out what is not part of a sample.")
     try:
         names = [str(cell, "utf-8").strip() for cell in cells]
-    except UnicodeDecodeError:
-        raise Error(f"{path}:1: the header is not UTF-8. Save the file as UTF-8.") from None
+    except UnicodeDecodeError as error:
+        raise Error(f"{path}:1: {add_hint('text.encoding', '', build_encoding_error(error).message)}") from None
     control = next((name for name in names if CONTROL.search(name)), None)
     if control is not None:
         raise Error(f"{path}:1: a control character is in the column {quote_value(control)}. Take it out.")
@@ -360,12 +356,12 @@ def rows(
     """
     names = read_header(path)
     read = [(place, readers[name]) for place, name in enumerate(names) if name in readers] if readers else []
-    with open_source(path) as file:
+    with open_table(path) as table:
         number = span.row if span is not None else 0
-        for cells, line, offset in _read_body(file, path, span, len(names) > 1):
+        for cells, line, offset in _read_body(table, path, span, len(names) > 1):
             if len(cells) == 1 and cells[0] == b"" and len(names) > 1:
                 continue  # a blank line
-            where = Where(path.name, number, line, offset)
+            where = Where(path.name, number, line, None if table.is_decoded else offset)
             number += 1
             try:
                 yield Row(_build_fields(names, cells, may_lack, read), where)
@@ -388,17 +384,14 @@ def format_row(row: Row) -> Row:
     return replace(row, fields=texts)
 
 
-def _read_body(
-    file: BufferedReader, path: Path, span: Span | None, several: bool
-) -> Iterator[tuple[list[Cell], int, int]]:
+def _read_body(table: TableFile, path: Path, span: Span | None, several: bool) -> Iterator[tuple[list[Cell], int, int]]:
     """Yield the records behind the header, those of a span only."""
-    delimiter = DELIMITERS.get(path.suffix.lower(), b"\t")
-    if span is None:
-        _skip_bom(file)
-    else:
-        file.seek(span.start)
-    window = Window(file)
-    records = read_records(window, path.name, delimiter, 1 if span is None else span.line)
+    if table.is_decoded:
+        span = None
+    if span is not None:
+        table.file.seek(span.start)
+    window = Window(table.file)
+    records = read_records(window, path.name, table.delimiter, 1 if span is None else span.line)
     if span is None:
         next(records)
     window.passes_blank = several
@@ -409,7 +402,7 @@ def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:
     """Cut a table into spans that begin with a record each.
 
     Where a record begins is known only by reading from the start, because a quoted cell may hold
-    newlines; this takes about a fifteenth of what converting does.
+    newlines; this takes about a fifteenth of what converting does. A table in UTF-16 is one span.
 
     Args:
         path: The file.
@@ -422,13 +415,15 @@ def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:
         Error: As `rows`.
     """
     several = len(read_header(path)) > 1
-    with open_source(path) as file:
-        _skip_bom(file)
-        window = Window(file)
-        places = find_records(window, path.name, DELIMITERS.get(path.suffix.lower(), b"\t"), 1)
+    with open_table(path) as table:
+        window = Window(table.file)
+        places = find_records(window, path.name, table.delimiter, 1)
         next(places)
         window.passes_blank = several
         ends, number = list_span_ends(sizes), 0
+        if table.is_decoded:
+            yield Span(0, next(ends))
+            return
         end = 0
         for stop, _, line in places:
             if several and stop - window.at < 4 and bytes(window.data[window.at : stop]) in _BLANK:
@@ -448,10 +443,10 @@ def read_row(path: Path, offset: int) -> dict[str, Any]:
     Raises:
         RowError: The record has a wrong number of cells or is not UTF-8.
     """
-    names = read_header(path)
-    with open_source(path) as file:
-        file.seek(offset)
-        cells, _, _ = next(read_records(Window(file), path.name, DELIMITERS.get(path.suffix.lower(), b"\t")))
+    with open_table(path) as table:
+        names = _read_header(table, path)
+        table.file.seek(offset)
+        cells, _, _ = next(read_records(Window(table.file), path.name, table.delimiter))
     return _build_fields(names, cells, None, ())
 
 
@@ -473,28 +468,26 @@ def _build_fields(
             for name, cell in zip(names, cells, strict=False)
         }
     except UnicodeDecodeError:
-        bad = next(name for name, cell in zip(names, cells, strict=False) if _read_text(cell) is None)
-        raise _build_encoding_error(bad) from None
+        wrong = zip(names, map(_find_encoding_error, cells), strict=False)
+        raise next(build_encoding_error(error, name) for name, error in wrong if error) from None
     fields.update(dict.fromkeys(missing))
     return fields
 
 
-def _build_encoding_error(name: str) -> RowError:
-    return RowError("text.encoding", name, "the cell is not UTF-8. Save the file as UTF-8.")
-
-
-def _read_text(cell: Cell) -> str | None:
+def _find_encoding_error(cell: Cell) -> UnicodeDecodeError | None:
     try:
-        return str(cell, "utf-8")
-    except UnicodeDecodeError:
-        return None
+        str(cell, "utf-8")
+    except UnicodeDecodeError as error:
+        return error
+    return None
 
 
 def _list_readable_cells(names: list[str], cells: list[Cell], where: Where, error: RowError) -> dict[str, Any]:
     """Give what `Rejected` keeps of a row with cells that are not UTF-8: the others, and the further ones."""
     if not error.field:
         return {}
-    texts = dict.fromkeys(names) | {name: _read_text(cell) for name, cell in zip(names, cells, strict=False)}
-    bad = [name for name, text in list(texts.items())[: len(cells)] if text is None]
-    others = tuple(Rejected.of(_build_encoding_error(name), where) for name in bad if name != error.field)
-    return {"row": Row({name: text or None for name, text in texts.items()}, where), "others": others}
+    wrong = {name: found for name, cell in zip(names, cells, strict=False) if (found := _find_encoding_error(cell))}
+    texts: dict[str, str | None] = dict.fromkeys(names)
+    texts |= {name: str(cell, "utf-8") for name, cell in zip(names, cells, strict=False) if name not in wrong}
+    others = [Rejected.of(build_encoding_error(found, name), where) for name, found in wrong.items()]
+    return {"row": Row({name: text or None for name, text in texts.items()}, where), "others": tuple(others[1:])}

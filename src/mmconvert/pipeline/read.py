@@ -1,5 +1,6 @@
 """The records of one file, skipped rows set aside."""
 
+import contextlib
 import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
@@ -21,9 +22,11 @@ from mmconvert.core.text.options import remove_option_names
 from mmconvert.core.text.turns import change_prompt
 from mmconvert.core.validation import check_record
 from mmconvert.dataset.views import remove_response
+from mmconvert.images.addresses import mentions_address, note_addresses
 from mmconvert.images.frame_process import MOST_FRAMES
+from mmconvert.images.frames_ahead import FramesAhead
 from mmconvert.images.loader import MAX_IMAGE_BYTES, Pictures
-from mmconvert.images.prefetch import decode_ahead
+from mmconvert.images.prefetch import decode_ahead, fetch_ahead
 from mmconvert.images.video import build_sampling
 from mmconvert.io import list_span_ends
 from mmconvert.io.detect import guess, sample
@@ -36,7 +39,8 @@ from mmconvert.plugins.arguments import parse_spec
 from mmconvert.plugins.format import Context, Format, StatedNumbers
 from mmconvert.plugins.registry import load, name_by_content
 from mmconvert.plugins.transform import Step, apply_steps, load_steps
-from mmconvert.storage.http import Limits, fetch
+from mmconvert.storage.fetcher import AT_ONCE, PER_HOST, Fetcher
+from mmconvert.storage.http import Limits
 from mmconvert.storage.object_store import is_url
 
 MOST_REJECTS = 100_000
@@ -89,6 +93,9 @@ class ReadOptions(msgspec.Struct, frozen=True):
         keep_urls: Keep image URLs as references instead of fetching them.
         allow_remote: Fetch http(s) images from public hosts.
         allow_hosts: Hosts, `NAME[:PORT]`, that may be at private addresses all the same.
+        at_once: Most images that are being fetched.
+        per_host: Most of them from one host, except from `allow_hosts`.
+        fetched: Folder that keeps what was fetched for the next run, None for none.
         limit: Stop after the row that gives the record of this number, None for all.
         transforms: Steps that every record goes through, `NAME:k=v,...` each, in order.
         seed: Random seed of transforms.
@@ -103,6 +110,7 @@ class ReadOptions(msgspec.Struct, frozen=True):
         frames: Show so many frames of each video, evenly spaced; without it and `fps`, rows with videos are refused.
         fps: Show so many frames of each second of a video.
         frame_format: How frames are stored, jpeg or png.
+        video_workers: Videos that are read at the same time; records are the same for any number.
     """
 
     format: str | None = None
@@ -116,6 +124,9 @@ class ReadOptions(msgspec.Struct, frozen=True):
     keep_urls: bool = False
     allow_remote: bool = False
     allow_hosts: tuple[str, ...] = ()
+    at_once: int = AT_ONCE
+    per_host: int = PER_HOST
+    fetched: Path | None = None
     limit: int | None = None
     transforms: tuple[str, ...] = ()
     seed: int = 0
@@ -129,6 +140,7 @@ class ReadOptions(msgspec.Struct, frozen=True):
     frames: int | None = None
     fps: float | None = None
     frame_format: str = "jpeg"
+    video_workers: int = 1
 
     def list_facts(self) -> dict[str, Any]:
         """Give what records depend on beside their files, as a manifest tells it; `code` names files of the user's."""
@@ -271,12 +283,17 @@ class Records:
         self.rejects, self.mended, self.rows_read, self.warnings = [], [], 0, Counter()
         options, source, name = self._options, self._input, self.format.rpartition("@")[2]
         roots, most = options.image_roots or (source.beside,), options.max_image_bytes
-        fetcher = partial(fetch, limits=Limits(most), hosts=options.allow_hosts) if options.allow_remote else None
+        fetcher = self._open_fetcher() if options.allow_remote else None
         images = Pictures.within(
-            roots, max_bytes=most, keep_urls=options.keep_urls, fetch=fetcher, sampling=self._sampling
+            roots,
+            max_bytes=most,
+            keep_urls=options.keep_urls,
+            fetch=fetcher.fetch if fetcher else None,
+            sampling=self._sampling,
         )
+        ahead = FramesAhead(options.video_workers) if self._sampling and options.video_workers > 1 else None
         context = Context(
-            images,
+            replace(images, ahead=ahead),
             name,
             options.dataset,
             source.subset,
@@ -287,13 +304,29 @@ class Records:
             self.warnings,
         )
         through = self._build_steps(images)
-        made: Iterator[_Made] = (self._convert_row(item, context, through) for item in islice(rows, options.first_rows))
+        rows = islice(rows, options.first_rows)
+        if fetcher is not None:
+            rows = fetch_ahead(rows, partial(self._list_addresses, context=context), fetcher, options.limit)
+        if ahead is not None:
+            asking = replace(images, wish=ahead.ask, fetch=None)
+            asked = replace(context, pictures=asking, warnings=Counter(), numbers=set(), videos=set())
+            rows = ahead.look_ahead(rows, partial(self._ask_for_videos, context=asked))
+        made: Iterator[_Made] = (self._convert_row(item, context, through) for item in rows)
         verified = replace(images, decode=options.decode)
         strict = replace(context, pictures=verified, warnings=Counter(), numbers=set(), videos=set())
         read_strictly = partial(self._convert_row, context=strict, through=through)
         if options.decode:
             made = decode_ahead(made, _list_images, lambda one: read_strictly(one.row))
         self.counted = 0
+        try:
+            yield from self._take_records(made, read_strictly)
+        finally:
+            if fetcher is not None:
+                fetcher.close()
+
+    def _take_records(self, made: "Iterator[_Made]", read_strictly: "Callable[[Row], _Made]") -> Iterator[Record]:
+        """Give the records of rows, and count what becomes of the rows."""
+        options = self._options
         for one in made:
             row, rejected = one.row, one.rejected
             self.rows_read += 1
@@ -315,6 +348,33 @@ class Records:
                 yield record
             if options.limit is not None and self.counted >= options.limit:
                 return
+
+    def _open_fetcher(self) -> Fetcher:
+        options = self._options
+        return Fetcher(
+            Limits(options.max_image_bytes),
+            hosts=options.allow_hosts,
+            at_once=options.at_once,
+            per_host=options.per_host,
+            folder=options.fetched,
+        )
+
+    def _list_addresses(self, row: Row | Rejected, context: Context) -> list[str]:
+        """List the addresses of a row's images: those for which its format asks, were each of them an image."""
+        if isinstance(row, Rejected) or not mentions_address(row.fields):
+            return []
+        noting, addresses = note_addresses(context.pictures)
+        trial = replace(context, pictures=noting, warnings=Counter(), numbers=set(), videos=set())
+        with contextlib.suppress(RowError):
+            list(self.plugin.records(row, trial))
+        return addresses
+
+    def _ask_for_videos(self, row: Row | Rejected, context: Context) -> None:
+        """Let the format ask for the videos of a row; what is wrong with the row is said when it is read."""
+        if isinstance(row, Row):
+            with contextlib.suppress(Exception):
+                for _ in self.plugin.records(row, context):
+                    pass
 
     def _refuse_many_rejects(self) -> None:
         if len(self.rejects) >= MOST_REJECTS:

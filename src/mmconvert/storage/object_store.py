@@ -11,11 +11,13 @@ import hashlib
 import re
 import shutil
 import tempfile
+import weakref
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
-from typing import Any
+from threading import Lock
+from typing import Any, BinaryIO, cast
 from urllib.parse import unquote, urlsplit
 
 from mmconvert.core.errors import Error, UsageError, take_first_line
@@ -25,6 +27,8 @@ from mmconvert.storage.temporary import build_temporary_prefix
 
 _OBJECT = "object"
 _FEW = 20
+_COPIED = 1 << 20
+"""Bytes that are copied at once."""
 _ETAGS = ("ETag", "etag", "blob_id")
 _TIMES = ("generation", "LastModified", "last_modified", "updated", "mtime", "created")
 _URL = re.compile(r"(?!https?:|file:)[a-z][a-z0-9+.-]+://.", re.IGNORECASE)
@@ -158,6 +162,21 @@ def read_file_name(url: str) -> str:
     return url.rstrip("/").rpartition("/")[2]
 
 
+class StoreCopy:
+    """A file of a store on this machine, which goes away when nobody holds this.
+
+    Attributes:
+        file: Its bytes.
+        lock: Held by who seeks in it.
+    """
+
+    def __init__(self) -> None:
+        """Begin with no bytes."""
+        self.file = cast(BinaryIO, tempfile.TemporaryFile())  # noqa: SIM115  (it lives as long as this)
+        self.lock = Lock()
+        weakref.finalize(self, self.file.close)
+
+
 class StoreFolder:
     """A folder of a store of which single files are read, when they are wanted."""
 
@@ -167,6 +186,8 @@ class StoreFolder:
         self._stamps: _Stamps | None = None
         # The rows of a conversation show the same images one after the other.
         self.read = functools.lru_cache(4)(self._read)
+        # The rows about one video, too.
+        self.copy = functools.lru_cache(1)(self._copy)
 
     def _read(self, name: str, limit: int) -> bytes | None:
         """Read a file.
@@ -195,6 +216,33 @@ class StoreFolder:
                 if store.size(file) != 0:
                     raise
                 return b""
+
+    def _copy(self, name: str, limit: int) -> StoreCopy | None:
+        """Copy a file that is too large to be held.
+
+        Args:
+            name: Path below the folder, without `..`.
+            limit: Most bytes; one more is copied of a larger file.
+
+        Returns:
+            The copy; None where there is none that may be read.
+
+        Raises:
+            UsageError: As `fetch`.
+            Error: As `fetch`.
+        """
+        with open_store(self.url) as (store, place):
+            self._note(store, place.rstrip("/"), name)
+            try:
+                with store.open(f"{place.rstrip('/')}/{name}", "rb") as source:
+                    copy, left = StoreCopy(), limit + 1
+                    while left and (block := source.read(min(left, _COPIED))):
+                        copy.file.write(block)
+                        left -= len(block)
+            except (FileNotFoundError, IsADirectoryError, PermissionError):
+                return None
+        copy.file.flush()
+        return copy
 
     def _note(self, store: Any, root: str, name: str) -> None:
         sources = get_sources()

@@ -65,6 +65,7 @@ def said(
 FROM = ("from", "value", "human", "gpt")
 A, B = "[a.mp4@0.6][a.mp4@1.3]", "[b.avi@0.3][b.avi@0.6]"
 PART = {"type": "video_url", "video_url": {"url": "a.mp4"}}
+WHY = {"type": "text", "text": "Why?"}
 ASK = "Answer with the option's letter from the given choices directly."
 
 FORMS = {
@@ -152,6 +153,57 @@ FORMS = {
         [f"{A}Why?"],
     ),
     "table": ("t.csv", "video,question,answer\na.mp4,Why?,x\n", [f"{A}Why?"]),
+    **{
+        f"trl, {key}": (
+            "t.jsonl",
+            {"messages": [{"role": "user", "content": [{"type": "video", key: "a.mp4"}, WHY]}, *said("", "x")[1:]]},
+            [f"{A}Why?", "x"],
+        )
+        for key in ("video", "url", "path")
+    },
+    "trl, videos of the row": (
+        "t.jsonl",
+        {
+            "messages": [
+                {"role": "user", "content": [{"type": "video"}, {"type": "image"}, {"type": "video"}, WHY]},
+                *said("", "x")[1:],
+            ],
+            "videos": ["a.mp4", "b.avi"],
+            "images": ["red.png"],
+        },
+        [f"{A}[red.png]{B}Why?", "x"],
+    ),
+    "trl, a clip": (
+        "t.jsonl",
+        {
+            "messages": [
+                {
+                    "role": "user",
+                    "content": [{"type": "video", "video": "a.mp4", "video_start": 0.5, "video_end": 1}, WHY],
+                },
+                *said("", "x")[1:],
+            ]
+        },
+        ["[a.mp4@0.7][a.mp4@0.9]Why?", "x"],
+    ),
+    "openai_messages, video": (
+        "t.jsonl",
+        {"messages": [{"role": "user", "content": [{"type": "video", "video": "a.mp4"}, WHY]}], "answer": "x"},
+        [f"{A}Why?"],
+    ),
+    "openai_messages, a clip": (
+        "t.jsonl",
+        {
+            "messages": [
+                {
+                    "role": "user",
+                    "content": [{"type": "video_url", "video_url": {"url": "a.mp4", "start": 1, "end": None}}, WHY],
+                }
+            ],
+            "answer": "x",
+        },
+        ["[a.mp4@1.3][a.mp4@1.6]Why?"],
+    ),
     "table with markers": (
         "t.csv",
         'video,image,question,answer\na.mp4,red.png,"<video>, <image 1>?",x\n',
@@ -250,16 +302,27 @@ REFUSED = {
         "media.unsupported",
         "video",
     ),
-    "a part of a video": (
+    **{
+        f"a clip, {start} to {end}": (
+            "t.jsonl",
+            {"messages": [{"role": "user", "content": [{**PART, "video_url": clip}]}], "answer": "x"},
+            "video.clip",
+            "messages[0].content[0].video_url",
+        )
+        for start, end in ((2.5, None), (1, 1), (-1, None), (1, 0.5), ("x", None), (None, True), (None, "inf"))
+        for clip in [{"url": "a.mp4", "start": start, "end": end}]
+    },
+    "TRL's video that no row has": (
         "t.jsonl",
-        {
-            "messages": [
-                {"role": "user", "content": [{"type": "video_url", "video_url": {"url": "a.mp4", "start": 1}}]}
-            ],
-            "answer": "x",
-        },
-        "media.unsupported",
-        "messages[0].content[0].video_url.start",
+        {"messages": [{"role": "user", "content": [{"type": "video"}]}, *said("", "x")[1:]]},
+        "placeholder.count",
+        "videos",
+    ),
+    "TRL's video that no part shows": (
+        "t.jsonl",
+        {"messages": [{"role": "user", "content": [{"type": "image", "image": "red.png"}]}], "videos": ["a.mp4"]},
+        "placeholder.count",
+        "videos",
     ),
     "a part without a path": (
         "t.jsonl",
@@ -322,13 +385,10 @@ def test_a_row_whose_videos_cannot_be_shown_is_refused(media: Path, case: str) -
     assert (reject.code, reject.field) == (code, field)
 
 
-@pytest.mark.parametrize("format", ["llava", "trl"])
-def test_a_format_without_videos_does_not_ask_for_frames(media: Path, format: str) -> None:
-    talk = {"conversations": said("Q", "A", keys=FROM)} if format == "llava" else {"messages": said("Q", "A")}
-    row = {**talk, "video": "a.mp4"}
-    content = [row] if format == "llava" else row
+def test_a_format_without_videos_does_not_ask_for_frames(media: Path) -> None:
+    content = [{"conversations": said("Q", "A", keys=FROM), "video": "a.mp4"}]
     for frames in (None, 2):
-        records = open_rows(media, "t.json" if format == "llava" else "t.jsonl", content, format, frames=frames)
+        records = open_rows(media, "t.json", content, "llava", frames=frames)
         assert list(records) == []
         assert "Leave the row out" in str(records.rejects[0])
 

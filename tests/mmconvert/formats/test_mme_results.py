@@ -70,6 +70,8 @@ def test_other_texts_are_not_taken_for_results(tmp_path: Path) -> None:
     assert guess(folder(tmp_path, color=good))[0] == "mme_results"
     with pytest.raises(Error, match=r"notes\.txt has no lines of image, question"):
         guess(folder(tmp_path, notes="Remember\tthis\n"))
+    with pytest.raises(Error, match=r"Rename a table with a header to end in \.tsv"):
+        guess(tmp_path / "notes.txt")
     (tmp_path / "empty").mkdir()
     with pytest.raises(Error, match=r"holds no \.txt file"):
         list(read(tmp_path / "empty", "mme_results"))

@@ -78,7 +78,7 @@ def test_a_reply_to_learn_and_a_prediction_look_alike(folder):
     assert taught.prediction is None
 
 
-@pytest.mark.parametrize("cell", ["A", "a", " A ", "red"])
+@pytest.mark.parametrize("cell", ["A", "a", " A ", "red", " red", "(A)", "(a)", "[A]", "A.", "A)", "A: red", "(A) red"])
 def test_an_answer_is_a_letter_or_the_text_of_one_option(folder, cell):
     path = write(folder, [{"question": "Which?", "choices": ["red", "None"], "answer": cell}], "t.json")
     ((record,), _) = read(path)
@@ -86,13 +86,126 @@ def test_an_answer_is_a_letter_or_the_text_of_one_option(folder, cell):
 
 
 @pytest.mark.parametrize(
-    ("options", "cell"), [(["red", "blue"], "C"), (["red", "blue"], 1), (["B", "A"], "A"), (["red", "red"], "red")]
+    ("options", "cell"),
+    [
+        (["red", "blue"], "C"),
+        (["B", "A"], "A"),
+        (["B", "A"], "(A)  B."),
+        (["red", "red"], "red"),
+        (["red", "blue"], "(A) blue"),
+        (["red", "blue"], "A red"),
+        (["red", "blue"], "Red"),
+        (["red", "blue"], True),
+        (["yes", "true"], True),
+    ],
 )
 def test_an_answer_that_may_be_several_or_none_refuses_the_row(folder, options, cell):
     path = write(folder, [{"question": "Which?", "choices": options, "answer": cell}], "t.json")
     (none, records) = read(path)
     assert none == []
     assert records.rejects[0].code == "answer.not_an_option"
+
+
+@pytest.mark.parametrize("cell", [1, "1", 1.0])
+def test_a_place_of_an_option_may_count_from_0_or_1_and_refuses_the_file(folder, cell):
+    rows = [{"question": "Which?", "choices": ["red", "blue", "pink"], "label": cell, "prediction": "A"}]
+    path = write(folder, rows, "t.json")
+    for scoring in (False, True):
+        with pytest.raises(Error, match=r"--map answer_index=label, from 1 with --map answer_number=label"):
+            read(path, for_scoring=scoring)
+        none, records = read(path, "question=question", for_scoring=scoring)
+        assert (none, records.rejects[0].code) == ([], "answer.not_an_option")
+        assert "may count from 0 or from 1" in records.rejects[0].message
+    ((from_0,), _) = read(path, "answer_index=label")
+    ((from_1,), _) = read(path, "answer_number=label")
+    assert (from_0.answer, from_1.answer, from_1.answers) == ("B", "A", ("A",))
+
+
+@pytest.mark.parametrize("name", ["answer_index", "correct_index", "correct_choice_idx"])
+def test_an_index_is_known_by_its_name_and_counts_from_0(folder, name):
+    rows = [{"question": "Which?", "choices": ["red", "blue"], name: place} for place in (1, 0, None, 2, -1, "B", True)]
+    found, records = read(write(folder, rows, "t.json"))
+    assert [record.answer for record in found] == ["B", "A", None]
+    assert [reject.code for reject in records.rejects] == ["answer.not_an_option"] * 4
+
+
+def test_an_answer_in_words_goes_before_its_place_and_a_mapping_before_both(folder):
+    path = write(folder, [{"question": "?", "choices": ["red", "blue"], "answer": "red", "answer_index": 1}], "t.json")
+    ((record,), _) = read(path)
+    assert (record.answer, record.extra) == ("A", {"answer_index": 1})
+    ((record,), _) = read(path, "answer_index=answer_index")
+    assert (record.answer, record.extra) == ("B", {"answer": "red"})
+
+
+def test_a_number_may_be_the_text_of_an_option(folder):
+    path = write(folder, [{"question": "How many?", "choices": [3, "4"], "answer": 4}], "t.json")
+    ((record,), _) = read(path)
+    assert record.answer == "B"
+
+
+def test_options_may_carry_their_letters(folder):
+    rows = [{"question": "?", "choices": ["A. red", "B. blue"], "answer": cell} for cell in ("B", "blue", "(B) blue")]
+    records, _ = read(write(folder, rows, "t.json"))
+    assert [record.answer for record in records] == ["B", "B", "B"]
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        {"A": "red", "B": "blue"},
+        [{"label": "A", "text": "red"}, {"label": "B", "text": "blue"}],
+        [{"key": "A", "value": "red"}, {"key": "B", "value": "blue"}],
+        [{"text": "red"}, {"text": "blue"}],
+        {"label": ["A", "B"], "text": ["red", "blue"]},
+        {"text": ["red", "blue"]},
+        "A. red; B. blue",
+        "A) red\n(B) blue\n",
+        "A: red | B: blue",
+        ["A. red", "B. blue"],
+        "['A. red', 'B. blue']",
+    ],
+)
+def test_options_are_read_as_people_write_them(folder, options):
+    ((record,), _) = read(write(folder, [{"question": "?", "options": options, "answerKey": "B"}], "t.json"))
+    assert (record.options, record.answer) == (("red", "blue"), "B")
+
+
+@pytest.mark.parametrize(
+    "options",
+    [
+        [{"label": "1", "text": "red"}, {"label": "2", "text": "blue"}],
+        [{"label": "B", "text": "red"}, {"label": "A", "text": "blue"}],
+        {"label": ["A"], "text": ["red", "blue"]},
+        {"A": "red", "C": "blue"},
+        [{"text": "red"}, {"text": {"x": 1}}],
+        "red; blue",
+        "A. red; C. blue",
+        "A. red",
+    ],
+)
+def test_options_of_other_shapes_refuse_the_row(folder, options):
+    (none, records) = read(write(folder, [{"question": "?", "options": options, "answer": "A"}], "t.json"))
+    assert none == []
+    assert records.rejects[0].field.startswith("options")
+
+
+def test_letters_that_are_not_those_of_the_options_stay(folder):
+    rows = [{"question": "?", "options": ["B. red", "A. blue"], "answer": "B. red"}]
+    ((record,), _) = read(write(folder, rows, "t.json"))
+    assert (record.options, record.answer) == (("B. red", "A. blue"), "A")
+
+
+@pytest.mark.parametrize("options", [["No", "Yes"], ["false", "True"]])
+def test_a_boolean_names_the_option_that_says_it(folder, options):
+    rows = [{"question": "?", "choices": options, "answer": cell} for cell in (True, False)]
+    records, _ = read(write(folder, rows, "t.json"))
+    assert [record.answer for record in records] == ["B", "A"]
+
+
+def test_a_boolean_without_options_is_refused_with_the_words_to_write(folder):
+    none, records = read(write(folder, [{"image": "pics/a.png", "question": "?", "answer": True}], "t.json"))
+    assert (none, records.rejects[0].code) == ([], "answer.type")
+    assert str(records.rejects[0]).endswith('Write it as responses do: "true" or "yes".')
 
 
 def test_scoring_keeps_a_row_whose_answer_is_no_option(folder):

@@ -56,6 +56,18 @@ def test_the_frames_are_those_of_vlmevalkits_rule(tmp_path: Path, name: str, cod
     assert said == {"times": [pytest.approx(k / 10) for k in (0, 4, 8, 12, 16)], "asked": 5}
 
 
+def test_a_clip_is_a_piece_of_the_video_and_times_count_from_its_beginning(tmp_path: Path) -> None:
+    video = make_video(tmp_path / "a.mp4")
+    said, files = take(video, frames=2, start="0.5", end="1.0")
+    assert (numbers_of(files), said["times"]) == ([7, 9], [pytest.approx(0.7), pytest.approx(0.9)])
+    assert numbers_of(take(video, frames=None, fps="5", start="0.55", end="1.2")[1]) == [5, 7, 9, 11]
+    assert numbers_of(take(video, frames=50, start="1.85")[1]) == [18, 19]
+    assert numbers_of(take(video, frames=50, start="1.95")[1]) == [19]
+    assert numbers_of(take(video, frames=50, end="0.1")[1]) == [0, 1]
+    with pytest.raises(VideoError, match=r"the clip begins at 2\.1 seconds, and the video ends at 1\.9"):
+        take(video, start="2.1")
+
+
 @given(st.lists(st.integers(0, 10_000), min_size=1, max_size=60, unique=True), st.integers(1, 80))
 def test_frames_by_number_are_so_many_in_order_and_none_twice(times: list[int], number: int) -> None:
     times.sort()

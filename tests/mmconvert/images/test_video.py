@@ -13,7 +13,7 @@ import pytest
 from mmconvert.core.errors import RowError, UsageError
 from mmconvert.images import loader, video
 from mmconvert.images.loader import Pictures
-from mmconvert.images.video import FrameSampling, build_sampling, extract_frames
+from mmconvert.images.video import Clip, FrameSampling, build_sampling, extract_frames
 from mmconvert.storage.source_files import ChangedError, watch_sources
 from support.deferred import defer
 from support.videos import make_video
@@ -134,8 +134,8 @@ def test_without_a_number_of_frames_the_message_says_what_to_type(tmp_path: Path
 def test_a_video_that_changes_while_it_is_read_is_found(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     file = make_video(tmp_path / "a.mp4")
 
-    def grow(handle: int, sampling: FrameSampling) -> Any:
-        found = extract_frames(handle, sampling)
+    def grow(handle: int, sampling: FrameSampling, clip: Clip) -> Any:
+        found = extract_frames(handle, sampling, clip)
         file.write_bytes(file.read_bytes() + b"more")
         return found
 

@@ -77,13 +77,58 @@ def test_invalid_utf8_is_an_error_of_that_row(tmp_path: Path) -> None:
     good, bad = cells(b"a\tb\n1\t2\n3\t\xff\n", tmp_path)
     assert good == ["1", "2"]
     assert (bad.code, bad.field) == ("text.encoding", "b")
+    assert "byte 1 is 0xFF, which is not UTF-8 ('ÿ' in Windows-1252)" in bad.message
+    assert "t.tsv:3 b:" in str(bad)
+    assert str(bad).endswith("iconv -f WINDOWS-1252 -t UTF-8 FILE > NEW.")
+
+
+@pytest.mark.parametrize(
+    ("text", "suffix"),
+    [
+        ("id;question\r\n1;a, b\r\n", ".csv"),
+        ("\ufeffid;question\n1;a, b\n", ".csv"),
+        ("id\tquestion\n1\ta, b\n", ".csv"),
+        ("id\tquestion;\n1\ta, b\n", ".csv"),
+        ('"id";"question, with\ncomma"\n1;"a, b"\n', ".csv"),
+        ("id;question\n1;a, b\n", ".tsv"),
+        ("id|question\n1|a, b\n", ".csv"),
+        ('id,question\n1,"a, b"\n', ".tsv"),
+        ('id,"question;x"\n1,"a, b"\n', ".csv"),
+        ('id,question;x\n1,"a, b"\n', ".csv"),
+    ],
+)
+def test_the_header_shows_what_separates_cells(text: str, suffix: str, tmp_path: Path) -> None:
+    assert cells(text, tmp_path, suffix) == [["1", "a, b"]]
+    path = tmp_path / f"t{suffix}"
+    (row,) = tables.rows(path)
+    assert tables.read_row(path, row.where.offset) == row.fields
+
+
+@pytest.mark.parametrize("encoding", ["utf-16", "utf-16-be", "utf-16-le"])
+def test_utf_16_with_its_mark_is_read(encoding: str, tmp_path: Path) -> None:
+    long = "x\U0001f600é" * tables.BLOCK
+    text = f'id\tquestion\r\n1\t"two\r\nlines"\r\n2\t{long}\r\n3\r\n'
+    data = text.encode(encoding) if encoding == "utf-16" else ("\ufeff" + text).encode(encoding)
+    first, second, short = cells(data, tmp_path)
+    assert (first, second) == (["1", "two\r\nlines"], ["2", long])
+    assert (short.code, short.where.line) == ("table.cells", 5)
+
+
+def test_a_table_in_utf_16_is_one_piece(tmp_path: Path) -> None:
+    path = tmp_path / "t.tsv"
+    path.write_bytes("id\tquestion\n".encode("utf-16") + "1\tü\n".encode("utf-16-le") * 1000)
+    spans = list(tables.cut(path, [100]))
+    assert [row.fields for span in spans for row in tables.rows(path, span)] == [{"id": "1", "question": "ü"}] * 1000
 
 
 @pytest.mark.parametrize(
     ("data", "reason"),
     [
         (b"", "empty"),
-        (b"\xff\xfea\x00", "UTF-16"),
+        (b"\xff\xfea\x00b", "is no whole UTF-16 at byte 5. Save the table again"),
+        ("a\tb\n1\t\ud800\n".encode("utf-16", "surrogatepass"), "is no whole UTF-16 at byte 15"),
+        (b"sep=;\r\na;b\r\n1;2\r\n", "'sep=' is for Excel alone. Delete it"),
+        (b"caf\xe9\tb\n1\t2\n", "byte 4 is 0xE9, which is not UTF-8 .'é' in Windows-1252.*iconv -f WINDOWS-1252"),
         (b"PK\x03\x04", "zip"),
         (b"a\ta\n1\t2\n", "appears twice"),
         (b"\x1f\x8b1", "gzip"),

@@ -29,6 +29,7 @@ from support.deferred import defer
 from support.hub_client import hub_client
 from support.hub_repo import Blob, Repo
 from support.predictions import choices, write_predictions
+from support.videos import make_video
 
 pytestmark = pytest.mark.slow
 
@@ -230,6 +231,28 @@ def test_pictures_beside_a_file_of_a_store_are_fetched_when_they_are_wanted(buck
     images = [record.images[0] for record in open_dataset(tmp_path / "d").records()]
     assert [image.bytes for image in images] == [picture(n) for n in (0, 1, 2, 2)]
     assert [image.name for image in images][:2] == ["pictures/0.png", "pictures/1.png"]
+
+
+@pytest.mark.parametrize("workers", [1, 3])
+def test_videos_beside_a_file_of_a_store_are_copied_when_they_are_wanted(bucket, convert, tmp_path, workers):
+    make_video(tmp_path / "a.mp4")
+    bucket.put_file(str(tmp_path / "a.mp4"), "bucket/in/clips/a.mp4")
+    clips = [{}, {"start": 0.5, "end": 1.0}, {"start": 1.0, "end": 1.5}, {}]
+    names = ["clips/a.mp4"] * 4 + ["clips/none.mp4", "../../secret/a.mp4", "/etc/hostname"]
+    rows = [
+        {
+            "messages": [{"role": "user", "content": [{"type": "video_url", "video_url": {"url": name, **clip}}]}],
+            "answer": "a",
+        }
+        for name, clip in zip(names, [*clips, {}, {}, {}], strict=True)
+    ]
+    bucket.pipe("bucket/in/t.jsonl", "".join(json.dumps(row) + "\n" for row in rows).encode())
+    code, out, err = convert(f"{BUCKET}/in/t.jsonl", "-o", "d", "--frames", "2", "--workers", workers, "--json")
+    assert code == 3, (out, err)
+    times = [[round(image.time, 1) for image in record.images] for record in open_dataset(tmp_path / "d").records()]
+    assert times == [[0.6, 1.3], [0.7, 0.9], [1.2, 1.4], [0.6, 1.3]]
+    rejects = [json.loads(line)["code"] for line in Path("d.rejects.jsonl").read_text().splitlines()]
+    assert rejects == ["video.missing", "video.path", "video.path"]
 
 
 def test_pictures_of_a_store_are_held_to_the_rules_of_a_folder(bucket, convert, tmp_path):

@@ -1,5 +1,6 @@
 """Option lists, their letters, and the plain prompt that several formats share."""
 
+import re
 from collections.abc import Container, Iterable, Sequence
 from itertools import takewhile
 from typing import Any
@@ -13,6 +14,11 @@ from mmconvert.core.text.prompt_parts import OPTION_NAMES
 
 INSTRUCTION = "Answer with the option's letter from the given choices directly."
 """Source: MMMU-Benchmark/MMMU@bb0b95a mmmu/configs/llava1.5.yaml, the line most VLMs were tuned on."""
+
+_MARKED = re.compile(
+    r"(?:\((?P<round>[A-Za-z])\)|\[(?P<square>[A-Za-z])\]|(?P<plain>[A-Za-z])[.):])[.:]?\s*(?P<rest>.*)", re.DOTALL
+)
+"""A letter with a bracket, point or colon, and what it stands before."""
 
 
 def read_option_texts(value: Any, least: int = 2, most: int | None = len(LETTERS)) -> tuple[str, ...]:
@@ -142,6 +148,50 @@ def read_answer_letter(text: str, options: Sequence[str | None]) -> str:
     if len(letter) != 1 or letter not in letters:
         raise RowError("answer.not_an_option", "", f"expected one of {', '.join(letters)} {show(text)}.")
     return letter
+
+
+def find_answer_letter(text: str, options: Sequence[str | None]) -> str | None:
+    """Find the option that an answer names: by its letter, `B`, `(B)`, `B.` or `B) text`, or by its exact text.
+
+    Args:
+        text: What the source wrote.
+        options: The question's options; their own letters in front of them (`B. text`) may be left out.
+
+    Returns:
+        The letter; None where the text names no option, or several.
+
+    Example:
+        >>> [find_answer_letter(text, ("cat", "dog")) for text in ("b", "(B)", "B. dog", "dog", "B) cat", "1", "Dog")]
+        ['B', 'B', 'B', 'B', None, None, None]
+    """
+    said = text.strip()
+    texts = {letter: _list_spellings(letter, option) for letter, option in zip(LETTERS, options, strict=False)}
+    letters = list_letters(options)
+    found = {letter for letter in letters if said in texts[letter]}
+    letter, rest = (said.upper(), "") if len(said) == 1 else split_letter_mark(said)
+    if letter in tuple(letters) and (not rest or rest in texts[letter]):
+        found.add(letter)
+    return found.pop() if len(found) == 1 else None
+
+
+def _list_spellings(letter: str, option: str | None) -> tuple[str, ...]:
+    if option is None:
+        return ()
+    mark, rest = split_letter_mark(option.strip())
+    return (option.strip(), rest) if mark == letter and rest else (option.strip(),)
+
+
+def split_letter_mark(text: str) -> tuple[str, str]:
+    """Split a letter that is marked as one off what follows it; "" where there is none.
+
+    Example:
+        >>> split_letter_mark("(b) dog"), split_letter_mark("A dog")
+        (('B', 'dog'), ('', ''))
+    """
+    found = _MARKED.fullmatch(text)
+    if found is None:
+        return "", ""
+    return (found["round"] or found["square"] or found["plain"]).upper(), found["rest"]
 
 
 def build_plain_prompt(question: str, hint: str | None, options: Sequence[str | None]) -> str:

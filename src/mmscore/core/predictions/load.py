@@ -5,6 +5,7 @@ are needed and never an image; every other file goes through `mmconvert.pipeline
 """
 
 import json
+import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
@@ -77,6 +78,9 @@ RUN_METADATA = b"mmscore.run"
 _OF_RUN = [f.name for f in PREDICTION_SCHEMA if f.name not in SCHEMA.names and pa.types.is_string(f.type)]
 """Texts that a predictions file created by mmconvert has in columns, and a record in `extra`."""
 
+_SUBMITTED = re.compile(r"--map id=(?:(?! --map ).)+ --map answer=(?P<answer>answer)", re.IGNORECASE)
+"""What `Rows.columns` says of a table of ids and answers."""
+
 _IDENTITY = ("sample", "group", "variant", "round", "dataset", "task", "model", "method", FORMAT)
 
 
@@ -115,6 +119,7 @@ class Rows(msgspec.Struct, frozen=True):
         reread: Opens the file again under a reading of `mmconvert.readings`; None where there is nothing to read again.
         blank: Empty responses of the file, known where a framework's reading hides them.
         stated: The numbers that a framework itself gives for the file; None where it gives none.
+        columns: Which column of a plain table is taken for which field, as options to type.
     """
 
     path: str
@@ -133,6 +138,7 @@ class Rows(msgspec.Struct, frozen=True):
     reread: Callable[[str], "Rows"] | None = None
     blank: int | None = None
     stated: StatedNumbers | None = None
+    columns: str = ""
 
     def __len__(self) -> int:
         """Count the rows."""
@@ -190,6 +196,8 @@ def open_rows(
         needs_prediction = is_dataset
     else:
         rows = _load_other_format(str(path), place.path, format, mapping)
+        if "prediction" in required and not mapping and (column := _find_submitted(rows)) is not None:
+            rows = _load_other_format(str(path), place.path, format, [f"prediction={column}"])
         is_dataset, needs_prediction = False, not rows.rejected
     if "prediction" in required and len(rows) and needs_prediction:
         _require_prediction(rows, is_dataset=is_dataset)
@@ -200,6 +208,15 @@ def open_rows(
     if not repeated:
         check_ids(rows)
     return rows
+
+
+def _find_submitted(rows: Rows) -> str | None:
+    """Name the column of answers in a table of these and ids alone, as VQA, TextVQA and DocVQA take submissions.
+
+    Such a table may also be a key of references; who gives it as predictions says that it is none.
+    """
+    found = _SUBMITTED.fullmatch(rows.columns)
+    return None if found is None else found["answer"]
 
 
 def _require_prediction(rows: Rows, *, is_dataset: bool) -> None:
@@ -493,6 +510,7 @@ def _load_other_format(
         reread=partial(_load_other_format, path, place, records.format, mapping) if is_table else None,
         stated=records.read_numbers(),
         notes=(f"{path}: read with {records.columns}.",) if records.columns else (),
+        columns=records.columns,
     )
 
 

@@ -156,3 +156,38 @@ def test_a_table_without_predictions_is_refused_and_not_counted_as_failed(tmp_pa
         open_rows(file)
     assert len(open_rows(file, required=("id",))) == 1
     assert len(open_rows(file, mapping=("prediction=my_model",))) == 1
+
+
+@pytest.mark.parametrize(("key", "answer"), [("question_id", "answer"), ("questionId", "answer"), ("id", "Answer")])
+def test_a_submission_of_ids_and_answers_holds_predictions(tmp_path, key, answer):
+    submitted = tmp_path / "vqa_OpenEnded_results.json"
+    submitted.write_text(json.dumps([{key: 458752000, answer: "red"}, {key: 458752001, answer: ""}]))
+    rows = open_rows(submitted)
+    (batch,) = rows.read(["id", "prediction", "answer"])
+    assert batch.to_pydict() == {
+        "id": ["458752000", "458752001"],
+        "prediction": ["red", ""],
+        "answer": [None, None],
+    }
+    assert rows.notes == (f"{submitted}: read with --map prediction={answer} --map id={key}.",)
+    (batch,) = open_rows(submitted, required=("id",)).read(["prediction", "answer"])
+    assert batch.to_pydict() == {"prediction": [None], "answer": ["red"]}
+
+
+def test_a_table_with_more_than_ids_and_answers_is_asked_about(tmp_path):
+    key = tmp_path / "key.json"
+    for more in ({"question": "?", "answer": "red"}, {"answers": ["red"]}):
+        key.write_text(json.dumps([{"question_id": 1, **more}]))
+        with pytest.raises(Error, match=r"holds questions and answers but no predictions.*--map prediction=COLUMN"):
+            open_rows(key)
+
+
+def test_keys_of_vqa_and_docvqa_are_references_without_their_images(tmp_path):
+    said = [{"answer": text, "answer_confidence": "yes", "answer_id": place} for place, text in enumerate(("a", "b"))]
+    vqa = {"annotations": [{"question_id": 1, "image_id": 2, "answers": said, "multiple_choice_answer": "a"}]}
+    doc = {"data": [{"questionId": 1, "question": "?", "image": "documents/x.png", "answers": ["a", "b"], "docId": 2}]}
+    for held in (vqa, doc):
+        key = tmp_path / "key.json"
+        key.write_text(json.dumps({"info": {}, **held}))
+        (batch,) = open_rows(key, required=("id",)).read(["id", "answers"])
+        assert batch.to_pydict() == {"id": ["1"], "answers": [["a", "b"]]}

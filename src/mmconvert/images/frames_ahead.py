@@ -1,0 +1,119 @@
+"""Take frames out of the videos of rows to come, several videos at once, rows in their order.
+
+The frames are those that a row would be given anyway: a video is only asked for earlier. What is ahead is bounded by
+videos, rows and bytes.
+"""
+
+from collections import deque
+from collections.abc import Callable, Iterable, Iterator
+from concurrent.futures import Future, ThreadPoolExecutor
+from contextvars import copy_context
+from typing import TypeVar
+
+import msgspec
+
+from mmconvert.core.errors import Error, RowError
+from mmconvert.images.prefetch import MOST_ROW_BYTES, measure_texts
+from mmconvert.images.video import Clip, VideoFrames
+
+Found = tuple[VideoFrames, str]
+"""The frames of a video, and its path inside the root."""
+
+_MOST_ROWS = 8
+"""Rows for each worker that are looked at ahead of the one that is read: many may be about one video."""
+
+_T = TypeVar("_T")
+
+
+class _Asked(msgspec.Struct):
+    """A video that is being read, and how many rows to come have asked for it."""
+
+    frames: Future[Found]
+    count: int = 0
+
+
+class FramesAhead:
+    """Videos that rows to come ask for."""
+
+    def __init__(self, workers: int) -> None:
+        """Begin with none.
+
+        Args:
+            workers: Videos that are read at the same time.
+        """
+        self._workers = workers
+        self._pool = ThreadPoolExecutor(workers)
+        self._asked: dict[tuple[str, Clip], _Asked] = {}
+
+    def ask(self, text: str, clip: Clip, extract: Callable[[], Found]) -> None:
+        """Begin with a video, if nobody has.
+
+        Args:
+            text: What a row wrote for it.
+            clip: The piece of it that is meant.
+            extract: Takes the frames.
+        """
+        known = self._asked.get((text, clip))
+        if known is None:
+            # What the run notes of the files that it reads is known in the threads as well.
+            known = self._asked[text, clip] = _Asked(self._pool.submit(copy_context().run, extract))
+        known.count += 1
+
+    def take(self, text: str, clip: Clip) -> Found | None:
+        """Give the frames of a video, None for one that nobody has asked for.
+
+        Raises:
+            RowError: As `extract` in its thread.
+            Error: Likewise.
+        """
+        known = self._asked.get((text, clip))
+        if known is None:
+            return None
+        known.count -= 1
+        if known.count <= 0:
+            del self._asked[text, clip]
+        try:
+            return known.frames.result()
+        except RowError as error:
+            raise RowError(error.code, error.field, error.message) from None
+
+    def look_ahead(self, rows: Iterable[_T], ask: Callable[[_T], None]) -> Iterator[_T]:
+        """Give rows on, some of which were asked for their videos before.
+
+        Args:
+            rows: The rows.
+            ask: Calls `ask` for the videos of a row.
+
+        Yields:
+            The rows in order.
+
+        Raises:
+            Error: As `rows`, behind the rows that came before it.
+        """
+        waiting: deque[tuple[_T, int]] = deque()
+        source, more, held = iter(rows), True, 0
+        failure: Error | None = None
+        try:
+            while more or waiting:
+                while more and len(self._asked) <= self._workers and self._has_room(len(waiting), held):
+                    try:
+                        row = next(source)
+                    except StopIteration:
+                        more = False
+                    except Error as error:
+                        failure, more = error, False
+                    else:
+                        ask(row)
+                        waiting.append((row, size := measure_texts(row)))
+                        held += size
+                if waiting:
+                    row, size = waiting.popleft()
+                    held -= size
+                    yield row
+        finally:
+            self._pool.shutdown(wait=False, cancel_futures=True)
+        if failure is not None:
+            raise failure
+
+    def _has_room(self, rows: int, held: int) -> bool:
+        return not rows or (rows < _MOST_ROWS * self._workers and held < MOST_ROW_BYTES)
