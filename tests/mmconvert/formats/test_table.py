@@ -94,6 +94,7 @@ def test_an_answer_is_a_letter_or_the_text_of_one_option(folder, cell):
         (["red", "red"], "red"),
         (["red", "blue"], "(A) blue"),
         (["red", "blue"], "A red"),
+        ([*"qrstuvwxyzqrstuvwxyz"], "\ufb06"),
         (["red", "blue"], "Red"),
         (["red", "blue"], True),
         (["yes", "true"], True),
