@@ -10,7 +10,7 @@ called otherwise, reaches into objects (`answer=meta.gold`) and gives one text t
 | image | image, images, image_path, image_paths, image_file, file_name, filename, img, img_path |
 | video | video, videos, video_path, video_paths, video_file; its frames, with `--frames` |
 | question | question, prompt, query, instruction, text, problem |
-| options | options, choices; or A, B, C, ... with an option each |
+| options | options, choices; or A, B, C, ..., option_a, option_b, ... or option_1, option_2, ... with an option each |
 | answer | answer, answers, gt, gt_answer, label, target, solution, ground_truth |
 | answer_index | answer_index, correct_index, correct_choice_idx: the place of the option, the first is 0 |
 | answer_number | only by `--map`: the place of the option, the first is 1 |

@@ -190,6 +190,32 @@ def test_options_of_other_shapes_refuse_the_row(folder, options):
     assert records.rejects[0].field.startswith("options")
 
 
+@pytest.mark.parametrize(
+    "names",
+    [
+        "option_a,option_b",
+        "Option A,Option B",
+        "optionA,optionB",
+        "choice_a,choice_b",
+        "opt1,opt2",
+        "option_0,option_1",
+    ],
+)
+def test_options_may_have_columns_of_longer_names(folder, names):
+    path = write(folder, f"question,{names},answer\nWhich?,red,blue,B\n")
+    ((record,), records) = read(path)
+    assert (record.options, record.answer, record.extra) == (("red", "blue"), "B", {})
+    first, second = names.split(",")
+    assert f"--map A={first} --map B={second}" in records.reason
+
+
+def test_columns_of_letters_go_before_longer_names_and_one_option_is_none(folder):
+    ((record,), _) = read(write(folder, "question,A,B,option_a,option_b,answer\n?,red,blue,x,y,B\n"))
+    assert (record.options, record.extra) == (("red", "blue"), {"option_a": "x", "option_b": "y"})
+    ((record,), _) = read(write(folder, "question,option_a,answer\n?,x,y\n"))
+    assert (record.options, record.extra) == ((), {"option_a": "x"})
+
+
 def test_letters_that_are_not_those_of_the_options_stay(folder):
     rows = [{"question": "?", "options": ["B. red", "A. blue"], "answer": "B. red"}]
     ((record,), _) = read(write(folder, rows, "t.json"))
