@@ -35,7 +35,7 @@ html_theme = "furo"
 html_title = "mmconvert + mmscore"
 html_static_path = ["_static"]
 html_css_files = ["site.css"]
-html_extra_path = ["_site"]
+html_extra_path = ["_site", "tutorial.ipynb"]
 html_copy_source = False
 html_show_sphinx = False
 

@@ -53,6 +53,16 @@ def messages_with_pictures() -> Path:
     return made("messages-4000.jsonl", make)
 
 
+def addresses(url: str, count: int) -> Path:
+    """Write questions about images at addresses; `{}` in the address is the number."""
+    path = DATA / "addresses.jsonl"
+    with path.open("w", encoding="utf-8") as file:
+        for number in range(count):
+            parts = [{"type": "image_url", "image_url": {"url": url.format(number)}}, {"type": "text", "text": "?"}]
+            file.write(json.dumps({"messages": [{"role": "user", "content": parts}], "answer": "x"}) + "\n")
+    return path
+
+
 def text_messages() -> Path:
     """A million rows of OpenAI messages without pictures."""
 

@@ -1,5 +1,6 @@
 """Fixtures for every test: where the shared reference material stands, and a clean environment."""
 
+import asyncio
 import gc
 import os
 import signal
@@ -54,6 +55,19 @@ def shared() -> Path:
     if not folder.is_dir():
         pytest.skip("no ../shared beside the checkout: golden and real files cannot be compared")
     return folder
+
+
+@pytest.fixture
+def attempts(monkeypatch: pytest.MonkeyPatch) -> list[tuple[str, int]]:
+    """Addresses to which an event loop of this process attempted a connection."""
+    found, connect = [], asyncio.SelectorEventLoop.sock_connect
+
+    async def counted(self, sock, address):
+        found.append(address)
+        return await connect(self, sock, address)
+
+    monkeypatch.setattr(asyncio.SelectorEventLoop, "sock_connect", counted)
+    return found
 
 
 @pytest.fixture(autouse=True, scope="session")

@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 from mmconvert.plugins.registry import find_plugins
-from support import benchmark_page, cli_page, llms_page, names_page, python_page, recipe_page
+from support import benchmark_page, cli_page, llms_page, names_page, notebook_page, python_page, recipe_page
 from support.format_page import BEGIN, NOTES, PAGE, notes, page
 
 pytestmark = pytest.mark.slow
@@ -48,6 +48,20 @@ def test_the_page_on_installing_lists_every_extra_with_what_it_adds() -> None:
     for name, adds in rows:
         packages = {re.split(r"[\[>=<]", needed)[0] for needed in project["optional-dependencies"][name]}
         assert name in ("docs", "dev", "video") or all(package in adds for package in packages), name
+
+
+def test_the_notebook_shows_what_its_cells_give() -> None:
+    current = notebook_page.PAGE.read_text(encoding="utf-8")
+    assert notebook_page.hide_bytes(notebook_page.page(current)) == notebook_page.hide_bytes(current), (
+        "run scripts/docs"
+    )
+
+
+def test_a_cell_that_fails_fails_the_notebook(tmp_path: Path) -> None:
+    for number, (source, error) in enumerate({"1 / 0": ZeroDivisionError, "!false": AssertionError}.items()):
+        notebook = {"cells": [{"cell_type": "code", "source": ["x = 1\n"]}, {"cell_type": "code", "source": [source]}]}
+        with pytest.raises(error):
+            notebook_page.run(notebook, tmp_path / str(number))
 
 
 def test_llms_txt_is_up_to_date_and_lists_every_page() -> None:

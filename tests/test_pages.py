@@ -32,19 +32,15 @@ def test_the_tutorial_can_be_followed(tmp_path):
     follow(DOCS / "tutorial.md", tmp_path)
 
 
-@pytest.mark.parametrize("page", _defer(sorted(path.stem for path in (DOCS / "howto").glob("*.md"))))
+@pytest.mark.parametrize("page", _defer(how_tos.PAGES))
 def test_a_how_to_can_be_followed(page, hub, tmp_path):
-    folder = tmp_path / "empty"
-    folder.mkdir()
-    how_tos.publish(page, hub)
-    environment = reaching(hub, tmp_path) if page in how_tos.ON_THE_HUB else None
-    follow(DOCS / "howto" / f"{page}.md", folder, environment)
+    how_tos.follow_how_to(page, hub, tmp_path)
 
 
 WITHOUT_DEMO_FILES = {"hub-benchmark", "video"}
 
 
-@pytest.mark.parametrize("page", sorted(path.stem for path in (DOCS / "howto").glob("*.md")))
+@pytest.mark.parametrize("page", how_tos.PAGES)
 def test_a_how_to_begins_with_the_demo_files(page):
     first = next(steps((DOCS / "howto" / f"{page}.md").read_text(encoding="utf-8")))
     assert first.command.startswith("mmconvert demo --files-only demo\n") is (page not in WITHOUT_DEMO_FILES)

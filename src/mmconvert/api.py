@@ -98,6 +98,7 @@ class ConvertKeywords(FileKeywords, total=False):
     keep_urls: bool
     allow_remote: bool
     allow_host: Several
+    per_host: int
     md5: str | None
     sha256: str | None
     workers: int | None

@@ -5,6 +5,7 @@ from pathlib import Path
 from typing import Any, Literal, TypedDict, Unpack
 
 from mmconvert.core.errors import Error, UsageError, show
+from mmconvert.core.notebook import DISPLAYS
 from mmconvert.core.option_fields import build_options
 from mmconvert.core.signature_checks import check_python_call
 from mmconvert.core.text.yaml import read_mapping_file
@@ -25,6 +26,7 @@ from mmscore.infer.ledger import Summary
 from mmscore.infer.options import PredictOptions
 from mmscore.reporting.live.server import LiveView, ViewOptions
 from mmscore.reporting.notebook import NotebookReport as Report
+from mmscore.reporting.notebook import format_comparison
 from mmscore.reporting.publish import HubOptions, PushedPredictions, push_results
 from mmscore.reporting.submit import Submission, SubmitOptions
 from mmscore.reporting.submit import submit as write_submission
@@ -71,6 +73,8 @@ __all__ = [
     "verify",
     "view",
 ]
+
+DISPLAYS[Comparison] = format_comparison
 
 
 class ReportKeywords(ScoreKeywords, total=False):

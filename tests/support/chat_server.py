@@ -158,6 +158,12 @@ def chat_server(say: Callable[[dict[str, Any]], Said], models: list[str] | None 
         thread.join(5)
 
 
+def find_closed_port() -> int:
+    """Give a port of the loopback interface on which nobody listens."""
+    with socket.create_server(("127.0.0.1", 0)) as free:
+        return int(free.getsockname()[1])
+
+
 def script(*answers: Said) -> Callable[[dict[str, Any]], Said]:
     """Say the answers one after the other; the last for ever."""
     lock, rest = threading.Lock(), list(answers)

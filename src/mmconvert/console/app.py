@@ -227,11 +227,29 @@ def _name_input(argv: Sequence[str] | None) -> str:
 def _add_example(error: click.ClickException) -> click.ClickException:
     """Let a wrong call end with one that is right, where no nearest word is named."""
     context = error.ctx if isinstance(error, click.UsageError) else None
+    if isinstance(error, click.NoSuchOption) and context and (owner := _find_owner(error.option_name, context)):
+        return click.UsageError(f"No such option {error.option_name!r}. {owner}", context)
     example = (context.command.epilog or "").partition("Example:\n")[2] if context else ""
     message = error.format_message()
     if not example or says_what_to_do(message) or "Did you mean" in message:
         return error
     return click.UsageError(f"{message} For example: {example.splitlines()[0].strip()}", context)
+
+
+def _find_owner(option: str, context: click.Context) -> str:
+    """Name the other commands of the program that have an option, with an example; "" where none has it."""
+    group = context.parent.command if context.parent else None
+    if not isinstance(group, LazyGroup):
+        return ""
+    loaded = {name: group.get_command(context, name) for name in group.commands_in}
+    owners = [name for name, command in loaded.items() if command and any(option in p.opts for p in command.params)]
+    if not owners:
+        return ""
+    program = context.parent.info_name if context.parent else ""
+    listed = " and ".join(f"{program} {name}" for name in owners)
+    lines = [line for name in owners for line in group.commands_in[name][2:]]
+    line = next((line for line in lines if option in line.split()), next(iter(lines), ""))
+    return f"It is an option of {listed}." + (f" For example: {line}" if line else "")
 
 
 def _refuse_broken_text(argv: Sequence[str]) -> None:

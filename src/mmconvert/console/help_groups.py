@@ -8,8 +8,8 @@ HEADINGS: dict[str, tuple[str, ...]] = {
         "limit", "max_rows", "read_as", "md5", "sha256", "import", "files_only", "train",
     ),
     "Images and video": (
-        "image_root", "keep_urls", "allow_remote", "allow_host", "verify", "max_image_mb", "max_image_side", "frames",
-        "fps", "frame_format",
+        "image_root", "keep_urls", "allow_remote", "allow_host", "per_host", "verify", "max_image_mb", "max_image_side",
+        "frames", "fps", "frame_format",
     ),
     "Prompts and transforms": ("prompt", "prompt_suffix", "transform", "seed", "view"),
     "Model": (

@@ -10,6 +10,7 @@ Anything else that escapes is a bug and keeps its traceback.
 
 import difflib
 import errno
+import os
 import shlex
 from collections.abc import Iterable, Iterator
 from pathlib import Path
@@ -21,6 +22,9 @@ _SHORTEST_PART = 3
 """Letters from which on a name may be a part of another one."""
 _MOST_NEAR = 3
 """Spellings that are named."""
+
+_NO_ROOM = frozenset({errno.ENOSPC, errno.EDQUOT, errno.EFBIG})
+"""What a system says that has no room for more bytes of a file."""
 
 _LONGEST_INT = 4096
 """Bits of an integer that is shown in decimal digits."""
@@ -145,23 +149,25 @@ def suggest_spelling(name: str, known: Iterable[str]) -> str:
         ' Did you mean answers.tsv?'
         >>> suggest_spelling("openai", ["pope", "openai_messages", "openai_finetune"])
         ' Did you mean openai_messages or openai_finetune?'
+        >>> suggest_spelling("mmbench", ["lmms_mmbench", "mme", "mmbench_circular"])
+        ' Did you mean mmbench_circular or lmms_mmbench?'
         >>> suggest_spelling("zzz", ["lmudata"])
         ''
     """
     words = list(known)
+    near: list[str] = []
     if len(name) >= _SHORTEST_PART:
-        for holds in (str.startswith, str.__contains__):
-            if parts := [word for word in words if holds(word, name)]:
-                return _name_nearest(name, parts)
-    return _name_nearest(name, difflib.get_close_matches(name, words, n=_MOST_NEAR, cutoff=0.6))
+        begun = [word for word in words if word.startswith(name)]
+        near = _list_nearest(name, begun) + _list_nearest(name, [w for w in words if name in w and w not in begun])
+    near = near or _list_nearest(name, difflib.get_close_matches(name, words, n=_MOST_NEAR, cutoff=0.6))
+    return f" Did you mean {' or '.join(near[:_MOST_NEAR])}?" if near else ""
 
 
-def _name_nearest(name: str, words: list[str]) -> str:
-    """Name the words that are about as like a name as the one that is most like it."""
+def _list_nearest(name: str, words: list[str]) -> list[str]:
+    """List the words that are about as like a name as the one that is most like it, that one first."""
     likeness = {word: difflib.SequenceMatcher(None, name, word).ratio() for word in words}
     near = [word for word, like in likeness.items() if like >= max(likeness.values()) - _AS_NEAR]
-    near = sorted(near, key=lambda word: -likeness[word])[:_MOST_NEAR]
-    return f" Did you mean {' or '.join(near)}?" if near else ""
+    return sorted(near, key=lambda word: -likeness[word])
 
 
 def build_missing_path_error(path: Path, known: Iterable[str] = ()) -> UsageError:
@@ -183,6 +189,39 @@ def suggest_paths(path: Path, known: Iterable[str] = ()) -> str:
     beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
     folder = next((str(parent) for parent in path.parents if parent.is_dir()), "/")
     return suggest_spelling(path.name, [*beside, *known]) or f" See what is there: ls {shlex.quote(folder)}"
+
+
+def build_write_error(place: object, error: OSError) -> Error:
+    """Say that a file or folder cannot be written.
+
+    Args:
+        place: What should have appeared.
+        error: What the system says.
+
+    Returns:
+        A `UsageError` for a place that cannot be written to, an `Error` for one that has no room.
+
+    Example:
+        >>> str(build_write_error("a.json", OSError(28, "")))
+        'a.json: cannot be written (No space left on device). Free space there, or name another place.'
+        >>> str(build_write_error("a/b.json", OSError(2, "")))
+        'a/b.json: cannot be written (No such file or directory). Name a file in a folder that exists.'
+    """
+    reason = os.strerror(error.errno) if error.errno is not None else take_first_line(error)
+    message = f"{place}: cannot be written ({reason})."
+    if is_no_room(error):
+        return Error(f"{message} {MAKE_ROOM}")
+    known = "Name a file in a folder that exists." if error.errno in (errno.ENOENT, errno.ENOTDIR) else ""
+    return UsageError(f"{message} {known or 'Name a file in a folder that you may write to.'}")
+
+
+MAKE_ROOM = "Free space there, or name another place."
+"""What to do where `is_no_room`."""
+
+
+def is_no_room(error: OSError) -> bool:
+    """Tell an error of a disk that is full, of a quota, or of a limit on the size of files."""
+    return error.errno in _NO_ROOM
 
 
 def build_memory_error(place: object) -> Error:

@@ -11,6 +11,7 @@ and keeps every row in memory.
 import hashlib
 import json
 import os
+import shlex
 import shutil
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -21,7 +22,15 @@ import pyarrow as pa
 from msgspec.structs import replace
 
 from mmconvert._version import __version__
-from mmconvert.core.errors import Error, UsageError, build_missing_path_error, suggest_spelling, take_first_line
+from mmconvert.core.errors import (
+    Error,
+    UsageError,
+    build_missing_path_error,
+    build_write_error,
+    is_no_room,
+    suggest_spelling,
+    take_first_line,
+)
 from mmconvert.core.hashing import hash_file
 from mmconvert.core.notebook import show_html
 from mmconvert.core.record import SCHEMA_VERSION, Record, from_arrow, list_missing_columns
@@ -38,6 +47,9 @@ from mmconvert.storage.object_store import find_local
 from mmconvert.storage.source_files import Sources, require_unchanged, watch_apart
 
 BATCH_ROWS = 256
+_PARQUET = (".parquet", ".pq")
+_MAGIC = b"PAR1"
+"""How every parquet file begins."""
 
 
 class DatasetWriter:
@@ -121,6 +133,8 @@ class DatasetWriter:
         try:
             self._new.mkdir(parents=True)
         except OSError as error:
+            if is_no_room(error):
+                raise build_write_error(self.path, error) from None
             raise Error(f"{self.path}: cannot be made: {error.strerror}. Name another folder.") from None
         try:
             for shard in (s for splits in self._kept.values() for shards in splits.values() for s in shards):
@@ -142,7 +156,7 @@ class DatasetWriter:
             if kind is None:
                 self._publish()
         except OSError as failure:
-            raise Error(f"{self.path}: cannot be written: {failure.strerror or failure}.") from None
+            raise build_write_error(self.path, failure) from None
         finally:
             shutil.rmtree(self._new, ignore_errors=True)
 
@@ -361,6 +375,21 @@ def open_dataset(path: str | Path, config: str | None = None) -> Dataset:
     return _open_plain(path, {file.relative_to(path).with_suffix("").as_posix(): [file] for file in found})
 
 
+def refuse_other_file(path: Path) -> None:
+    """Refuse a file that is no dataset but may become one.
+
+    Raises:
+        UsageError: The file neither is called a parquet file nor begins as one.
+    """
+    if path.suffix.lower() in _PARQUET or not path.is_file():
+        return
+    with path.open("rb") as file:
+        if file.read(len(_MAGIC)) == _MAGIC:
+            return
+    command = shlex.join(["mmconvert", "convert", str(path), "-o", path.stem])
+    raise UsageError(f"{path}: is not a dataset. Convert it first: {command}")
+
+
 def _open_converted(path: Path, config: str | None) -> Dataset:
     configs, _ = manifest.read_manifest(path)
     if config is None and len(configs) > 1:
@@ -388,6 +417,7 @@ def _open_plain(path: Path, files: dict[str, list[Path]]) -> Dataset:
         try:
             splits[split] = sum(open_checked_parquet(file).metadata.num_rows for file in parts)
         except (pa.ArrowException, OSError) as error:
+            refuse_other_file(parts[0])
             raise Error(
                 f"{parts[0]}: is not a readable parquet file ({take_first_line(error)}). Get it again."
             ) from None

@@ -106,6 +106,25 @@ def check_target(repo_id: str, *, revision: str | None = None, create_pr: bool =
         raise UsageError(f"a pull request is made against {MAIN}. Give either --create-pr or --revision {revision}.")
 
 
+def require_token(repo_id: str, token: str | None = None) -> None:
+    """Refuse to push without a token, which the Hub would do after the work is done.
+
+    Args:
+        repo_id: Where to push.
+        token: Hub token, None for the environment's or the saved one.
+
+    Raises:
+        UsageError: There is none.
+    """
+    from huggingface_hub import get_token
+
+    if not (token or get_token()):
+        raise UsageError(
+            f"{repo_id}: the Hub takes no push without a token. Run `hf auth login`, or set HF_TOKEN to a token that "
+            "may write (https://huggingface.co/settings/tokens)."
+        )
+
+
 def prepare(folder: str | Path, advance: Advance = lambda done: None) -> Upload:
     """Check a dataset in full, without any request: digests, image bytes, decoding.
 
@@ -171,10 +190,11 @@ def push(
         commit_message: First line of the commit.
 
     Raises:
-        UsageError: `check_target` or `prepare` refuse the arguments.
+        UsageError: `check_target` or `prepare` refuse the arguments, or there is no token.
         Error: `prepare` refuses the dataset, or the Hub refuses the push; the message says what to do.
     """
     check_target(repo_id, revision=revision, create_pr=create_pr)
+    require_token(repo_id, token)
     upload = dataset if isinstance(dataset, Upload) else prepare(dataset)
     api = _open_api(token)
     place = _Place(repo_id, revision, create_pr, commit_message)
@@ -198,10 +218,11 @@ def put_file(file: Path, repo_id: str, path: str, revision: str | None = None) -
         revision: Branch to commit to, None for main.
 
     Raises:
-        UsageError: There can be no such repository.
+        UsageError: There can be no such repository, or there is no token.
         Error: The Hub refuses; the message says what to do.
     """
     check_target(repo_id)
+    require_token(repo_id)
     api = _open_api()
     with explain_errors(repo_id):
         retry(lambda: _make_place(api, repo_id, revision, False), RETRY_SECONDS)

@@ -182,9 +182,11 @@ def check_target(repo_id: str, options: UploadOptions) -> None:
     """Refuse a wrong target at once, before work is done for it.
 
     Raises:
-        UsageError: No such repository can exist, or the options exclude each other.
+        UsageError: No such repository can exist, the options exclude each other, or there is no token of the Hub.
     """
     hub_upload.check_target(repo_id, revision=options.revision, create_pr=options.create_pr)
+    if not options.dry_run:
+        hub_upload.require_token(repo_id)
 
 
 def publish_upload(

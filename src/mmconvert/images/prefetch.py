@@ -1,7 +1,7 @@
-"""Decode the images of rows ahead of whoever reads them, several at a time, rows in their order."""
+"""Fetch and decode the images of rows ahead of whoever reads them, several at a time, rows in their order."""
 
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import TypeVar
 
@@ -9,6 +9,7 @@ from mmconvert.core.errors import Error, RowError
 from mmconvert.core.multiprocess import count_usable_cores
 from mmconvert.core.record import Image
 from mmconvert.images.verify import verify_decoded
+from mmconvert.storage.fetcher import Fetcher
 
 _MOST_THREADS = 4
 """Decoders of one process; there is a process a core already where files are large."""
@@ -16,7 +17,54 @@ _MOST_THREADS = 4
 _MOST_KNOWN = 100_000
 """Images whose digests are kept, so that one that comes again is not decoded again."""
 
+_ROWS_AHEAD = 256
+"""Rows whose images are being fetched; more than are under way at once, for some hosts are slow."""
+
 _T = TypeVar("_T")
+
+
+def fetch_ahead(
+    items: Iterable[_T], list_addresses: Callable[[_T], Sequence[str]], fetcher: Fetcher, most: int | None
+) -> Iterator[_T]:
+    """Give items on while the images of those behind them are fetched.
+
+    Args:
+        items: What has images at addresses.
+        list_addresses: Those of an item.
+        fetcher: Fetches them; an item's addresses are released when the next item is asked for.
+        most: Items of which somebody will ask for no more, None for all.
+
+    Yields:
+        The items in order.
+
+    Raises:
+        Error: As `items`, behind the items that came before it.
+    """
+    waiting: deque[tuple[_T, Sequence[str]]] = deque()
+    ahead = min(_ROWS_AHEAD, most or _ROWS_AHEAD)
+    source = iter(items)
+    failure: Exception | None = None
+    more = True
+    while more or waiting:
+        while more and len(waiting) < ahead:
+            try:
+                item = next(source)
+            except StopIteration:
+                more = False
+            except Exception as error:
+                failure, more = error, False
+            else:
+                addresses = list_addresses(item)
+                for address in addresses:
+                    fetcher.ask(address)
+                waiting.append((item, addresses))
+        if waiting:
+            item, addresses = waiting.popleft()
+            yield item
+            for address in addresses:
+                fetcher.release(address)
+    if failure is not None:
+        raise failure
 
 
 def decode_ahead(

@@ -4,8 +4,10 @@
 publish whole outputs. A row that is refused is kept with its reason; the others go on.
 """
 
+import contextlib
 import json
 import os
+import shutil
 import time
 from collections import Counter
 from collections.abc import Iterable, Iterator, Sequence
@@ -18,7 +20,7 @@ import pyarrow as pa
 from msgspec.structs import asdict, replace
 
 from mmconvert._version import __version__
-from mmconvert.core.errors import Error, UsageError, suggest_spelling
+from mmconvert.core.errors import MAKE_ROOM, Error, UsageError, is_no_room, suggest_spelling
 from mmconvert.core.record import Record, keep_chosen
 from mmconvert.core.rows import Rejected
 from mmconvert.core.run_cache import begin_run
@@ -212,13 +214,33 @@ def convert(
         message = f"unknown view {where.view!r}.{suggest_spelling(where.view, VIEWS)} Known: {', '.join(VIEWS)}."
         raise UsageError(message)
     rejects_file = choose_rejects_path(where.rejects, inputs, output)
-    with watch_sources() as sources:
+    with watch_sources() as sources, _keep_fetched(output, wanted=how.allow_remote) as fetched:
+        how = replace(how, fetched=fetched)
         job = _Job(
             inputs, [Records(source, how) for source in inputs], output, how, where, rejects_file, facts, sources
         )
         summary = _run(job)
     summary.seconds = round(time.perf_counter() - started, 3)
     return summary
+
+
+@contextlib.contextmanager
+def _keep_fetched(output: Path, *, wanted: bool) -> Iterator[Path | None]:
+    """Give a folder beside an output for what is fetched; it stays where the run does not reach its end."""
+    place = output.resolve()
+    folder = place.parent / f".{place.name}.fetched"
+    if not wanted or folder.is_symlink():
+        yield None
+        return
+    with contextlib.suppress(OSError):  # whoever writes the output says what is wrong with the place
+        folder.mkdir(mode=0o700, exist_ok=True)
+    try:
+        yield folder
+    except BaseException:
+        with contextlib.suppress(OSError):
+            folder.rmdir()  # which an empty one lets be done
+        raise
+    shutil.rmtree(folder, ignore_errors=True)
 
 
 def _run(job: "_Job") -> Summary:
@@ -239,7 +261,9 @@ def _run(job: "_Job") -> Summary:
     except OSError as error:
         if error.errno is None:
             raise
-        raise Error(f"{error.filename or job.output}: {os.strerror(error.errno)}. Nothing was written.") from error
+        room = f" {MAKE_ROOM}" if is_no_room(error) else ""
+        message = f"{error.filename or job.output}: {os.strerror(error.errno)}. Nothing was written.{room}"
+        raise Error(message) from error
 
 
 class _Job(msgspec.Struct):
@@ -284,7 +308,12 @@ class _Job(msgspec.Struct):
         engine, where = _load_engine(self.where.engine), self.where
         workers = min(where.workers or engine.cores(), parts.count_most_parts(self.inputs, self.files, self.how))
         asked = where.workers or min(engine.cores(), _USUAL_VIDEO_WORKERS)
-        how = replace(self.how, video_workers=max(1, asked // max(1, workers)))
+        how = replace(
+            self.how,
+            at_once=max(1, self.how.at_once // workers),
+            per_host=max(1, self.how.per_host // workers),
+            video_workers=max(1, asked // workers),
+        )
         common = parts.FilePart(0, self.inputs[0], None, self.output, how, where.fail_on_bad, view=where.view)
         return engine.crew(workers), replace(common, two_threads=workers == 1)
 

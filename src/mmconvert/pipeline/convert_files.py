@@ -23,6 +23,7 @@ from mmconvert.kits.vlmevalkit.lmu_download import download_table
 from mmconvert.pipeline.convert import Summary, WriteOptions, convert
 from mmconvert.pipeline.inputs import plan_inputs
 from mmconvert.pipeline.read import ImageRoot, ReadOptions
+from mmconvert.storage.fetcher import PER_HOST
 from mmconvert.storage.http import open_url
 from mmconvert.storage.object_store import is_url
 from mmconvert.storage.source_files import watch_sources
@@ -90,6 +91,8 @@ class ConvertOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Download image URLs and https tables, from public hosts only."""
     allow_host: tuple[str, ...] = ()
     """With --allow-remote: also allow this host at a private address; repeatable."""
+    per_host: Annotated[int, msgspec.Meta(ge=1)] = PER_HOST
+    """With --allow-remote: maximum number of images downloaded from one host at the same time."""
     md5: str | None = None
     """Expected MD5 of the table at an https INPUT."""
     sha256: str | None = None

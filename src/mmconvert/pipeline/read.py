@@ -22,10 +22,11 @@ from mmconvert.core.text.options import remove_option_names
 from mmconvert.core.text.turns import change_prompt
 from mmconvert.core.validation import check_record
 from mmconvert.dataset.views import remove_response
+from mmconvert.images.addresses import ONE_PIXEL, mentions_address
 from mmconvert.images.frame_process import MOST_FRAMES
 from mmconvert.images.frames_ahead import FramesAhead
 from mmconvert.images.loader import MAX_IMAGE_BYTES, Pictures
-from mmconvert.images.prefetch import decode_ahead
+from mmconvert.images.prefetch import decode_ahead, fetch_ahead
 from mmconvert.images.video import build_sampling
 from mmconvert.io import list_span_ends
 from mmconvert.io.detect import guess, sample
@@ -38,7 +39,8 @@ from mmconvert.plugins.arguments import parse_spec
 from mmconvert.plugins.format import Context, Format, StatedNumbers
 from mmconvert.plugins.registry import load, name_by_content
 from mmconvert.plugins.transform import Step, apply_steps, load_steps
-from mmconvert.storage.http import Limits, fetch
+from mmconvert.storage.fetcher import AT_ONCE, PER_HOST, Fetcher
+from mmconvert.storage.http import Limits
 from mmconvert.storage.object_store import is_url
 
 MOST_REJECTS = 100_000
@@ -91,6 +93,9 @@ class ReadOptions(msgspec.Struct, frozen=True):
         keep_urls: Keep image URLs as references instead of fetching them.
         allow_remote: Fetch http(s) images from public hosts.
         allow_hosts: Hosts, `NAME[:PORT]`, that may be at private addresses all the same.
+        at_once: Most images that are being fetched.
+        per_host: Most of them from one host, except from `allow_hosts`.
+        fetched: Folder that keeps what was fetched for the next run, None for none.
         limit: Stop after the row that gives the record of this number, None for all.
         transforms: Steps that every record goes through, `NAME:k=v,...` each, in order.
         seed: Random seed of transforms.
@@ -119,6 +124,9 @@ class ReadOptions(msgspec.Struct, frozen=True):
     keep_urls: bool = False
     allow_remote: bool = False
     allow_hosts: tuple[str, ...] = ()
+    at_once: int = AT_ONCE
+    per_host: int = PER_HOST
+    fetched: Path | None = None
     limit: int | None = None
     transforms: tuple[str, ...] = ()
     seed: int = 0
@@ -275,9 +283,13 @@ class Records:
         self.rejects, self.mended, self.rows_read, self.warnings = [], [], 0, Counter()
         options, source, name = self._options, self._input, self.format.rpartition("@")[2]
         roots, most = options.image_roots or (source.beside,), options.max_image_bytes
-        fetcher = partial(fetch, limits=Limits(most), hosts=options.allow_hosts) if options.allow_remote else None
+        fetcher = self._open_fetcher() if options.allow_remote else None
         images = Pictures.within(
-            roots, max_bytes=most, keep_urls=options.keep_urls, fetch=fetcher, sampling=self._sampling
+            roots,
+            max_bytes=most,
+            keep_urls=options.keep_urls,
+            fetch=fetcher.fetch if fetcher else None,
+            sampling=self._sampling,
         )
         ahead = FramesAhead(options.video_workers) if self._sampling and options.video_workers > 1 else None
         context = Context(
@@ -293,10 +305,11 @@ class Records:
         )
         through = self._build_steps(images)
         rows = islice(rows, options.first_rows)
+        if fetcher is not None:
+            rows = fetch_ahead(rows, partial(self._list_addresses, context=context), fetcher, options.limit)
         if ahead is not None:
-            asking = replace(images, wish=ahead.ask, fetch=None)
-            asked = replace(context, pictures=asking, warnings=Counter(), numbers=set(), videos=set())
-            rows = ahead.look_ahead(rows, partial(self._ask_for_videos, context=asked))
+            asking = replace(context, pictures=replace(images, wish=ahead.ask, fetch=None))
+            rows = ahead.look_ahead(rows, partial(self._try_row, context=asking))
         made: Iterator[_Made] = (self._convert_row(item, context, through) for item in rows)
         verified = replace(images, decode=options.decode)
         strict = replace(context, pictures=verified, warnings=Counter(), numbers=set(), videos=set())
@@ -304,6 +317,15 @@ class Records:
         if options.decode:
             made = decode_ahead(made, _list_images, lambda one: read_strictly(one.row))
         self.counted = 0
+        try:
+            yield from self._take_records(made, read_strictly)
+        finally:
+            if fetcher is not None:
+                fetcher.close()
+
+    def _take_records(self, made: "Iterator[_Made]", read_strictly: "Callable[[Row], _Made]") -> Iterator[Record]:
+        """Give the records of rows, and count what becomes of the rows."""
+        options = self._options
         for one in made:
             row, rejected = one.row, one.rejected
             self.rows_read += 1
@@ -326,12 +348,34 @@ class Records:
             if options.limit is not None and self.counted >= options.limit:
                 return
 
-    def _ask_for_videos(self, row: Row | Rejected, context: Context) -> None:
-        """Let the format ask for the videos of a row; what is wrong with the row is said when it is read."""
-        if isinstance(row, Row):
-            with contextlib.suppress(Exception):
-                for _ in self.plugin.records(row, context):
-                    pass
+    def _try_row(self, row: Row | Rejected, context: Context) -> None:
+        """Let the format read a row for what it asks of the context; what is wrong is said when the row is read."""
+        trial = replace(context, warnings=Counter(), numbers=set(), videos=set())
+        with contextlib.suppress(Exception):
+            _ = [*self.plugin.records(row, trial)] if isinstance(row, Row) else []
+
+    def _open_fetcher(self) -> Fetcher:
+        options = self._options
+        return Fetcher(
+            Limits(options.max_image_bytes),
+            hosts=options.allow_hosts,
+            at_once=options.at_once,
+            per_host=options.per_host,
+            folder=options.fetched,
+        )
+
+    def _list_addresses(self, row: Row | Rejected, context: Context) -> list[str]:
+        """List the addresses of a row's images: those for which its format asks, were each of them an image."""
+        if isinstance(row, Rejected) or not mentions_address(row.fields):
+            return []
+        addresses: list[str] = []
+
+        def note(address: str) -> bytes:
+            addresses.append(address)
+            return ONE_PIXEL
+
+        self._try_row(row, replace(context, pictures=replace(context.pictures, fetch=note, sampling=None)))
+        return addresses
 
     def _refuse_many_rejects(self) -> None:
         if len(self.rejects) >= MOST_REJECTS:

@@ -116,7 +116,8 @@ def load(group: str, name: str) -> Any:
     plugins = find_plugins(group)
     if name not in plugins:
         kind = group.rpartition(".")[2].rstrip("s")
-        raise UsageError(f"unknown {kind} {name!r}.{suggest_spelling(name, plugins)} Known: {', '.join(plugins)}.")
+        listing = f"{group.partition('.')[0]} list {group.rpartition('.')[2]}"
+        raise UsageError(f"unknown {kind} {name!r}.{suggest_spelling(name, plugins)} List all: {listing}")
     found = plugins[name]
     attribute = found.attribute or GROUPS[group]
     register_former_names(group.partition(".")[0])

@@ -9,7 +9,7 @@ import socket
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from mmconvert.core.errors import UsageError
+from mmconvert.core.errors import UsageError, build_write_error, is_no_room
 
 NO_LINKS = frozenset({errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK})
 """What a file system says that gives a file no second name."""
@@ -139,14 +139,16 @@ def open_published_file(place: Path) -> Iterator[Path]:
 
     Raises:
         UsageError: As `require_file`.
+        Error: The disk has no room for it.
     """
     require_file(place)
     clear_leftovers(place)
     new = build_temporary_path(place)
     try:
-        yield new
-        sync_file(new)
-        new.replace(place.resolve())
+        with _explain_full_disk(place):
+            yield new
+            sync_file(new)
+            new.replace(place.resolve())
     finally:
         new.unlink(missing_ok=True)
     sync_folder(new.parent)
@@ -164,19 +166,31 @@ def open_published_folder(place: Path) -> Iterator[Path]:
 
     Raises:
         UsageError: Something stands there: files of an earlier run would mix with the new ones.
+        Error: The disk has no room for it.
     """
     clear_leftovers(place)
     if place.exists() and not (place.is_dir() and not os.listdir(place)):
         raise UsageError(f"{place}: is not an empty folder. Name a new one.")
     new = build_temporary_path(place)
-    new.mkdir()
     try:
-        yield new
-        sync_tree(new)
-        new.replace(place.resolve())
+        with _explain_full_disk(place):
+            new.mkdir()
+            yield new
+            sync_tree(new)
+            new.replace(place.resolve())
     finally:
         shutil.rmtree(new, ignore_errors=True)
     sync_folder(new.parent)
+
+
+@contextlib.contextmanager
+def _explain_full_disk(place: Path) -> Iterator[None]:
+    try:
+        yield
+    except OSError as error:
+        if not is_no_room(error):
+            raise
+        raise build_write_error(place, error) from error
 
 
 def link_or_copy(source: Path, target: Path) -> None:

@@ -28,7 +28,8 @@ if TYPE_CHECKING:  # they take time to load, and most runs fetch nothing
 
 CHUNK = 1 << 18
 
-_REDIRECTS = frozenset({301, 302, 303, 307, 308})
+REDIRECTS = frozenset({301, 302, 303, 307, 308})
+USER_AGENT = f"mmconvert/{__version__}"
 
 
 class Limits(msgspec.Struct, frozen=True):
@@ -102,9 +103,9 @@ def open_url(
                 fits = url_safety.is_connectable if url_safety.is_allowed_host(target, named) else allowed
                 addresses = url_safety.check_addresses(target, resolve, fits)
                 answer = stack.enter_context(_open_response(target, addresses, clock, trust))
-                if answer.status not in _REDIRECTS:
+                if answer.status not in REDIRECTS:
                     break
-                at = _read_location(at, answer)
+                at = read_location(at, answer.getheader("Location") or "")
             else:
                 raise RowError("remote.address", "", f"more than {limits.redirects} redirects {show(url)}.")
         yield _read_body(answer, url, limits)
@@ -135,18 +136,19 @@ def _open_response(
         channel = stack.enter_context(_connect(addresses, port, clock))
         if target.scheme == "https":
             channel.settimeout(clock.compute_left())
-            channel = stack.enter_context((trust or _load_trust()).wrap_socket(channel, server_hostname=host))
+            channel = stack.enter_context((trust or load_trust()).wrap_socket(channel, server_hostname=host))
         connection = HTTPConnection(host, port)
         # The connection stands already: http.client would look the host up again.
         connection.sock = cast(Any, _Timed(channel, clock))
         path = f"{target.path}?{target.query}" if target.query else target.path
-        headers = {"Host": target.netloc, "User-Agent": f"mmconvert/{__version__}", "Connection": "close"}
+        headers = {"Host": target.netloc, "User-Agent": USER_AGENT, "Connection": "close"}
         connection.request("GET", path, headers=headers)
         yield stack.enter_context(connection.getresponse())
 
 
 @cache
-def _load_trust() -> "ssl.SSLContext":
+def load_trust() -> "ssl.SSLContext":
+    """Load the certificates that the system trusts."""
     import ssl
 
     return ssl.create_default_context()
@@ -174,11 +176,15 @@ def _connect(addresses: Sequence[url_safety.Address], port: int, clock: _Clock) 
     return socket.create_connection((str(addresses[-1]), port), timeout=clock.compute_left())
 
 
-def _read_location(url: str, answer: "http.client.HTTPResponse") -> str:
-    location = answer.getheader("Location")
+def read_location(url: str, location: str) -> str:
+    """Read where an address redirects to; where that may be is not looked at.
+
+    Raises:
+        RowError: `remote.failed`: nowhere; `remote.address`: it is no address.
+    """
     if not location:
         raise RowError("remote.failed", "", f"the server redirects to nowhere {show(url)}.")
-    # http.client reads headers as Latin-1; addresses in them are UTF-8 where they are not ASCII.
+    # Headers are read as Latin-1 or, by other libraries, with surrogates; addresses in them are UTF-8.
     with contextlib.suppress(UnicodeError):
         location = location.encode("latin-1").decode()
     try:

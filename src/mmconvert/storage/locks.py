@@ -12,7 +12,7 @@ from pathlib import Path
 
 import msgspec
 
-from mmconvert.core.errors import Error
+from mmconvert.core.errors import Error, build_write_error, is_no_room
 from mmconvert.storage.atomic import clear_leftovers
 from mmconvert.storage.leases import Presence, find_owner, kept_alive, put_once
 
@@ -64,6 +64,8 @@ def occupied(place: Path, *, sharing: bool = False) -> Iterator[Occupation]:
                 raise Error(f"{place}: {holder} is writing it. Wait for it, or name another output.")
             time.sleep(_WAIT)
     except OSError as error:
+        if is_no_room(error):
+            raise build_write_error(place, error) from None
         raise Error(f"{place}: cannot be made: {error.strerror}. Name another folder.") from None
     try:
         _clear(occupation.lock)

@@ -49,6 +49,7 @@ METADATA = {
 _METADATA = frozenset(map(ipaddress.ip_address, METADATA))
 _NAT64 = ipaddress.ip_network("64:ff9b::/96")
 
+_NEVER = re.compile(r"[\\\x00-\x1f\x7f]")
 _HOST = re.compile(r"(?!-)[A-Za-z0-9_-]{1,63}(?<!-)(?:\.(?!-)[A-Za-z0-9_-]{1,63}(?<!-))*")
 _NUMBER = re.compile(r"[0-9]+|0[xX][0-9A-Fa-f]*")
 
@@ -159,7 +160,7 @@ def check_url(url: str) -> SplitResult:
         >>> check_url("https://example.org/a b.png?x=1").geturl()
         'https://example.org/a%20b.png?x=1'
     """
-    if "\\" in url or any(ord(c) < 32 or ord(c) == 127 for c in url):
+    if _NEVER.search(url):
         raise build_refusal(url, "it holds a backslash or a control character")
     try:
         url.encode()

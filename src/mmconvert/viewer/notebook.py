@@ -7,7 +7,8 @@ from itertools import islice
 from mmconvert.core.errors import Error
 from mmconvert.core.record import Image, Record, Turn, encode_json
 from mmconvert.dataset.dataset import Dataset
-from mmconvert.viewer.preview import Previewed
+from mmconvert.viewer.items import Picture
+from mmconvert.viewer.preview import PROBLEM, Previewed
 from mmconvert.viewer.thumbnails import Thumbnails
 
 _ROWS = 5
@@ -17,6 +18,8 @@ _HEIGHT = 120
 """Most pixels of a thumbnail's height on the page."""
 _ROOM = 1 << 20
 """Characters of all thumbnails of one value."""
+_CELLS = ("question", "answer", "task")
+"""Columns of a page that a notebook shows."""
 _FIELDS = (
     *("id", "sample", "group", "variant", "round", "dataset", "subset", "task", "question", "hint", "instruction"),
     *("options", "answer", "answers", "category", "l2_category", "split", "prediction", "extra"),
@@ -52,10 +55,22 @@ def format_dataset(dataset: Dataset) -> str:
 
 
 def format_preview(preview: Previewed) -> str:
-    """Say what a page shows, and link it."""
+    """Say what a page shows, show its first items with thumbnails, and link it."""
     place = escape(preview.output, quote=True)
     counts = f"{preview.records:,} records, {preview.pictures:,} images, {preview.refused:,} skipped rows"
-    return f'<p><a href="{place}" target="_blank">{place}</a><br>{counts}</p>'
+    tasks = ", ".join(f"{task}: {number:,}" for task, number in preview.tasks.items())
+    lines = [f'<a href="{place}" target="_blank">{place}</a>', counts]
+    lines += [escape(f"read as {', '.join(preview.formats)} ({tasks})")] if preview.formats else []
+    lines += [f"{preview.files_refused:,} files cannot be converted"] if preview.files_refused else []
+    lines += [f"warning: {_shorten(warning)}" for warning in preview.warnings]
+    room = _ROOM
+    names = (*_CELLS, *([PROBLEM] if any(item.cells.get(PROBLEM) for item in preview.first) else []))
+    rows = []
+    for item in preview.first:
+        shown = [picture for picture in item.pictures if (room := room - len(picture.src or "")) >= 0]
+        rows.append((_shorten(item.id), _place(shown), *(_shorten(item.cells.get(name)) for name in names)))
+    table = _build_table(("id", "images", *names), rows) if rows else ""
+    return f"<p>{'<br>'.join(lines)}</p>{table}"
 
 
 def _format_turn(turn: Turn) -> str:
@@ -63,12 +78,15 @@ def _format_turn(turn: Turn) -> str:
 
 
 def _draw(images: Sequence[Image], thumbnails: Thumbnails) -> str:
-    shown = (thumbnails.describe_image(image, image.slot) for image in images)
+    return _place(thumbnails.describe_image(image, image.slot) for image in images)
+
+
+def _place(pictures: Iterable[Picture]) -> str:
     return " ".join(
         f'<img src="{picture.src}" title="{escape(picture.facts, quote=True)}" style="max-height:{_HEIGHT}px">'
         if picture.src
         else escape(f"{picture.facts} {picture.note or ''}".strip())
-        for picture in shown
+        for picture in pictures
     )
 
 

@@ -31,7 +31,7 @@ from mmconvert.viewer.records import COLUMNS, FILTERS, SKIPPED, build_item
 from mmconvert.viewer.statistics import Statistics
 from mmconvert.viewer.thumbnails import Thumbnails
 
-_SPLIT, _PROBLEM, _CODE = "split", "problem", "problem code"
+_SPLIT, PROBLEM, _CODE = "split", "problem", "problem code"
 _HERE = files("mmconvert.viewer")
 _SUFFIXES = (".html", ".htm")
 _AT_A_TIME = 16
@@ -78,6 +78,10 @@ class PreviewOptions(msgspec.Struct, frozen=True, kw_only=True):
         )
 
 
+_FIRST = 5
+"""Items of a page that a notebook shows."""
+
+
 @dataclass(slots=True)
 class Previewed:
     """What a page shows.
@@ -93,6 +97,7 @@ class Previewed:
         whole: Every row of every file was read.
         warnings: Remarks of the readers with their counts.
         output: The page.
+        first: The first items of the page, for a notebook; a summary as JSON has none.
     """
 
     rows: int = 0
@@ -105,13 +110,14 @@ class Previewed:
     whole: bool = True
     warnings: list[str] = field(default_factory=list)
     output: str = ""
+    first: list[PageItem] = field(default_factory=list, repr=False)
 
     def _repr_html_(self) -> str | None:
         return show_html(self)
 
     def to_json(self) -> dict[str, Any]:
         """Give the object that `mmconvert preview --json` prints."""
-        return {one.name: getattr(self, one.name) for one in fields(self)}
+        return {one.name: getattr(self, one.name) for one in fields(self) if one.name != "first"}
 
 
 @watch_sources()
@@ -149,7 +155,7 @@ def preview_files(inputs: Sequence[str], output: Path, options: PreviewOptions, 
             unit=("sample", "samples"),
             first=SKIPPED,
             columns=[
-                *(*COLUMNS[:2], Column(_PROBLEM, kind="long"), *COLUMNS[2:], *[Column(_SPLIT)] * len(by_split)),
+                *(*COLUMNS[:2], Column(PROBLEM, kind="long"), *COLUMNS[2:], *[Column(_SPLIT)] * len(by_split)),
                 Column(_CODE, kind="hidden"),
             ],
             filters=[*FILTERS, Choice(_CODE, quiet=True), *by_split],
@@ -175,6 +181,8 @@ def _items(
     for source, share in _shared_out(inputs, rows, done):
         try:
             for item in _items_of(source, replace(how, first_rows=share), thumbnails, done, statistics, skipped):
+                if len(done.first) < _FIRST:
+                    done.first.append(item)
                 yield source.split, item
                 advance(Done(done.records + done.refused))
         except UsageError:
@@ -218,7 +226,7 @@ def _shared_out(inputs: Sequence[Input], rows: int, done: Previewed) -> Iterator
 
 def _refused_file(source: Input, error: Error) -> PageItem:
     name, problems = source.path.name, [Text(str(error), tone="bad")]
-    cells = {"id": name, _PROBLEM: str(error), _SPLIT: source.split, _CODE: _WHOLE_FILE}
+    cells = {"id": name, PROBLEM: str(error), _SPLIT: source.split, _CODE: _WHOLE_FILE}
     return PageItem(id=name, cells=cells, marks=[SKIPPED], fields={"Problems": problems})
 
 
@@ -299,7 +307,7 @@ def refused_item(problems: Sequence[Rejected], source: Input) -> PageItem:
         given = {name: _short(value) for name, value in first.row.fields.items() if value is not None}
         fields["Row"] = Text(json.dumps(given, ensure_ascii=False, indent=1, default=repr), tone="code")
     name, row = id or place, first.where.row
-    cells = {"id": name, _PROBLEM: first.message, "subset": source.subset, "row": row}
+    cells = {"id": name, PROBLEM: first.message, "subset": source.subset, "row": row}
     cells |= {_SPLIT: source.split, _CODE: first.code}
     facts = {"problem": ", ".join(dict.fromkeys(problem.code for problem in problems)), "source": place}
     return PageItem(id=name, cells=cells, marks=[SKIPPED], fields=fields, facts=facts)

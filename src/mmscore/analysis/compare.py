@@ -11,6 +11,7 @@ import pyarrow.compute as pc
 from msgspec.structs import asdict, replace
 
 from mmconvert.core.errors import Error, UsageError
+from mmconvert.core.notebook import show_html
 from mmconvert.storage.atomic import require_apart
 from mmconvert.storage.source_files import watch_sources
 from mmscore.analysis.align import Pairing, find_unlike_questions, format_ids, pair_rows
@@ -101,6 +102,18 @@ class Comparison(msgspec.Struct, frozen=True):
         whole += [f"{', '.join(same)}: no row differs, so there is no interval."] if same else []
         whole += [f"{', '.join(equal)}: all resamples are the same, so there is no interval."] if equal else []
         return tuple(whole)
+
+    def __repr__(self) -> str:
+        """Give one line, for a terminal."""
+        sides = f"A {self.a.model!r} and B {self.b.model!r} by {self.a.recipe}@{self.a.version}"
+        found = self.scores.get(self.primary) or self.metrics.get(self.primary)
+        if found is None:
+            return f"<Comparison of {sides}>"
+        p = "" if found.p is None else f", p {found.p:.2g}"
+        return f"<Comparison of {sides}: {self.primary} {found.a:.4f} and {found.b:.4f}, B - A {found.value:+.4f}{p}>"
+
+    def _repr_html_(self) -> str | None:
+        return show_html(self)
 
     def _drop_unscored(self, name: str) -> tuple[Floats, Floats]:
         a, b = self.pairing.a.scores[name], self.pairing.b.scores[name]

@@ -13,6 +13,7 @@ from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.console.options import add_struct_options
 from mmconvert.console.summary import close, format_command
 from mmconvert.core.errors import UsageError
+from mmconvert.dataset.dataset import refuse_other_file
 from mmconvert.storage.object_store import is_url
 from mmscore.cli.shared import describe_fields, push_options, pushed_text
 from mmscore.core.predictions.load import open_rows
@@ -31,8 +32,15 @@ _METAVARS = {
 }
 
 
+def _refuse_other_file(_context: click.Context, _param: click.Parameter, dataset: str | None) -> str | None:
+    """Refuse a file that is to be converted first, before a missing option is named."""
+    if dataset is not None and not is_url(dataset):
+        refuse_other_file(Path(dataset))
+    return dataset
+
+
 @click.command(cls=GroupedCommand, context_settings={"help_option_names": ["-h", "--help"], "show_default": True})
-@click.argument("dataset")
+@click.argument("dataset", callback=_refuse_other_file)
 @click.option("-o", "--output", required=True, metavar="FILE", help="Output file (parquet), or its URL (s3://...).")
 @add_struct_options(
     PredictOptions,

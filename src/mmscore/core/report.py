@@ -12,7 +12,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import asdict
 
-from mmconvert.core.errors import UsageError
+from mmconvert.core.errors import build_write_error
 from mmconvert.core.text.csv_injection import write_safe_csv
 from mmconvert.dataset.publish import open_output
 from mmconvert.storage.atomic import sync_folder, write_synced
@@ -203,7 +203,7 @@ def publish(path: str | Path, data: bytes) -> None:
 
     Raises:
         UsageError: The folder does not exist or may not be written to.
-        Error: The store failed.
+        Error: The disk has no room, or the store failed.
     """
     with open_output(path) as target:
         temporary = target.with_name(f".{target.name}.{os.getpid()}.new")
@@ -213,8 +213,6 @@ def publish(path: str | Path, data: bytes) -> None:
             temporary.replace(target)
             sync_folder(target.resolve().parent)
         except OSError as error:
-            raise UsageError(
-                f"{path}: cannot be written ({error.strerror}). Name a file in a folder that exists."
-            ) from None
+            raise build_write_error(path, error) from None
         finally:
             temporary.unlink(missing_ok=True)

@@ -161,6 +161,9 @@ class Chat:
         self._spending = Spending(self._shown, *caps, endpoint.price)
         self.totals = self._spending.totals
         self.replied = False
+        self._is_probed = False
+        self._reached = asyncio.Event()
+        self._unreachable: Error | None = None
         self._free = asyncio.Semaphore(endpoint.concurrency)
         self._open_from = 0.0
         self._random = random.Random()
@@ -335,7 +338,7 @@ class Chat:
         import httpx2
 
         try:
-            response, data = await self._send("POST", self.endpoint.url, content)
+            response, data = await self._ask_reachable(content)
         except httpx2.HTTPError as error:
             # The error may quote what came, and is cut: so without the key before.
             said = hide_key(str(error), self.endpoint.key).partition("\n")[0][:_SHOWN]
@@ -346,11 +349,48 @@ class Chat:
             return read_responses(data, self.endpoint.key)
         return self._read_refusal(response, data)
 
+    async def _ask_reachable(self, content: bytes) -> "tuple[httpx2.Response, bytes | None]":
+        """Send a question; until the first one has a connection, no other is sent.
+
+        So a server that does not run is met by one attempt, and at once.
+
+        Raises:
+            Error: The first question got no connection.
+        """
+        import httpx2
+
+        if self._is_probed:
+            await self._reached.wait()
+            if self._unreachable is not None:
+                raise self._unreachable
+            return await self._send("POST", self.endpoint.url, content)
+        self._is_probed = True
+        try:
+            return await self._send("POST", self.endpoint.url, content, {"trace": self._note_connection})
+        except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+            said = _find_reason(error) or f"no connection within {self.endpoint.connect_seconds:g} s"
+            self._unreachable = Error(
+                f"{self._shown}: the API server cannot be reached ({said}). "
+                "Start it or correct the base URL, and run the same command again."
+            )
+            raise self._unreachable from None
+        finally:
+            self._reached.set()
+
+    async def _note_connection(self, event: str, _: Mapping[str, Any]) -> None:
+        """Let the other questions go as soon as the first one is being sent: then its connection stands."""
+        if event.endswith("send_request_headers.started"):
+            self._reached.set()
+
     async def _send(
-        self, method: str, url: str, content: bytes | None = None
+        self, method: str, url: str, content: bytes | None = None, extensions: Mapping[str, Any] | None = None
     ) -> "tuple[httpx2.Response, bytes | None]":
         """Send a request and read what comes back; None for a body that is too large."""
-        async with self._connection() as client, client.stream(method, url, content=content) as response:
+        more = dict(extensions) if extensions else None
+        async with (
+            self._connection() as client,
+            client.stream(method, url, content=content, extensions=more) as response,
+        ):
             data = bytearray()
             async for piece in response.aiter_bytes():
                 data += piece
@@ -439,6 +479,18 @@ async def _run_until_stopped(work: Coroutine[Any, Any, _T]) -> list[_T]:
     finally:
         loop.remove_signal_handler(signal.SIGTERM)
         signal.signal(signal.SIGTERM, before)
+
+
+def _find_reason(error: BaseException) -> str:
+    """Give the system's own words for an error of a connection, which libraries wrap in theirs."""
+    reason = ""
+    inner: BaseException | None = error
+    while inner is not None:
+        if isinstance(inner, OSError) and inner.errno:
+            # Names that are not found have numbers of their own, below 0.
+            reason = os.strerror(inner.errno) if inner.errno > 0 else str(inner.strerror)
+        inner = inner.__cause__ or inner.__context__
+    return reason or (take_first_line(error) if str(error) else "")
 
 
 def _is_used_up(client: "httpx2.AsyncClient") -> bool:

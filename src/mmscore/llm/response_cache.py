@@ -18,7 +18,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import asdict
 
-from mmconvert.core.errors import Error, show
+from mmconvert.core.errors import MAKE_ROOM, Error, is_no_room, show
 from mmconvert.core.plugin_struct import PluginStruct
 from mmscore.llm.cache_lock import Held
 
@@ -412,13 +412,21 @@ def _open_transaction(db: sqlite3.Connection) -> Iterator[None]:
         raise
 
 
+def _is_no_room(error: sqlite3.OperationalError | OSError) -> bool:
+    """Tell a full disk; where a file cannot grow, SQLite may say no more than that the disk failed."""
+    if isinstance(error, OSError):
+        return is_no_room(error)
+    return error.sqlite_errorcode & 0xFF in (sqlite3.SQLITE_FULL, sqlite3.SQLITE_IOERR)
+
+
 @contextlib.contextmanager
 def _explain_errors(held: Held) -> Iterator[None]:
     path = held.path
     try:
         yield
     except (sqlite3.OperationalError, OSError) as error:
-        raise Error(f"{path}: cannot be written or read ({error}). Answers stored before are kept.") from error
+        advice = f" {MAKE_ROOM}" if _is_no_room(error) else ""
+        raise Error(f"{path}: cannot be written or read ({error}). Answers stored before are kept.{advice}") from error
     except (sqlite3.DatabaseError, ValueError, TypeError) as error:
         raise Error(
             f"{path}: is not a store of answers, or is damaged ({error}). Move it away or {held.other}."

@@ -253,7 +253,7 @@ class HubOptions(msgspec.Struct, frozen=True, kw_only=True):
                 raise UsageError("--push: standard input cannot be read twice. Write the predictions to a file first.")
             check_target(self.push, self.upload())
             if self.model_card is not None:
-                check_target(self.model_card, UploadOptions(create_pr=True))
+                check_target(self.model_card, UploadOptions(create_pr=True, dry_run=self.dry_run))
         elif self.private or self.revision or self.create_pr or self.model_card:
             raise UsageError("--private, --revision, --create-pr and --model-card go with --push USER/REPO.")
 

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
-from mmconvert.core.errors import UsageError
+from mmconvert.core.errors import build_write_error
 from mmconvert.dataset.publish import open_output
 from mmconvert.storage.atomic import sync_file, sync_folder
 from mmscore.core.report import Entry
@@ -51,28 +51,49 @@ class RowsWriter:
         try:
             self._writer = pq.ParquetWriter(self._temporary, ROWS_SCHEMA, compression="zstd", write_page_checksum=True)
         except OSError as error:
-            reason = error.strerror or error
-            raise UsageError(f"{path}: cannot be written ({reason}). Name a file in a folder that exists.") from None
+            self._temporary.unlink(missing_ok=True)
+            raise build_write_error(path, error) from None
 
     def __enter__(self) -> "RowsWriter":
         """Give the writer itself."""
         return self
 
     def write(self, entry: Entry, scored: Scored) -> None:
-        """Append the rows of one entry, in their order."""
-        self._writer.write_table(build_rows_table(entry, scored))
+        """Append the rows of one entry, in their order.
+
+        Raises:
+            Error: The disk has no room.
+        """
+        table = build_rows_table(entry, scored)
+        try:
+            self._writer.write_table(table)
+        except OSError as error:
+            raise build_write_error(self._path, error) from None
 
     def __exit__(
         self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
     ) -> None:
-        """Publish the file, or remove it when something went wrong."""
+        """Publish the file, or remove it when something went wrong.
+
+        Raises:
+            Error: The disk has no room.
+        """
+        try:
+            self._finish(is_whole=kind is None)
+        except OSError as failure:
+            # What went wrong before says more than that the rest cannot be written either.
+            if error is None:
+                raise build_write_error(self._path, failure) from None
+        finally:
+            self._temporary.unlink(missing_ok=True)
+        self._stack.__exit__(kind, error, trace)
+
+    def _finish(self, *, is_whole: bool) -> None:
         self._writer.close()
-        if kind is None:
+        if is_whole:
             sync_file(self._temporary)
             self._temporary.replace(self._path)
             sync_folder(self._path.resolve().parent)
-        self._temporary.unlink(missing_ok=True)
-        self._stack.__exit__(kind, error, trace)
 
 
 def build_rows_table(entry: Entry, scored: Scored) -> pa.Table:

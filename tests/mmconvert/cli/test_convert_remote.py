@@ -2,8 +2,10 @@
 
 import hashlib
 import json
+import socket
 import subprocess
 import sys
+import time
 from collections.abc import Iterator, Sequence
 from contextlib import AbstractContextManager
 from pathlib import Path
@@ -16,18 +18,21 @@ from mmconvert.cli import program
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.pipeline.convert import read
 from mmconvert.storage import http
+from mmconvert.storage.fetcher import Fetcher
 from mmconvert.storage.http import Limits
 from support.records import picture_bytes
 from support.terminal import mmconvert
-from support.web_server import redirect, reply, web_server
+from support.web_server import Handler, WebServer, redirect, reply, web_server
 
 WATCHED = """
+import os
 import sys
 
 def watch(event, arguments):
     if event.startswith("socket.") and event not in ("socket.__new__", "socket.gethostname"):
         print("NETWORK", event, arguments, file=sys.stderr)
-        raise SystemExit(99)
+        sys.stderr.flush()
+        os._exit(99)
 
 sys.addaudithook(watch)
 from mmconvert.cli import main
@@ -111,13 +116,12 @@ def test_kept_addresses_are_told_with_what_to_do(tmp_path: Path) -> None:
 
 def test_pictures_are_fetched_checked_and_keep_their_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     limits: list[Limits] = []
-    fetch = http.fetch
 
-    def at_loopback(url: str, limit: Limits) -> bytes:
+    def open_at_loopback(limit: Limits, **how: object) -> Fetcher:
         limits.append(limit)
-        return fetch(url, limit, resolve=lambda host, port: ["127.0.0.1"], allowed=lambda address: True)
+        return Fetcher(limit, **how, resolve=lambda host, port: ["127.0.0.1"], allowed=lambda address: True)
 
-    monkeypatch.setattr("mmconvert.pipeline.read.fetch", lambda url, limits, hosts: at_loopback(url, limits))
+    monkeypatch.setattr("mmconvert.pipeline.read.Fetcher", open_at_loopback)
     with web_server({"/x.png": reply(picture_bytes("PNG")), "/page": reply(b"<html>")}) as server:
         host = f"http://pictures.example:{server.port}"
         file = rows(tmp_path, f"{host}/x.png", f"{host}/page", f"{host}/gone.png")
@@ -185,3 +189,86 @@ def test_a_table_is_downloaded_checked_and_converted(
             done = convert_table(name, "--md5", hashlib.md5(table).hexdigest())
             assert json.loads(done.stdout)["splits"] == {"dev": 4}
     assert len(server.requests) == 2, "the right table is fetched once, after the wrong one"
+
+
+def serve_colours(count: int, delay: float = 0.0) -> dict[str, Handler]:
+    def answer(number: int) -> Handler:
+        def late(channel: socket.socket, head: bytes) -> None:
+            time.sleep(delay * (number % 3))
+            reply(picture_bytes("PNG", number))(channel, head)
+
+        return late
+
+    return {f"/{number}.png": answer(number) for number in range(count)}
+
+
+def named(server: WebServer, count: int) -> list[str]:
+    return [f"http://127.0.0.1:{server.port}/{number}.png" for number in range(count)]
+
+
+def read_bytes(folder: Path) -> dict[str, str]:
+    return {file.name: hashlib.sha256(file.read_bytes()).hexdigest() for file in sorted(folder.glob("data/*"))}
+
+
+@pytest.mark.slow
+def test_order_and_bytes_do_not_depend_on_what_comes_first(tmp_path: Path) -> None:
+    with web_server(serve_colours(40, 0.02)) as server:
+        file = rows(tmp_path, *named(server, 40), *named(server, 5))
+        options = ["--allow-remote", "--allow-host", f"127.0.0.1:{server.port}", "--json"]
+        found = {}
+        for name, more in (("one", ["--per-host", 1]), ("many", []), ("two", ["--workers", 2])):
+            done = mmconvert("convert", file, "-o", tmp_path / name, *options, *more)
+            assert (done.code, json.loads(done.out)["images"]) == (0, 45), done.err
+            found[name] = read_bytes(tmp_path / name)
+    assert found["one"] == found["many"] == found["two"]
+    assert [record.images[0].bytes for record in read(tmp_path / "many") if record.images] == [
+        picture_bytes("PNG", number) for number in (*range(40), *range(5))
+    ]
+    assert not [*tmp_path.glob(".*.fetched")]
+
+
+@pytest.mark.slow
+def test_a_run_that_is_killed_fetches_nothing_twice(tmp_path: Path) -> None:
+    with web_server(serve_colours(300, 0.02)) as server:
+        file = rows(tmp_path, *named(server, 300))
+        options = ["-o", tmp_path / "out", "--allow-remote", "--allow-host", f"127.0.0.1:{server.port}"]
+        command = [sys.executable, "-m", "mmconvert", "convert", *map(str, [file, *options])]
+        kept = tmp_path / ".out.fetched"
+        with subprocess.Popen(command) as process:
+            while not (kept.exists() and len([*kept.glob("[!.]*")]) > 50):
+                assert process.poll() is None
+                time.sleep(0.01)
+            process.kill()
+        had = len([*kept.glob("[!.]*")])
+        assert 50 < had < 300
+        asked = len(server.requests)
+        assert not (tmp_path / "out").exists()
+        assert mmconvert("convert", file, *options).code == 0
+        again = len(server.requests) - asked
+    assert again == 300 - had
+    assert not kept.exists()
+
+
+def test_more_is_not_fetched_than_the_limit_takes(tmp_path: Path) -> None:
+    with web_server(serve_colours(200)) as server:
+        options = ["--allow-remote", "--allow-host", f"127.0.0.1:{server.port}", "--limit", 5]
+        done = mmconvert("convert", rows(tmp_path, *named(server, 200)), "-o", tmp_path / "out", *options)
+    assert done.code == 0, done.err
+    assert len(server.requests) < 12
+
+
+def test_a_folder_of_another_is_not_used_for_what_is_fetched(tmp_path: Path) -> None:
+    (tmp_path / "elsewhere").mkdir()
+    (tmp_path / ".out.fetched").symlink_to(tmp_path / "elsewhere")
+    with web_server(serve_colours(3)) as server:
+        options = ["--allow-remote", "--allow-host", f"127.0.0.1:{server.port}"]
+        done = mmconvert("convert", rows(tmp_path, *named(server, 3)), "-o", tmp_path / "out", *options)
+    assert (done.code, [*(tmp_path / "elsewhere").iterdir()]) == (0, [])
+
+
+def test_what_could_not_be_fetched_leaves_no_empty_folder(tmp_path: Path) -> None:
+    with web_server({}) as server:
+        options = ["--allow-remote", "--allow-host", f"127.0.0.1:{server.port}", "--on-bad", "fail"]
+        done = mmconvert("convert", rows(tmp_path, *named(server, 3)), "-o", tmp_path / "out", *options)
+    assert done.code == 1
+    assert not [*tmp_path.glob(".*.fetched")]

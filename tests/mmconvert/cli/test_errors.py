@@ -65,7 +65,7 @@ def standing(folder: Path) -> dict[Path, int]:
         (
             ["questions.tsv", "-o", "out", "--format", "lmudta"],
             2,
-            "unknown format 'lmudta'. Did you mean lmudata? Known: ",
+            "unknown format 'lmudta'. Did you mean lmudata? List all: mmconvert list formats",
         ),
         (["questions.tsv", "-o", "out", "--format", "nowhere.py@FORMAT"], 2, "nowhere.py: no such file or folder."),
         (
@@ -171,7 +171,8 @@ def test_a_full_disk_is_one_message_and_leaves_nothing(scene: Path) -> None:
         preexec_fn=lambda: resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20)),
     )
     assert (ended.returncode, ended.stdout) == (1, "")
-    assert ended.stderr == "mmconvert: out: File too large. Nothing was written.\n"
+    advice = "Free space there, or name another place."
+    assert ended.stderr == f"mmconvert: out: File too large. Nothing was written. {advice}\n"
     assert sorted(path.name for path in scene.iterdir()) == before
 
 

@@ -451,6 +451,7 @@ def test_a_shard_that_changes_behind_its_check_is_not_published(changes, tmp_pat
     secret.write_bytes(b"SECRET".ljust(shard.stat().st_size))
     api = _Api()
     monkeypatch.setattr(hub_upload, "_open_api", lambda token: api)
+    monkeypatch.setenv("HF_TOKEN", "hf_any")
     upload = hub_upload.prepare(folder)
     if changes:
         shard.unlink()

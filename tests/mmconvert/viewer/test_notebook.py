@@ -1,5 +1,7 @@
 """Records, datasets and pages in a notebook: columns and thumbnails, never bytes, nothing of theirs as markup."""
 
+import base64
+import json
 from pathlib import Path
 
 import mmconvert
@@ -39,6 +41,35 @@ def test_a_dataset_shows_its_splits_and_first_rows(tmp_path: Path) -> None:
     assert page is not None
     assert "9 rows (test: 9)" in page
     assert page.count("<tr>") == 1 + 5
+
+
+def test_a_preview_shows_its_first_samples_with_thumbnails_and_skipped_rows(tmp_path: Path) -> None:
+    data = picture_bytes("PNG", 1, (40, 30))
+    (tmp_path / "a.png").write_bytes(data)
+    rows = [{"question": f"{HOSTILE} {n}", "answer": "red", "image": "a.png"} for n in range(9)]
+    lines = [json.dumps(row) for row in ({**rows[0], "image": "none.png"}, *rows)]
+    (tmp_path / "rows.jsonl").write_text("\n".join(lines))
+    shown = mmconvert.preview(tmp_path / "rows.jsonl", tmp_path / "p.html", image_root=[tmp_path])
+    page = shown._repr_html_()
+    assert page is not None
+    assert "9 records, 9 images, 1 skipped rows" in page
+    assert f"read as {shown.formats[0]} (vqa: 9)" in page
+    assert page.count("<tr>") == 1 + 5
+    assert page.count('<img src="data:image/webp;base64,') == 5
+    assert page.count('title="PNG · 40 × 30 · ') == 5
+    assert base64.b64encode(data).decode() not in page
+    assert HOSTILE not in page
+    assert "&lt;script&gt;" in page
+    assert "first" not in shown.to_json()
+
+
+def test_a_preview_of_skipped_rows_shows_why(tmp_path: Path) -> None:
+    (tmp_path / "rows.jsonl").write_text('{"id": "1", "question": "q", "options": ["a", "b"], "answer": "E"}\n')
+    page = mmconvert.preview(tmp_path / "rows.jsonl", tmp_path / "p.html", format="vmcq")._repr_html_()
+    assert page is not None
+    assert "0 records, 0 images, 1 skipped rows" in page
+    assert "<th>problem</th>" in page
+    assert "expected one of A, B (got &#x27;E&#x27;)" in page
 
 
 def test_a_preview_links_its_page(tmp_path: Path) -> None:

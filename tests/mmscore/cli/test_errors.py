@@ -51,7 +51,7 @@ ECHO = ["--model", "answer", "--backend", "echo"]
         (["predict", "dss", "-o", "p.parquet", *ECHO], 2, "dss: no such file or folder. Did you mean ds?"),
         (["predict", "ds", "-o", "p.parquet", "--model", "x", "--backend", "ehco"], 2, "Did you mean echo?"),
         (["predict", "ds", "-o", "p.parquet", *ECHO, "--limit", "x"], 2, "Invalid value for '--limit'"),
-        (["predict", "answers.tsv", "-o", "p.parquet", *ECHO], 1, "answers.tsv: is not a readable parquet file"),
+        (["predict", "answers.tsv", "-o", "p.parquet", *ECHO], 2, "mmconvert convert answers.tsv -o answers"),
         (["list", "recipe"], 2, "unknown kind 'recipe'. Did you mean recipes?"),
     ],
     ids=lambda value: " ".join(value) if isinstance(value, list) else "",

@@ -161,7 +161,11 @@ def test_missing_folders_of_the_output_are_made(predict, dataset, tmp_path):
             "no --method",
         ),
         (["plain.parquet", "-o", "p.parquet", "--model", "answer", "--backend", "echo"], 1, "it lacks answer, answers"),
-        (["text.txt", "-o", "p.parquet", "--model", "answer", "--backend", "echo"], 1, "not a readable parquet file"),
+        (
+            ["text.txt", "-o", "p.parquet", "--model", "answer", "--backend", "echo"],
+            2,
+            "mmconvert convert text.txt -o text",
+        ),
     ],
 )
 def test_a_mistake_is_one_message_and_publishes_nothing(

@@ -3,8 +3,8 @@
 import gzip
 import json
 import random
-import socket
 import ssl
+import threading
 from datetime import UTC, datetime, timedelta
 from email.utils import format_datetime
 
@@ -14,7 +14,7 @@ import pytest
 from mmconvert.core.errors import Error, UsageError
 from mmscore.llm.budget import CapReachedError, Price, estimate_most_tokens, read_price
 from mmscore.llm.client import Chat, Endpoint, build_chat_url, gather_in_order, read_key
-from support.chat_server import Said, chat_server, refused, said, script
+from support.chat_server import Said, chat_server, find_closed_port, refused, said, script
 
 TURN = [{"role": "user", "content": "1 + 1?"}]
 KEY = "sk-loopback-0123456789"
@@ -212,11 +212,36 @@ def test_a_failure_that_passes_by_itself_says_so():
     assert _ask(script(refused(400)))[0].passing is None
 
 
-def test_nobody_listening_ends_the_run():
-    with socket.create_server(("127.0.0.1", 0)) as free:
-        port = free.getsockname()[1]
-    with Chat(_endpoint(f"http://127.0.0.1:{port}/v1", tries=2)) as chat, pytest.raises(Error, match="in a row"):
+def test_nobody_listening_ends_the_run_by_one_attempt(attempts):
+    port = find_closed_port()
+    with Chat(_endpoint(f"http://127.0.0.1:{port}/v1")) as chat, pytest.raises(Error) as failed:
         chat.run(gather_in_order(chat.ask(TURN, {}) for _ in range(10)))
+    assert attempts == [("127.0.0.1", port)]
+    assert str(failed.value) == (
+        f"http://127.0.0.1:{port}/v1/chat/completions: the API server cannot be reached (Connection refused). "
+        "Start it or correct the base URL, and run the same command again."
+    )
+
+
+def test_questions_wait_for_the_first_connection_and_not_for_its_response(attempts):
+    together = threading.Barrier(3, timeout=60)
+
+    def say(_):
+        together.wait()
+        return said("2")
+
+    with chat_server(say) as server, Chat(_endpoint(server.url, silence_seconds=90, total_seconds=90)) as chat:
+        answers = chat.run(gather_in_order(chat.ask(TURN, {}) for _ in range(3)))
+    assert [answer.text for answer in answers] == ["2", "2", "2"]
+    assert len(attempts) == 3
+
+
+def test_a_name_that_is_not_found_ends_the_run():
+    with (
+        Chat(_endpoint("http://host.invalid/v1")) as chat,
+        pytest.raises(Error, match=r"cannot be reached \(.*[Nn]ame"),
+    ):
+        chat.run(chat.ask(TURN, {}))
 
 
 def test_concurrency_is_bounded_and_used():

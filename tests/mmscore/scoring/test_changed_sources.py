@@ -94,6 +94,7 @@ def test_predictions_that_change_behind_their_scores_are_not_pushed(
 ) -> None:
     pushed: list[object] = []
     monkeypatch.setattr(hub_upload, "push", lambda *arguments, **options: pushed.append(arguments))
+    monkeypatch.setenv("HF_TOKEN", "hf_any")
     change_before(monkeypatch, __import__("mmscore.cli.score").cli.score, "format_lines", predictions, "appended")
     where = ("--push", "user/runs", "--quiet")
     ended = mmscore("score", predictions, "--answers", answers, "--recipe", "own_choice", *where)

@@ -6,6 +6,7 @@ are needed and never an image; every other file goes through `mmconvert.pipeline
 
 import json
 import re
+import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from functools import partial
 from itertools import chain
@@ -59,6 +60,9 @@ NUMBERED = "source.numbered"
 
 FILE = "source.file"
 """Column name of the file that a record was read from."""
+
+STATUS = "prediction_status"
+"""Column of what became of the request for a response; files of `mmscore predict` have it."""
 
 OPTIONS = "options"
 
@@ -187,12 +191,16 @@ def open_rows(
     files = [] if format or mapping else list_parquet_files(place.path)
     if files and not _is_foreign(files, required):
         rows = _load_parquet(str(path), files, required)
+        # A run may have got no response at all, which its file says in a column; so may a table of the user's own.
+        is_dataset = {SOURCE, "question"} <= rows.names and STATUS not in rows.names
+        needs_prediction = is_dataset
     else:
         rows = _load_other_format(str(path), place.path, format, mapping)
         if "prediction" in required and not mapping and (column := _find_submitted(rows)) is not None:
             rows = _load_other_format(str(path), place.path, format, [f"prediction={column}"])
-        if "prediction" in required and len(rows) and not rows.rejected:
-            _require_prediction(rows)
+        is_dataset, needs_prediction = False, not rows.rejected
+    if "prediction" in required and len(rows) and needs_prediction:
+        _require_prediction(rows, is_dataset=is_dataset)
     rows = replace(rows, title=place.title)
     if not len(rows):
         first = f"The first of {len(rows.rejected)} reasons: {rows.rejected[0].message}" if rows.rejected else ""
@@ -211,12 +219,24 @@ def _find_submitted(rows: Rows) -> str | None:
     return None if found is None else found["answer"]
 
 
-def _require_prediction(rows: Rows) -> None:
-    if all(batch.column(0).null_count == len(batch) for batch in rows.read(["prediction"])):
-        raise Error(
-            f"{rows.path}: no row has a prediction. Give the file of predictions, or name the column that holds them: "
-            "--map prediction=COLUMN."
-        )
+def _require_prediction(rows: Rows, *, is_dataset: bool) -> None:
+    """Refuse rows of which none has a prediction, and say what to do with them instead."""
+    if not _is_all_null(rows, "prediction"):
+        return
+    if is_dataset:
+        command = shlex.join(["mmscore", "predict", rows.path, "-o", "predictions.parquet", "--model", "MODEL"])
+        raise Error(f"{rows.path}: is a dataset without predictions. Run mmscore predict first: {command}")
+    column = "name the column that holds them: --map prediction=COLUMN."
+    if _is_all_null(rows, "answers"):
+        raise Error(f"{rows.path}: no row has a prediction. Give the file of predictions, or {column}")
+    raise Error(
+        f"{rows.path}: holds questions and answers but no predictions. Give it as --answers: "
+        f"{shlex.join(['mmscore', 'PREDICTIONS', '--answers', rows.path])}. If it holds predictions too, {column}"
+    )
+
+
+def _is_all_null(rows: Rows, name: str) -> bool:
+    return name not in rows.names or all(batch.column(0).null_count == len(batch) for batch in rows.read([name]))
 
 
 def _is_foreign(files: Sequence[Path], required: Sequence[str]) -> bool:

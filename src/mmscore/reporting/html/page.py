@@ -15,7 +15,7 @@ import numpy as np
 from msgspec.structs import asdict
 
 from mmconvert._version import __version__
-from mmconvert.core.errors import Error, UsageError
+from mmconvert.core.errors import Error, UsageError, build_write_error
 from mmconvert.dataset.publish import open_output
 from mmconvert.viewer.items import PageItem, Picture
 from mmconvert.viewer.page import write_page
@@ -102,7 +102,7 @@ def write_report(path: str | Path, results: Sequence[Result], options: PageOptio
 
     Raises:
         UsageError: The page cannot be written there.
-        Error: The dataset with the images is damaged, or holds no sample of the predictions.
+        Error: The disk has no room, or the dataset with the images is damaged, or holds no sample of the predictions.
     """
     options = options or PageOptions()
     verdicts = [verdicts_of(result) for result in results]
@@ -161,8 +161,7 @@ def write_report(path: str | Path, results: Sequence[Result], options: PageOptio
                 scripts=[_HERE / name for name in _SCRIPTS],
             )
     except OSError as error:
-        reason = error.strerror or error
-        raise UsageError(f"{path}: cannot be written ({reason}). Name a file in a folder that exists.") from None
+        raise build_write_error(path, error) from None
 
 
 def _build_facts(entries: Sequence[Entry], listed: Listing, layout: Layout) -> dict[str, str]:

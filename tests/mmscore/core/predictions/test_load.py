@@ -152,7 +152,7 @@ def test_a_parquet_table_with_names_of_its_own_is_read_as_any_other_table(tmp_pa
 def test_a_table_without_predictions_is_refused_and_not_counted_as_failed(tmp_path):
     file = tmp_path / "q.csv"
     file.write_text("question,answer,my_model\nWho?,me,you\n")
-    with pytest.raises(Error, match=r"no row has a prediction.*--map prediction=COLUMN"):
+    with pytest.raises(Error, match=r"no predictions\. Give it as --answers: .*--map prediction=COLUMN"):
         open_rows(file)
     assert len(open_rows(file, required=("id",))) == 1
     assert len(open_rows(file, mapping=("prediction=my_model",))) == 1
@@ -178,7 +178,7 @@ def test_a_table_with_more_than_ids_and_answers_is_asked_about(tmp_path):
     key = tmp_path / "key.json"
     for more in ({"question": "?", "answer": "red"}, {"answers": ["red"]}):
         key.write_text(json.dumps([{"question_id": 1, **more}]))
-        with pytest.raises(Error, match=r"no row has a prediction.*--map prediction=COLUMN"):
+        with pytest.raises(Error, match=r"no predictions.*--map prediction=COLUMN"):
             open_rows(key)
 
 
