@@ -3,13 +3,27 @@
 from typing import Any
 
 import pybase64
+from msgspec.structs import replace
 
-ONE_PIXEL = pybase64.b64decode(
+from mmconvert.images.loader import Pictures
+
+_ONE_PIXEL = pybase64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
 )
 """The smallest PNG."""
 _LONGEST_ADDRESS = 10_000
 """Letters of a text in which an address of an image is looked for."""
+
+
+def note_addresses(pictures: Pictures) -> tuple[Pictures, list[str]]:
+    """Give a finder that fetches nothing and takes no frames, and the addresses that it is asked for meanwhile."""
+    addresses: list[str] = []
+
+    def note(address: str) -> bytes:
+        addresses.append(address)
+        return _ONE_PIXEL
+
+    return replace(pictures, fetch=note, sampling=None, ahead=None), addresses
 
 
 def mentions_address(value: Any) -> bool:

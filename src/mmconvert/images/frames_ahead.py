@@ -8,11 +8,12 @@ from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
-from typing import Any, TypeVar
+from typing import TypeVar
 
 import msgspec
 
 from mmconvert.core.errors import Error, RowError
+from mmconvert.images.prefetch import MOST_ROW_BYTES, measure_texts
 from mmconvert.images.video import Clip, VideoFrames
 
 Found = tuple[VideoFrames, str]
@@ -20,8 +21,6 @@ Found = tuple[VideoFrames, str]
 
 _MOST_ROWS = 8
 """Rows for each worker that are looked at ahead of the one that is read: many may be about one video."""
-_MOST_BYTES = 64 << 20
-"""Bytes of texts that such rows may hold together."""
 
 _T = TypeVar("_T")
 
@@ -105,7 +104,7 @@ class FramesAhead:
                         failure, more = error, False
                     else:
                         ask(row)
-                        waiting.append((row, size := _measure(row)))
+                        waiting.append((row, size := measure_texts(row)))
                         held += size
                 if waiting:
                     row, size = waiting.popleft()
@@ -117,16 +116,4 @@ class FramesAhead:
             raise failure
 
     def _has_room(self, rows: int, held: int) -> bool:
-        return not rows or (rows < _MOST_ROWS * self._workers and held < _MOST_BYTES)
-
-
-def _measure(value: Any) -> int:
-    """Count about how many bytes the texts in a value take."""
-    if isinstance(value, str | bytes):
-        return len(value)
-    if isinstance(value, dict):
-        return sum(map(_measure, value.values()))
-    if isinstance(value, list | tuple):
-        return sum(map(_measure, value))
-    fields = getattr(value, "fields", None)
-    return _measure(fields) if isinstance(fields, dict) else 0
+        return not rows or (rows < _MOST_ROWS * self._workers and held < MOST_ROW_BYTES)

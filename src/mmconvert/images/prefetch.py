@@ -3,7 +3,7 @@
 from collections import deque
 from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from typing import TypeVar
+from typing import Any, TypeVar
 
 from mmconvert.core.errors import Error, RowError
 from mmconvert.core.multiprocess import count_usable_cores
@@ -19,6 +19,9 @@ _MOST_KNOWN = 100_000
 
 _ROWS_AHEAD = 256
 """Rows whose images are being fetched; more than are under way at once, for some hosts are slow."""
+
+MOST_ROW_BYTES = 64 << 20
+"""Bytes of texts that rows may hold together that are read ahead."""
 
 _T = TypeVar("_T")
 
@@ -40,13 +43,14 @@ def fetch_ahead(
     Raises:
         Error: As `items`, behind the items that came before it.
     """
-    waiting: deque[tuple[_T, Sequence[str]]] = deque()
+    waiting: deque[tuple[_T, Sequence[str], int]] = deque()
+    held = 0
     ahead = min(_ROWS_AHEAD, most or _ROWS_AHEAD)
     source = iter(items)
     failure: Exception | None = None
     more = True
     while more or waiting:
-        while more and len(waiting) < ahead:
+        while more and len(waiting) < ahead and (held < MOST_ROW_BYTES or not waiting):
             try:
                 item = next(source)
             except StopIteration:
@@ -57,14 +61,28 @@ def fetch_ahead(
                 addresses = list_addresses(item)
                 for address in addresses:
                     fetcher.ask(address)
-                waiting.append((item, addresses))
+                waiting.append((item, addresses, size := measure_texts(item)))
+                held += size
         if waiting:
-            item, addresses = waiting.popleft()
+            item, addresses, size = waiting.popleft()
+            held -= size
             yield item
             for address in addresses:
                 fetcher.release(address)
     if failure is not None:
         raise failure
+
+
+def measure_texts(value: Any) -> int:
+    """Count about how many bytes the texts in a value take."""
+    if isinstance(value, str | bytes):
+        return len(value)
+    if isinstance(value, dict):
+        return sum(map(measure_texts, value.values()))
+    if isinstance(value, list | tuple):
+        return sum(map(measure_texts, value))
+    fields = getattr(value, "fields", None)
+    return measure_texts(fields) if isinstance(fields, dict) else 0
 
 
 def decode_ahead(

@@ -308,11 +308,12 @@ class _Job(msgspec.Struct):
         engine, where = _load_engine(self.where.engine), self.where
         workers = min(where.workers or engine.cores(), parts.count_most_parts(self.inputs, self.files, self.how))
         asked = where.workers or min(engine.cores(), _USUAL_VIDEO_WORKERS)
+        share = max(1, workers)
         how = replace(
             self.how,
-            at_once=max(1, self.how.at_once // workers),
-            per_host=max(1, self.how.per_host // workers),
-            video_workers=max(1, asked // workers),
+            at_once=max(1, self.how.at_once // share),
+            per_host=max(1, self.how.per_host // share),
+            video_workers=max(1, asked // share),
         )
         common = parts.FilePart(0, self.inputs[0], None, self.output, how, where.fail_on_bad, view=where.view)
         return engine.crew(workers), replace(common, two_threads=workers == 1)

@@ -22,7 +22,7 @@ from mmconvert.core.text.options import remove_option_names
 from mmconvert.core.text.turns import change_prompt
 from mmconvert.core.validation import check_record
 from mmconvert.dataset.views import remove_response
-from mmconvert.images.addresses import ONE_PIXEL, mentions_address
+from mmconvert.images.addresses import mentions_address, note_addresses
 from mmconvert.images.frame_process import MOST_FRAMES
 from mmconvert.images.frames_ahead import FramesAhead
 from mmconvert.images.loader import MAX_IMAGE_BYTES, Pictures
@@ -308,8 +308,9 @@ class Records:
         if fetcher is not None:
             rows = fetch_ahead(rows, partial(self._list_addresses, context=context), fetcher, options.limit)
         if ahead is not None:
-            asking = replace(context, pictures=replace(images, wish=ahead.ask, fetch=None))
-            rows = ahead.look_ahead(rows, partial(self._try_row, context=asking))
+            asking = replace(images, wish=ahead.ask, fetch=None)
+            asked = replace(context, pictures=asking, warnings=Counter(), numbers=set(), videos=set())
+            rows = ahead.look_ahead(rows, partial(self._ask_for_videos, context=asked))
         made: Iterator[_Made] = (self._convert_row(item, context, through) for item in rows)
         verified = replace(images, decode=options.decode)
         strict = replace(context, pictures=verified, warnings=Counter(), numbers=set(), videos=set())
@@ -348,12 +349,6 @@ class Records:
             if options.limit is not None and self.counted >= options.limit:
                 return
 
-    def _try_row(self, row: Row | Rejected, context: Context) -> None:
-        """Let the format read a row for what it asks of the context; what is wrong is said when the row is read."""
-        trial = replace(context, warnings=Counter(), numbers=set(), videos=set())
-        with contextlib.suppress(Exception):
-            _ = [*self.plugin.records(row, trial)] if isinstance(row, Row) else []
-
     def _open_fetcher(self) -> Fetcher:
         options = self._options
         return Fetcher(
@@ -368,14 +363,18 @@ class Records:
         """List the addresses of a row's images: those for which its format asks, were each of them an image."""
         if isinstance(row, Rejected) or not mentions_address(row.fields):
             return []
-        addresses: list[str] = []
-
-        def note(address: str) -> bytes:
-            addresses.append(address)
-            return ONE_PIXEL
-
-        self._try_row(row, replace(context, pictures=replace(context.pictures, fetch=note, sampling=None)))
+        noting, addresses = note_addresses(context.pictures)
+        trial = replace(context, pictures=noting, warnings=Counter(), numbers=set(), videos=set())
+        with contextlib.suppress(RowError):
+            list(self.plugin.records(row, trial))
         return addresses
+
+    def _ask_for_videos(self, row: Row | Rejected, context: Context) -> None:
+        """Let the format ask for the videos of a row; what is wrong with the row is said when it is read."""
+        if isinstance(row, Row):
+            with contextlib.suppress(Exception):
+                for _ in self.plugin.records(row, context):
+                    pass
 
     def _refuse_many_rejects(self) -> None:
         if len(self.rejects) >= MOST_REJECTS:

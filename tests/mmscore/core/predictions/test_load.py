@@ -178,7 +178,7 @@ def test_a_table_with_more_than_ids_and_answers_is_asked_about(tmp_path):
     key = tmp_path / "key.json"
     for more in ({"question": "?", "answer": "red"}, {"answers": ["red"]}):
         key.write_text(json.dumps([{"question_id": 1, **more}]))
-        with pytest.raises(Error, match=r"no predictions.*--map prediction=COLUMN"):
+        with pytest.raises(Error, match=r"holds questions and answers but no predictions.*--map prediction=COLUMN"):
             open_rows(key)
 
 
