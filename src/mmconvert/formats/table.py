@@ -146,7 +146,9 @@ def _find_mismatch(sample: Sample) -> str | None:
         for field, column in close.items():
             if column != _UNKNOWN:
                 return f"no column for the {field}. Name it: --map {field}={column}"
-        return f"no column for the question or, with an id, the prediction. Name it: --map question={_UNKNOWN}"
+        unnamed = [field for field in ("question", "image", "answer") if field not in columns]
+        maps = " ".join(f"--map {field}={_UNKNOWN}" for field in unnamed)
+        return f"no column for the question or, with an id, the prediction. Name those that there are: {maps}"
     if "question" in columns and not columns.keys() & _BESIDE:
         column = _suggest_column("image", sample, columns)
         return f"nothing beside the question, no image, answer or prediction. Name one: --map image={column}"

@@ -51,6 +51,14 @@ def test_known_names_are_taken_and_said(folder, header, said):
     assert record.id == "000000000"
 
 
+def test_columns_of_another_language_are_asked_for_at_once(folder):
+    path = write(folder, "ID;Bild;Frage;Antwort\n1;pics/a.png;Was?;rot\n")
+    with pytest.raises(Error, match="--map question=COLUMN --map image=COLUMN --map answer=COLUMN"):
+        guess(path)
+    ((record,), _) = read(path, "question=Frage", "image=Bild", "answer=Antwort")
+    assert (record.id, record.question, record.answer, len(record.images)) == ("1", "Was?", "rot", 1)
+
+
 def test_a_fields_own_name_goes_before_others(folder):
     path = write(folder, "question,prompt,answer\nWhat?,Say: What?,red\n")
     ((record,), _) = read(path)
