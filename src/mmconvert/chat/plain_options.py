@@ -11,7 +11,40 @@ from mmconvert.core.text.options import read_option_texts, split_letter_mark
 
 _LETTER_KEYS = ("label", "labels", "key", "letter", "id")
 _TEXT_KEYS = ("text", "texts", "value", "content", "option")
+_OPTION = re.compile(r"(?P<word>option|choice|opt)_?(?P<end>[a-z]|\d{1,2})", re.ASCII)
+_PLACES = ([*LETTERS.lower()], *([str(first + at) for at in range(len(LETTERS))] for first in (0, 1)))
+"""What options may be numbered with."""
 _SEPARATORS = re.compile(r"\s*[\n;|]\s*")
+
+
+def find_option_columns(names: Mapping[str, str]) -> dict[str, tuple[str, ...]]:
+    """Find columns of an option each: `option_a`, `Option B`, `choiceC`, or `option_1`, `option_2`, ...
+
+    Args:
+        names: Name of each column in small letters, words parted by `_` -> the name as it is.
+
+    Returns:
+        Letter -> its column, A, B, ... without a gap; {} where there are fewer than two.
+
+    Example:
+        >>> find_option_columns({"option_a": "Option A", "option_b": "Option B", "option_d": "Option D"})
+        {'A': ('Option A',), 'B': ('Option B',)}
+        >>> find_option_columns({"choice1": "choice1", "choice2": "choice2"}), find_option_columns({"option_a": "x"})
+        ({'A': ('choice1',), 'B': ('choice2',)}, {})
+    """
+    ends = {(match["word"], match["end"]): names[name] for name in names if (match := _OPTION.fullmatch(name))}
+    for word in dict.fromkeys(word for word, _ in ends):
+        for places in _PLACES:
+            # Columns count up to the first gap.
+            count = next((at for at, place in enumerate(places) if (word, place) not in ends), len(places))
+            if count > 1:
+                return {LETTERS[at]: (ends[word, places[at]],) for at in range(count)}
+    return {}
+
+
+def is_option_column(name: str) -> bool:
+    """Tell whether a column may be one of an option, by its name in small letters."""
+    return _OPTION.fullmatch(name) is not None
 
 
 def read_plain_options(value: Any) -> tuple[str, ...]:

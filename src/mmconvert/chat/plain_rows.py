@@ -11,7 +11,7 @@ from typing import Any
 
 from mmconvert.chat.conversations import list_elements, load_image
 from mmconvert.chat.plain_answers import PLACES, describe_unclear_place, is_unclear_place, read_answers, read_place
-from mmconvert.chat.plain_options import read_plain_options
+from mmconvert.chat.plain_options import find_option_columns, is_option_column, read_plain_options
 from mmconvert.chat.videos import ShownVideos, list_values
 from mmconvert.core.errors import RowError, in_field, show
 from mmconvert.core.record import LETTERS, Image, Part, Record, Turn, encode_json
@@ -99,6 +99,8 @@ def is_known_column(column: str) -> bool:
     """Tell whether a column has a name that is taken for a field."""
     names = {column, _fold_name(column)}
     known = (*SPELLINGS.values(), *FURTHER_SPELLINGS.values())
+    if is_option_column(_fold_name(column)):
+        return True
     return column in LETTERS or any(not names.isdisjoint(spellings) for spellings in known)
 
 
@@ -129,6 +131,8 @@ def find_columns(names: tuple[str, ...], mapping: tuple[tuple[str, str], ...] = 
             found[field] = (there[0],)
         else:
             several[field] = tuple(there)
+    if "options" not in found and not any(len(field) == 1 for field in found) and not list_letter_columns(names):
+        found |= find_option_columns({_fold_name(name): name for name in free})
     if "answer" in found:
         # What the user names goes before what has a usual name, and an answer in words before its place.
         mapped = {field for field, _ in mapping}

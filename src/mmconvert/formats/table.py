@@ -10,7 +10,7 @@ called otherwise, reaches into objects (`answer=meta.gold`) and gives one text t
 | image | image, images, image_path, image_paths, image_file, file_name, filename, img, img_path |
 | video | video, videos, video_path, video_paths, video_file; its frames, with `--frames` |
 | question | question, prompt, query, instruction, text, problem |
-| options | options, choices; or A, B, C, ... with an option each |
+| options | options, choices; or A, B, C, ..., option_a, option_b, ... or option_1, option_2, ... with an option each |
 | answer | answer, answers, gt, gt_answer, label, target, solution, ground_truth |
 | answer_index | answer_index, correct_index, correct_choice_idx: the place of the option, the first is 0 |
 | answer_number | only by `--map`: the place of the option, the first is 1 |
@@ -146,7 +146,9 @@ def _find_mismatch(sample: Sample) -> str | None:
         for field, column in close.items():
             if column != _UNKNOWN:
                 return f"no column for the {field}. Name it: --map {field}={column}"
-        return f"no column for the question or, with an id, the prediction. Name it: --map question={_UNKNOWN}"
+        unnamed = [field for field in ("question", "image", "answer") if field not in columns]
+        maps = " ".join(f"--map {field}={_UNKNOWN}" for field in unnamed)
+        return f"no column for the question or, with an id, the prediction. Name those that there are: {maps}"
     if "question" in columns and not columns.keys() & _BESIDE:
         column = _suggest_column("image", sample, columns)
         return f"nothing beside the question, no image, answer or prediction. Name one: --map image={column}"

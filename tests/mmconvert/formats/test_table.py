@@ -51,6 +51,14 @@ def test_known_names_are_taken_and_said(folder, header, said):
     assert record.id == "000000000"
 
 
+def test_columns_of_another_language_are_asked_for_at_once(folder):
+    path = write(folder, "ID;Bild;Frage;Antwort\n1;pics/a.png;Was?;rot\n")
+    with pytest.raises(Error, match="--map question=COLUMN --map image=COLUMN --map answer=COLUMN"):
+        guess(path)
+    ((record,), _) = read(path, "question=Frage", "image=Bild", "answer=Antwort")
+    assert (record.id, record.question, record.answer, len(record.images)) == ("1", "Was?", "rot", 1)
+
+
 def test_a_fields_own_name_goes_before_others(folder):
     path = write(folder, "question,prompt,answer\nWhat?,Say: What?,red\n")
     ((record,), _) = read(path)
@@ -94,6 +102,7 @@ def test_an_answer_is_a_letter_or_the_text_of_one_option(folder, cell):
         (["red", "red"], "red"),
         (["red", "blue"], "(A) blue"),
         (["red", "blue"], "A red"),
+        ([*"qrstuvwxyzqrstuvwxyz"], "\ufb06"),
         (["red", "blue"], "Red"),
         (["red", "blue"], True),
         (["yes", "true"], True),
@@ -187,6 +196,32 @@ def test_options_of_other_shapes_refuse_the_row(folder, options):
     (none, records) = read(write(folder, [{"question": "?", "options": options, "answer": "A"}], "t.json"))
     assert none == []
     assert records.rejects[0].field.startswith("options")
+
+
+@pytest.mark.parametrize(
+    "names",
+    [
+        "option_a,option_b",
+        "Option A,Option B",
+        "optionA,optionB",
+        "choice_a,choice_b",
+        "opt1,opt2",
+        "option_0,option_1",
+    ],
+)
+def test_options_may_have_columns_of_longer_names(folder, names):
+    path = write(folder, f"question,{names},answer\nWhich?,red,blue,B\n")
+    ((record,), records) = read(path)
+    assert (record.options, record.answer, record.extra) == (("red", "blue"), "B", {})
+    first, second = names.split(",")
+    assert f"--map A={first} --map B={second}" in records.reason
+
+
+def test_columns_of_letters_go_before_longer_names_and_one_option_is_none(folder):
+    ((record,), _) = read(write(folder, "question,A,B,option_a,option_b,answer\n?,red,blue,x,y,B\n"))
+    assert (record.options, record.extra) == (("red", "blue"), {"option_a": "x", "option_b": "y"})
+    ((record,), _) = read(write(folder, "question,option_a,answer\n?,x,y\n"))
+    assert (record.options, record.extra) == ((), {"option_a": "x"})
 
 
 def test_letters_that_are_not_those_of_the_options_stay(folder):

@@ -165,8 +165,12 @@ def find_answer_letter(text: str, options: Sequence[str | None]) -> str | None:
         ['B', 'B', 'B', 'B', None, None, None]
     """
     said = text.strip()
-    texts = {letter: _list_spellings(letter, option) for letter, option in zip(LETTERS, options, strict=False)}
     letters = list_letters(options)
+    # Most answers are a letter, and most options end otherwise, which is told at once.
+    ends = [option.rstrip()[-1:] for option in options if option]
+    if len(said) == 1 and said.isascii() and said.upper() in letters and said not in ends:
+        return said.upper()
+    texts = {letter: _list_spellings(letter, option) for letter, option in zip(LETTERS, options, strict=False)}
     found = {letter for letter in letters if said in texts[letter]}
     letter, rest = (said.upper(), "") if len(said) == 1 else split_letter_mark(said)
     if letter in tuple(letters) and (not rest or rest in texts[letter]):
