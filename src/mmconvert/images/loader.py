@@ -427,8 +427,6 @@ class ImageLoader(PluginStruct, frozen=True):
 
 
 Pictures = ImageLoader  # the name that plug-ins know from before the first release
-
-
 Size = tuple[int, int]
 
 
