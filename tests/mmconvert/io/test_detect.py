@@ -52,7 +52,10 @@ def test_every_candidate_is_named_with_its_reason(tmp_path: Path) -> None:
     with pytest.raises(UnknownFormatError) as refused:
         guess(written(tmp_path / "a.jsonl", '{"hello": 1}\n'))
     said, message = str(refused.value), refused.value.details
-    assert "As a plain table it has no column for the question or, with an id, the prediction. Name those that there" in said
+    assert (
+        "As a plain table it has no column for the question or, with an id, the prediction. Name those that there"
+        in said
+    )
     assert "none of the formats of .jsonl files fits" in message
     assert "--format NAME" in message
     assert "  openai_messages: no field 'messages'" in message
