@@ -52,17 +52,17 @@ WORDS = ("what", "is", "shown", "here", "and", "which", "colour", "has", "the", 
 
 
 def records(count: int) -> list[Record]:
-    """Questions of 5 to 80 words on pictures of noise, 224 to 560 pixels a side."""
+    """Questions of 5 to 80 words on images of noise, 224 to 560 pixels a side."""
     random, rows = Random(0), []
     for number in range(count):
         side = random.choice((224, 336, 448, 560))
         buffer = io.BytesIO()
         PIL.Image.effect_noise((side, side), 60).convert("RGB").save(buffer, "JPEG")
         text = " ".join(random.choice(WORDS) for _ in range(random.randint(5, 80)))
-        picture = Image(buffer.getvalue(), 1, format="JPEG", width=side, height=side)
+        image = Image(buffer.getvalue(), 1, format="JPEG", width=side, height=side)
         turn = Turn("user", (Part("image"), Part("text", text)))
         source = Source("bench", "bench.jsonl", number)
-        rows.append(Record(str(number), str(number), (turn,), "vqa", source, images=(picture,)))
+        rows.append(Record(str(number), str(number), (turn,), "vqa", source, images=(image,)))
     return rows
 
 
@@ -84,8 +84,8 @@ def save_model(folder: Path, layers: int) -> None:
         "vision_end_token": "<|vision_end|>",
     }
     tokenizer = build_byte_tokenizer(**tokens)
-    picture = CHAT_TEMPLATE.replace("<image>", "<|vision_start|><|image_pad|><|vision_end|>")
-    processor = Qwen2_5_VLProcessor(Qwen2VLImageProcessor(), tokenizer, Qwen2VLVideoProcessor(), chat_template=picture)
+    image = CHAT_TEMPLATE.replace("<image>", "<|vision_start|><|image_pad|><|vision_end|>")
+    processor = Qwen2_5_VLProcessor(Qwen2VLImageProcessor(), tokenizer, Qwen2VLVideoProcessor(), chat_template=image)
     special = {f"{name}_token_id": getattr(tokenizer, f"{name}_token_id") for name in ("bos", "eos", "pad")}
     config = Qwen2_5_VLConfig(
         text_config={
@@ -124,8 +124,8 @@ class Plain:
         """Answer rows together; give the tokens of the replies."""
         talks = []
         for row in rows:
-            picture = PIL.Image.open(io.BytesIO(row.images[0].bytes or b"")).convert("RGB")
-            content = [{"type": "image", "image": picture}, {"type": "text", "text": row.messages[0].content[1].text}]
+            image = PIL.Image.open(io.BytesIO(row.images[0].bytes or b"")).convert("RGB")
+            content = [{"type": "image", "image": image}, {"type": "text", "text": row.messages[0].content[1].text}]
             talks.append([{"role": "user", "content": content}])
         inputs = self.processor.apply_chat_template(
             talks, add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt",

@@ -29,7 +29,7 @@ EXACT = 4e-6
 
 
 def records(count: int, seed: int) -> list[Record]:
-    """Questions on pictures of one shade each, with four options."""
+    """Questions on images of one shade each, with four options."""
     random = Random(seed)
     rows = []
     for number in range(count):
@@ -74,8 +74,8 @@ class Alone:
         self.model = AutoModelForImageTextToText.from_pretrained(model, dtype=torch.float32).eval()
 
     def inputs(self, row: Record) -> Any:
-        picture = PIL.Image.open(io.BytesIO(row.images[0].bytes or b"")).convert("RGB")
-        content = [{"type": "image", "image": picture}, {"type": "text", "text": row.messages[0].content[1].text}]
+        image = PIL.Image.open(io.BytesIO(row.images[0].bytes or b"")).convert("RGB")
+        content = [{"type": "image", "image": image}, {"type": "text", "text": row.messages[0].content[1].text}]
         return self.processor.apply_chat_template(
             [{"role": "user", "content": content}],
             add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt",

@@ -29,7 +29,7 @@ def made(name: str, make: Callable[[Path], None]) -> Path:
 
 
 def lmudata(rows: int) -> Path:
-    """An LMUData TSV with a picture of 100 kB in each row: 107 kB a row."""
+    """An LMUData TSV with an image of 100 kB in each row: 107 kB a row."""
 
     def make(path: Path) -> None:
         command = [sys.executable, SHARED / "make_lmudata.py", path, "--rows", str(rows)]
@@ -38,16 +38,16 @@ def lmudata(rows: int) -> Path:
     return made(f"lmudata-{rows}.tsv", make)
 
 
-def messages_with_pictures() -> Path:
-    """4,000 rows of OpenAI messages, each with a picture of 100 kB as a data URL."""
+def messages_with_images() -> Path:
+    """4,000 rows of OpenAI messages, each with an image of 100 kB as a data URL."""
 
     def make(path: Path) -> None:
         csv.field_size_limit(1 << 30)
         with lmudata(8_000).open(newline="", encoding="utf-8") as source, path.open("w", encoding="utf-8") as target:
             for row, _ in zip(csv.DictReader(source, delimiter="\t"), range(4_000), strict=False):
-                picture = {"type": "image_url", "image_url": {"url": f"data:image/jpeg;base64,{row['image']}"}}
+                image = {"type": "image_url", "image_url": {"url": f"data:image/jpeg;base64,{row['image']}"}}
                 text = {"type": "text", "text": row["question"]}
-                turn = {"role": "user", "content": [picture, text]}
+                turn = {"role": "user", "content": [image, text]}
                 target.write(json.dumps({"id": row["index"], "messages": [turn], "answer": row["answer"]}) + "\n")
 
     return made("messages-4000.jsonl", make)
@@ -64,7 +64,7 @@ def addresses(url: str, count: int) -> Path:
 
 
 def text_messages() -> Path:
-    """A million rows of OpenAI messages without pictures."""
+    """A million rows of OpenAI messages without images."""
 
     def make(path: Path) -> None:
         words = random.Random(1)

@@ -34,15 +34,15 @@ FLIPS = 500
 
 
 def records(size: int, side: int) -> Iterator[Record]:
-    """Rows with a picture of noise each, a few of which take turns, until there are so many bytes."""
-    pictures = []
+    """Rows with an image of noise each, a few of which take turns, until there are so many bytes."""
+    shown_images = []
     for _ in range(50):
         buffer = io.BytesIO()
         PIL.Image.effect_noise((side, side), 60).convert("RGB").save(buffer, "JPEG", quality=95)
-        pictures.append(buffer.getvalue())
+        shown_images.append(buffer.getvalue())
     number = 0
     while size > 0:
-        data = pictures[number % len(pictures)]
+        data = shown_images[number % len(shown_images)]
         turn = Turn("user", (Part("image"), Part("text", f"Question {number}?")))
         source, image = Source("bench", "bench.jsonl", number), Image(data, 1, format="JPEG", width=side, height=side)
         yield Record(str(number), str(number), (turn,), "vqa", source, images=(image,))
@@ -62,7 +62,7 @@ class Planned(NamedTuple):
 def push(
     measured: Callable[[list[str]], Any], size: int = GIGABYTES << 30, side: int = 1200, times: int = 2
 ) -> list[Any]:
-    """Push pictures of so many bytes to a Hub on the loopback interface; give what each time took."""
+    """Push images of so many bytes to a Hub on the loopback interface; give what each time took."""
     with tempfile.TemporaryDirectory() as work, hub_server() as server:
         folder = Path(work) / "data"
         with DatasetWriter(folder) as writer:

@@ -42,12 +42,12 @@ def records() -> Iterator[Record]:
         PIL.Image.effect_noise((40, 30), 80).convert("RGB").resize((640, 480)).save(buffer, "JPEG", quality=90)
         data = buffer.getvalue()
         digest = hashlib.sha256(data).hexdigest()
-        picture = Image(data, 1, format="JPEG", width=640, height=480, sha256=digest)
+        image = Image(data, 1, format="JPEG", width=640, height=480, sha256=digest)
         text = f"Question {n}: which colour is seen most? " + "Look at the whole image. " * 10
         turn = Turn("user", (Part("image"), Part("text", text)))
         yield Record(
             *(str(n), str(n), (turn,), "multiple_choice", Source("bench", "bench.jsonl", n)),
-            images=(picture,),
+            images=(image,),
             question=text,
             options=OPTIONS,
             answer=random.choice("ABCD"),

@@ -56,8 +56,8 @@ def _table(path: Path, rows: int) -> Path:
     for number in range(rows):
         buffer = io.BytesIO()
         Image.new("RGB", (8, 8), (number, 0, 0)).save(buffer, "PNG")
-        picture = base64.b64encode(buffer.getvalue()).decode()
-        lines.append(f"{number}\tWhich colour has image {number}?\tred\tblue\tA\tcolour\t{picture}")
+        image = base64.b64encode(buffer.getvalue()).decode()
+        lines.append(f"{number}\tWhich colour has image {number}?\tred\tblue\tA\tcolour\t{image}")
     path.write_text("\n".join(lines) + "\n", encoding="utf-8")
     return path
 

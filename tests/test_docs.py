@@ -120,3 +120,15 @@ def test_a_format_says_what_is_kept_refused_and_lost(name: str) -> None:
     said = notes(name)
     assert list(said) == list(NOTES), f"the docstring of {name} lacks one of {', '.join(NOTES)}"
     assert all(text.endswith(".") for text in said.values())
+
+
+def test_every_screenshot_is_small_and_shown_where_its_page_is_described() -> None:
+    shown = {
+        name: path.name
+        for path in sorted((ROOT / "docs").glob("*.md"))
+        for name in re.findall(r"!\[[^\]]+\]\(_static/([\w-]+\.png)\)", path.read_text(encoding="utf-8"))
+    }
+    shots = sorted((ROOT / "docs/_static").glob("*.png"))
+    assert sorted(shown) == [shot.name for shot in shots], "run scripts/screenshots"
+    assert set(shown.values()) == {"report.md", "preview.md", "live-view.md"}
+    assert all(shot.stat().st_size < 150_000 for shot in shots)

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from fuzzing.campaign import fuzz, replay
-from fuzzing.minimise import PICTURES, keep, minimised
+from fuzzing.minimise import IMAGE_FOLDER, keep, minimised
 from fuzzing.oracle import Case
 from fuzzing.seeds import targets
 
@@ -37,8 +37,8 @@ def test_damaged_files_are_read_honestly(target: str) -> None:
 
 
 def stored(target: Path) -> list[Path]:
-    """Each case is a folder with the input, and its pictures beside it where it needs them."""
-    return [entry for case in sorted(target.iterdir()) for entry in case.iterdir() if entry.name != PICTURES]
+    """Each case is a folder with the input, and its images beside it where it needs them."""
+    return [entry for case in sorted(target.iterdir()) for entry in case.iterdir() if entry.name != IMAGE_FOLDER]
 
 
 @pytest.mark.release
@@ -65,23 +65,21 @@ def test_a_failing_input_is_made_small() -> None:
     assert len(calls) == 7
 
 
-@pytest.mark.parametrize("needs_picture", [False, True])
-def test_what_is_kept_is_small_and_has_its_pictures_only_where_it_needs_them(
-    needs_picture: bool, tmp_path: Path
-) -> None:
+@pytest.mark.parametrize("needs_image", [False, True])
+def test_what_is_kept_is_small_and_has_its_images_only_where_it_needs_them(needs_image: bool, tmp_path: Path) -> None:
     path = tmp_path / "case/input/rows.jsonl"
-    (path.parent / PICTURES).mkdir(parents=True)
-    (path.parent / PICTURES / "a.png").write_bytes(b"picture")
+    (path.parent / IMAGE_FOLDER).mkdir(parents=True)
+    (path.parent / IMAGE_FOLDER / "a.png").write_bytes(b"picture")
     path.write_bytes(b"before BAD behind")
 
     def kind_of(case: Case) -> str | None:
-        pictured = (case.path.parent / PICTURES / "a.png").is_file()
-        return "fault" if b"BAD" in case.path.read_bytes() and (pictured or not needs_picture) else None
+        show_images = (case.path.parent / IMAGE_FOLDER / "a.png").is_file()
+        return "fault" if b"BAD" in case.path.read_bytes() and (show_images or not needs_image) else None
 
     folder = tmp_path / "kept"
     assert keep(Case(path, "vmcq", None, tmp_path / "case/work"), kind_of, folder) == "fault"
     assert (folder / "rows.jsonl").read_bytes() == b"BAD"
-    assert (folder / PICTURES).is_dir() == needs_picture
+    assert (folder / IMAGE_FOLDER).is_dir() == needs_image
 
 
 class TestTheSandbox:

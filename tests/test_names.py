@@ -19,12 +19,10 @@ PRIVATE_WORDS = re.compile(
 """Words that a reader would not search for; the field says response, image, conversation, prompt, error, exists ..."""
 
 KEPT = {
-    "Picture": "of the page of previews, which authors of pages fill (docs/preview.md)",
-    "Pictures": "what plug-ins get as `context.images`",
     "Reply": "what a protocol of conversations is handed",
     "Wording": "what a prompt returns",
     "_AsItStands": "a file is compiled as it stands",
-    "pictures_of": "a name of the page of reports, of whose items `Image` is a part",
+    "pictures": "`images` of a context, under the name that plug-ins know from before the first release",
     "settled": "a recipe settles rows: the word of `Recipe.settle`",
     "stands": "a share of several processes stands until the dataset is there",
 }

@@ -37,7 +37,7 @@ THREATS = (ROOT / "docs/threat-model.md").read_text(encoding="utf-8")
 
 
 def build_folder(folder: Path, files: Mapping[str, Any]) -> Path:
-    """Lay out files beside a picture, a link to a picture outside, and a pipe; give the first file."""
+    """Lay out files beside an image, a link to an image outside, and a pipe; give the first file."""
     (folder / "in").mkdir()
     (folder / "out.png").write_bytes(RED)
     (folder / "in/red.png").write_bytes(RED)
@@ -52,7 +52,7 @@ def build_folder(folder: Path, files: Mapping[str, Any]) -> Path:
 
 
 def read_value(row: Mapping[str, Any], name: str) -> Any:
-    """Give what a proof says of a row: a column, or something of its pictures."""
+    """Give what a proof says of a row: a column, or something of its images."""
     if name == "bytes":
         return [image["bytes"] for image in row["images"]]
     return [info[name[:-1]] for info in row["image_info"]] if name in ("formats", "urls") else row[name]
@@ -95,7 +95,7 @@ def proves(rule: str, *quotes: str) -> Callable[[Callable[..., None]], Callable[
 
 
 @proves("P7", "`check` and `push` always do")
-def test_check_decodes_every_picture(tmp_path: Path) -> None:
+def test_check_decodes_every_image(tmp_path: Path) -> None:
     file = build_folder(tmp_path, {"a.jsonl": lines(CHOICE, {**CHOICE, "image_1": "black"}), "black": png(3, 2)})
     done = mmconvert("check", file, "--format", "vmcq")
     assert (done.code, "a.jsonl:2 image_1: " in done.out + done.err) == (3, True)
@@ -133,13 +133,13 @@ def test_an_address_is_fetched_from_public_hosts_and_those_that_are_named(tmp_pa
 @proves("P9", "of what is written are digests and counters, never a file's text")
 def test_names_of_what_is_written_are_none_of_the_file(tmp_path: Path) -> None:
     file = build_folder(tmp_path, {"a.jsonl": lines({**CHOICE, "id": "../evil"}, {**CHOICE, "id": "worse"})})
-    dataset, pictures = tmp_path / "made", tmp_path / "pictures"
+    dataset, shown_images = tmp_path / "made", tmp_path / "pictures"
     mmconvert("convert", file, "-o", dataset, "--format", "vmcq")
     done = mmconvert(
-        "export", dataset, "--to", "vmcq", "-o", tmp_path / "b.jsonl", "--images", "files", "--image-dir", pictures
+        "export", dataset, "--to", "vmcq", "-o", tmp_path / "b.jsonl", "--images", "files", "--image-dir", shown_images
     )
     assert done.code == 0, done.err
-    names = [path.name for folder in (dataset, pictures) for path in folder.rglob("*")]
+    names = [path.name for folder in (dataset, shown_images) for path in folder.rglob("*")]
     assert len(names) > 3
     assert not [name for name in names if re.search("evil|worse|red", name)]
     assert not list(tmp_path.parent.rglob("*evil*"))

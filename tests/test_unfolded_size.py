@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-from support.unfolding import MB, PICTURES, WRITERS
+from support.unfolding import IMAGE_KINDS, MB, WRITERS
 
 pytestmark = pytest.mark.slow
 
@@ -45,7 +45,7 @@ print(json.dumps([ended.returncode, peak, ended.stdout[-2000:] + ended.stderr[-2
 def check_ending(name: str, size: int, program: tuple[str, ...], folder: Path, more: tuple[str, ...] = ()) -> None:
     """Write the file, run a program on it, and see that it ends well."""
     subprocess.run([sys.executable, "-c", MAKER, name, str(folder), str(size)], check=True, cwd=Path(__file__).parent)
-    path = next(path for path in folder.glob("a.*") if path.suffix == ".jsonl" or name.split("_")[0] not in PICTURES)
+    path = next(path for path in folder.glob("a.*") if path.suffix == ".jsonl" or name.split("_")[0] not in IMAGE_KINDS)
     command = [sys.executable, "-c", LAUNCHER, sys.executable, "-m", *program, str(path)]
     command += ["-o", str(folder / "out"), "--quiet", "--verify", "decode"] if program[-1] == "convert" else []
     command += ["--recipe", "own_short_answer"] if program[-1] == "score" else []
@@ -71,12 +71,12 @@ def test_a_file_that_unfolds_to_much_ends_in_a_sentence(name: str, size: int, tm
 def test_every_file_that_unfolds_to_much_ends_in_a_sentence(
     name: str, program: tuple[str, ...], tmp_path: Path
 ) -> None:
-    picture = name.split("_")[0] in PICTURES
-    check_ending(name, PIXELS if picture else UNFOLDED.get(name, 200) * MB, program, tmp_path)
+    image = name.split("_")[0] in IMAGE_KINDS
+    check_ending(name, PIXELS if image else UNFOLDED.get(name, 200) * MB, program, tmp_path)
 
 
 @pytest.mark.release
-def test_each_of_several_workers_decodes_giant_pictures_under_a_gibibyte(tmp_path: Path) -> None:
+def test_each_of_several_workers_decodes_giant_images_under_a_gibibyte(tmp_path: Path) -> None:
     check_ending("png_giants", PIXELS, ("mmconvert", "convert"), tmp_path, more=("--workers", "3"))
 
 

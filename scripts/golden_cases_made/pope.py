@@ -35,8 +35,8 @@ def _make_case(script: str, rng: Random) -> dict:
         # The script divides by the numbers of yes, so that there is one of each in every case.
         label = ("yes", "no")[number] if number < 2 else label
         said = ("Yes", "No")[number] if number < 2 else said
-        picture = f"COCO_{number // 3:012}.jpg"
-        questions += json.dumps({"question_id": number + 1, "image": picture, "text": text, "label": label}) + "\n"
+        image = f"COCO_{number // 3:012}.jpg"
+        questions += json.dumps({"question_id": number + 1, "image": image, "text": text, "label": label}) + "\n"
         answers += json.dumps({"question": text, "answer": said}, ensure_ascii=False) + "\n"
     files = {"model_coco_pope_popular.json": answers, "coco_pope_popular.json": questions}
     return {

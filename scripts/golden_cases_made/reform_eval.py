@@ -175,9 +175,9 @@ def _open_dataset(given: dict):
 
     folder = Path(tempfile.mkdtemp())
     file = folder / "data.json"
-    picture = BytesIO()
-    Image.new("RGB", (4, 3), "red").save(picture, "PNG")
-    file.write_text(json.dumps(given["data"]).replace("<IMG>", b64encode(picture.getvalue()).decode()), "utf-8")
+    image = BytesIO()
+    Image.new("RGB", (4, 3), "red").save(image, "PNG")
+    file.write_text(json.dumps(given["data"]).replace("<IMG>", b64encode(image.getvalue()).decode()), "utf-8")
     config = {**given["config"]}
     config["data_config"] = {
         **config.get("data_config", {}),

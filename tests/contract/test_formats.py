@@ -39,7 +39,7 @@ def converted(source: Path, output: Path, format_: str) -> list[dict]:
 
 
 def readable(row: dict) -> dict:
-    """A row as JSON: pictures stand as their digest, which image_info holds."""
+    """A row as JSON: images stand as their digest, which image_info holds."""
     row = {**row, "images": len(row["images"]), "extra": json.loads(row["extra"])}
     row["attachments"] = [attachment["info"] for attachment in row["attachments"]]
     return {name: value for name, value in row.items() if value not in (None, [], {})}

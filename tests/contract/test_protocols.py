@@ -9,7 +9,7 @@ from mmconvert.core.errors import RowError
 from mmconvert.core.record import Part, Record, Turn
 from mmconvert.plugins.registry import find_plugins
 from mmscore.infer.protocol import GROUP, Before, Reply, open_protocol
-from support.questions import picture, record
+from support.questions import make_image, record
 from support.records import TEXT, records
 
 PROTOCOLS = list(find_plugins(GROUP))
@@ -18,8 +18,8 @@ ROUNDS = st.lists(st.lists(REPLIES, min_size=1, max_size=3).map(tuple), max_size
 
 
 def row(rounds: int) -> Record:
-    """A round of a dialog that shows its picture first and knows its history."""
-    first = record(0, picture("red"), "Q 0")
+    """A round of a dialog that shows its image first and knows its history."""
+    first = record(0, make_image("red"), "Q 0")
     texts = [word for number in range(rounds) for word in (f"A {number}", f"Q {number + 1}")]
     spoken = (Turn("user" if number % 2 else "assistant", (Part("text", text),)) for number, text in enumerate(texts))
     history = [{"question": f"Q {k}", "answer_options": ["x", "y"], "answer": 0} for k in range(rounds)]

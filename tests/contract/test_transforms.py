@@ -1,4 +1,4 @@
-"""What every transform owes: a row in the docs, the same result everywhere, as many pictures as places for them."""
+"""What every transform owes: a row in the docs, the same result everywhere, as many images as places for them."""
 
 import hashlib
 import json
@@ -20,7 +20,7 @@ from mmconvert.plugins.transform import Transform, load_steps
 from mmconvert.testing import run_check
 from mmconvert.testing.elsewhere import collect_digests, digest
 from mmconvert.testing.transforms import CHECKS, find_faults, load_subject
-from support.records import picture_bytes, records
+from support.records import image_bytes, records
 
 pytestmark = pytest.mark.slow
 
@@ -36,13 +36,13 @@ def drawn(sample):
 
 @pytest.fixture(scope="session")
 def files(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    """What parameters of transforms name: a list of choices, a folder of pictures, a function."""
+    """What parameters of transforms name: a list of choices, a folder of images, a function."""
     folder = tmp_path_factory.mktemp("transforms")
     (folder / "choices.json").write_text(json.dumps([str(number) for number in range(30)]))
     (folder / "own.py").write_text(OWN)
     (folder / "pictures").mkdir()
     for colour in range(4):
-        (folder / "pictures" / f"{colour}.png").write_bytes(picture_bytes("PNG", colour))
+        (folder / "pictures" / f"{colour}.png").write_bytes(image_bytes("PNG", colour))
     return folder
 
 
@@ -97,9 +97,9 @@ def test_it_keeps_the_promise(name: str, promise: str, files: Path, questions: l
 
 @pytest.fixture(scope="session")
 def questions(tmp_path_factory: pytest.TempPathFactory) -> list[Path]:
-    """Two files with questions of several kinds, pictures and boxes."""
+    """Two files with questions of several kinds, images and boxes."""
     folder = tmp_path_factory.mktemp("questions")
-    (folder / "cat.png").write_bytes(picture_bytes("PNG", 1, (20, 15)))
+    (folder / "cat.png").write_bytes(image_bytes("PNG", 1, (20, 15)))
     open_, chosen = folder / "open.jsonl", folder / "chosen.jsonl"
     ask = {"type": "text", "text": "How many?"}
     show = {"type": "image_url", "image_url": {"url": "cat.png"}}

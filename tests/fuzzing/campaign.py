@@ -59,7 +59,7 @@ def fuzz(target: str, count: int, seed: int, shared: Path | None, start: int = 0
     """Try inputs `start` to `start + count` of a target.
 
     Args:
-        target: A format, or "pictures".
+        target: A format, or "images".
         count: How many inputs.
         seed: The same seed gives the same inputs, whatever the count.
         shared: Folder with the hostile inputs; None to start from the project's own examples only.

@@ -8,8 +8,8 @@ from pathlib import Path
 from fuzzing.oracle import Case
 
 TRIES = 300
-PICTURES = "images"
-"""Folder of a stored input in which its pictures lie; beside it stands nothing but the input."""
+IMAGE_FOLDER = "images"
+"""Folder of a stored input in which its images lie; beside it stands nothing but the input."""
 
 
 def minimised(data: bytes, fails: Callable[[bytes], bool], tries: int = TRIES) -> bytes:
@@ -60,16 +60,16 @@ def keep(case: Case, kind_of: Callable[[Case], str | None], folder: Path) -> str
     shutil.rmtree(folder, ignore_errors=True)
     folder.mkdir(parents=True)
     (shutil.copytree if case.path.is_dir() else shutil.copyfile)(case.path, folder / case.path.name)
-    pictures = case.path.parent / PICTURES
+    images = case.path.parent / IMAGE_FOLDER
     if case.image_root is not None:
         shutil.copytree(case.image_root, folder, dirs_exist_ok=True)
-    elif pictures.is_dir() and kind_of(replace(case, path=_moved(case, folder))) != kind:
-        shutil.copytree(pictures, folder / PICTURES)
+    elif images.is_dir() and kind_of(replace(case, path=_moved(case, folder))) != kind:
+        shutil.copytree(images, folder / IMAGE_FOLDER)
     return kind
 
 
 def _moved(case: Case, folder: Path) -> Path:
-    """Give a copy of the input that has no pictures beside it, in the sandbox."""
+    """Give a copy of the input that has no images beside it, in the sandbox."""
     bare = case.scratch.parent / "bare"
     shutil.rmtree(bare, ignore_errors=True)
     shutil.copytree(folder, bare)

@@ -94,14 +94,14 @@ def of_json_line(data: bytes, rng: Random, others: Sequence[bytes]) -> bytes:
 
 
 def of_base64(data: bytes, rng: Random, others: Sequence[bytes]) -> bytes:
-    """Damage a picture that stands in the file as base64."""
+    """Damage an image that stands in the file as base64."""
     runs = list(_BASE64.finditer(data))
     if not runs:
         return of_bytes(data, rng, others)
     run = rng.choice(runs)
     whole = run[0].rstrip(b"=")
-    picture = base64.b64decode(whole[: len(whole) // 4 * 4])
-    return data[: run.start()] + base64.b64encode(of_bytes(picture, rng, ())) + data[run.end() :]
+    image = base64.b64decode(whole[: len(whole) // 4 * 4])
+    return data[: run.start()] + base64.b64encode(of_bytes(image, rng, ())) + data[run.end() :]
 
 
 def of_zip(data: bytes, rng: Random, others: Sequence[bytes]) -> bytes:

@@ -25,7 +25,7 @@ from mmconvert.core.rows import Rejected
 from mmconvert.core.text.yaml import read_mapping_file
 from mmconvert.dataset.dataset import open_dataset
 from mmconvert.dataset.verify import verify
-from mmconvert.images.loader import Pictures
+from mmconvert.images.loader import ImageLoader
 from mmconvert.io import detect
 from mmconvert.pipeline.convert import ReadOptions, Records, Summary, WriteOptions, convert, read, write
 from mmconvert.pipeline.inputs import Input
@@ -49,10 +49,10 @@ class Case:
 
     Attributes:
         path: The input.
-        target: Its format, or "" for the bytes of a picture.
-        image_root: Where its pictures lie, None for the input's own folder.
+        target: Its format, or "" for the bytes of an image.
+        image_root: Where its images lie, None for the input's own folder.
         scratch: Empty folder for outputs.
-        decode: Decode pictures too.
+        decode: Decode images too.
     """
 
     path: Path
@@ -77,7 +77,7 @@ def outcome(case: Case) -> str:
         Exception: Whatever escaped from the code under test, which is a broken promise too.
     """
     if not case.target:
-        return _picture(case.path.read_bytes(), case.decode)
+        return _make_image(case.path.read_bytes(), case.decode)
     if case.target in OTHERS:
         return _other(case)
     _scored(case)
@@ -280,15 +280,17 @@ def _scored(case: Case) -> None:
     _expect(read == len(rows), f"{len(rows)} rows are counted, {read} are read")
 
 
-def _picture(data: bytes, decode: bool) -> str:
+def _make_image(data: bytes, decode: bool) -> str:
     try:
-        image = Pictures((), decode=decode).of_bytes(data, 1)
+        image = ImageLoader((), decode=decode).of_bytes(data, 1)
     except RowError as error:
         _expect(bool(_CODE.fullmatch(error.code)) and bool(error.message), "a refusal says nothing")
         return "file refused"
     if decode:
-        with warnings.catch_warnings(), PIL.Image.open(io.BytesIO(data)) as picture:
+        with warnings.catch_warnings(), PIL.Image.open(io.BytesIO(data)) as one_image:
             warnings.simplefilter("ignore")
-            _expect((image.width, image.height) == picture.size, f"{image.format}: size {picture.size} was read wrong")
-            _expect(image.format == picture.format, f"{image.format} is {picture.format} for Pillow")
+            _expect(
+                (image.width, image.height) == one_image.size, f"{image.format}: size {one_image.size} was read wrong"
+            )
+            _expect(image.format == one_image.format, f"{image.format} is {one_image.format} for Pillow")
     return "ok"

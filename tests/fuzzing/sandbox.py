@@ -164,7 +164,7 @@ def _peak_resident() -> int:
 
 
 def made(job: dict[str, Any], index: int, folder: Path) -> Case:
-    """Make the input of a number: a damaged copy of a seed, with the seed's pictures beside it."""
+    """Make the input of a number: a damaged copy of a seed, with the seed's images beside it."""
     rng = Random(f"{job['seed']}:{job['target']}:{index}")
     seeds = job["seeds"]
     seed = rng.choice(seeds)

@@ -13,10 +13,10 @@ from mmconvert.plugins.format import Format, Target
 from mmconvert.plugins.registry import find_plugins, load
 from mmscore.llm.cache_lock import hold
 from mmscore.llm.response_cache import Answer, AnswerStore
-from support.records import KINDS, picture_bytes
+from support.records import KINDS, image_bytes
 
-PICTURES = "pictures"
-"""The target that is no format: bytes of pictures."""
+IMAGE_FOLDER = "pictures"
+"""The target that is no format: bytes of images."""
 
 TASKS = "tasks"
 """Task files of `mmscore run`, in YAML."""
@@ -50,12 +50,12 @@ ANSWER_KEYS = tuple(map(str, range(40)))
 
 @dataclass(frozen=True)
 class Seed:
-    """A good file or folder, and the folder its pictures are looked up in.
+    """A good file or folder, and the folder its images are looked up in.
 
     Attributes:
         path: The file, or the folder that is one input.
         root: Copied beside every mutant; the path lies in it.
-        image_root: Where pictures lie, None for the root.
+        image_root: Where images lie, None for the root.
     """
 
     path: Path
@@ -65,21 +65,21 @@ class Seed:
 
 def targets() -> list[str]:
     """Name everything that is fuzzed."""
-    return [*find_plugins("mmconvert.formats"), PICTURES, TASKS, ANSWERS]
+    return [*find_plugins("mmconvert.formats"), IMAGE_FOLDER, TASKS, ANSWERS]
 
 
 def seeds(target: str, scratch: Path, shared: Path | None) -> list[Seed]:
     """Gather the seeds of a target.
 
     Args:
-        target: A format, or `PICTURES`.
+        target: A format, or `IMAGE_FOLDER`.
         scratch: Folder for the seeds that are made here.
         shared: Folder with the hostile inputs, whose good files are taken; None without.
     """
     folder = scratch / "seeds" / target
     folder.mkdir(parents=True)
-    if target == PICTURES:
-        return [_picture(folder, kind) for kind in KINDS]
+    if target == IMAGE_FOLDER:
+        return [_make_image(folder, kind) for kind in KINDS]
     if target == TASKS:
         path = folder / "task/task.yaml"
         path.parent.mkdir()
@@ -102,10 +102,10 @@ def seeds(target: str, scratch: Path, shared: Path | None) -> list[Seed]:
     return found + (_good_inputs(target, shared / "badinput/visible") if shared is not None else [])
 
 
-def _picture(folder: Path, kind: str) -> Seed:
+def _make_image(folder: Path, kind: str) -> Seed:
     path = folder / kind / f"picture.{kind.lower()}"
     path.parent.mkdir()
-    path.write_bytes(picture_bytes(kind, 7, (33, 20)))
+    path.write_bytes(image_bytes(kind, 7, (33, 20)))
     return Seed(path, path.parent)
 
 

@@ -11,18 +11,18 @@ import pytest
 import mmconvert
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.signature_checks import read_keywords
-from support.records import picture_bytes
+from support.records import image_bytes
 from support.terminal import mmconvert as at_the_terminal
 
-PICTURE = base64.b64encode(picture_bytes("PNG")).decode()
+IMAGE = base64.b64encode(image_bytes("PNG")).decode()
 DATA = "a path, a list of paths, or data: a Dataset, a DataFrame, an Arrow table, a list of dicts"
 HEADER = "index\tquestion\tA\tB\tanswer\timage\n"
 
 
 @pytest.fixture
 def table(tmp_path: Path) -> Path:
-    (tmp_path / "good.tsv").write_text(HEADER + f"1\tWhich?\tx\ty\tA\t{PICTURE}\n")
-    (tmp_path / "mixed.tsv").write_text(HEADER + f"1\tWhich?\tx\ty\tA\t{PICTURE}\n2\tWhich?\tx\ty\tE\t{PICTURE}\n")
+    (tmp_path / "good.tsv").write_text(HEADER + f"1\tWhich?\tx\ty\tA\t{IMAGE}\n")
+    (tmp_path / "mixed.tsv").write_text(HEADER + f"1\tWhich?\tx\ty\tA\t{IMAGE}\n2\tWhich?\tx\ty\tE\t{IMAGE}\n")
     return tmp_path / "good.tsv"
 
 

@@ -15,7 +15,7 @@ import pandas as pd
 import pytest
 
 import mmconvert as mmconvert_api
-from support.records import picture_bytes
+from support.records import image_bytes
 from support.terminal import Shown, mmconvert, mmscore
 
 
@@ -23,7 +23,7 @@ from support.terminal import Shown, mmconvert, mmscore
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     for number, name in enumerate(("a", "b")):
         (tmp_path / "pics").mkdir(exist_ok=True)
-        (tmp_path / f"pics/{name}.png").write_bytes(picture_bytes("PNG", number, (16, 12)))
+        (tmp_path / f"pics/{name}.png").write_bytes(image_bytes("PNG", number, (16, 12)))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 

@@ -19,12 +19,12 @@ from mmconvert.pipeline.convert import read
 from mmscore.compat.evalscope import EvalType, JudgeStrategy, TaskConfig, run_task
 from mmscore.compat.vlmevalkit import load
 from support.chat_server import ChatServer, Said, chat_server, said
-from support.questions import COLOURS, picture
+from support.questions import COLOURS, make_image
 
 pytestmark = pytest.mark.slow
 
 MODEL = "qwen-vl-plus"
-PICTURES = ("dog.jpg", "AMNH.jpg", "tesla.jpg", "tokyo.jpg", "running.jpg")
+IMAGES = ("dog.jpg", "AMNH.jpg", "tesla.jpg", "tokyo.jpg", "running.jpg")
 ANSWERS = ("Dog", "Museum", "Tokyo", "Tesla", "Running")
 QUESTIONS = (
     "What animal is this?",
@@ -35,7 +35,7 @@ QUESTIONS = (
 )
 VQA_ARGS = {"general_vqa": {"local_path": "custom_eval/multimodal/vqa", "subset_list": ["example_openai"]}}
 VMCQ_ARGS = {"general_vmcq": {"local_path": "custom_eval/multimodal/mcq", "subset_list": ["example"]}}
-DOG, MUSEUM, TESLA, TOKYO = (f"custom_eval/multimodal/images/{name}" for name in PICTURES[:4])
+DOG, MUSEUM, TESLA, TOKYO = (f"custom_eval/multimodal/images/{name}" for name in IMAGES[:4])
 
 BLEU_AND_ROUGE = (
     *(("bleu-1", "0.0067"), ("bleu-2", "0     "), ("bleu-3", "0     "), ("bleu-4", "0     ")),
@@ -97,14 +97,14 @@ REPLIES = {
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The document's folders, with small pictures in the places of its own."""
+    """The document's folders, with small images in the places of its own."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("DASHSCOPE_API_KEY", "sk-secret")
     monkeypatch.setenv("LMUData", str(tmp_path / "LMUData"))
     for place in ("custom_eval/multimodal/images", "LMUData/images/custom_mcq"):
         Path(place).mkdir(parents=True)
-        for number, name in enumerate(PICTURES):
-            Path(place, name).write_bytes(picture(COLOURS[number % 4], (24 + number, 16)))
+        for number, name in enumerate(IMAGES):
+            Path(place, name).write_bytes(make_image(COLOURS[number % 4], (24 + number, 16)))
     for kind in ("vqa", "mcq"):
         Path("custom_eval/multimodal", kind).mkdir()
     return tmp_path
@@ -131,7 +131,7 @@ def service() -> Iterator[Callable[[Callable[[str], str]], ChatServer]]:
 
 
 def image_message(*content: str, role: str = "user", **more: str) -> dict[str, Any]:
-    """A message of texts, and of pictures where a content begins with `image:`."""
+    """A message of texts, and of images where a content begins with `image:`."""
     parts = [
         {"type": "image_url", "image_url": {"url": one.removeprefix("image:"), **more}}
         if one.startswith("image:")
@@ -146,7 +146,7 @@ def write_vqa(rows: int = 6, suffix: str = ".jsonl") -> Path:
     file = Path("custom_eval/multimodal/vqa/example_openai").with_suffix(suffix)
     lines = [
         (
-            [image_message(QUESTIONS[n % 5], f"image:custom_eval/multimodal/images/{PICTURES[n % 5]}")],
+            [image_message(QUESTIONS[n % 5], f"image:custom_eval/multimodal/images/{IMAGES[n % 5]}")],
             ANSWERS[n % 5],
         )
         for n in range(rows)
@@ -159,7 +159,7 @@ def write_vqa(rows: int = 6, suffix: str = ".jsonl") -> Path:
 
 
 def one(file: str, *rows: dict[str, Any]) -> list[Record]:
-    """Read rows as a file of JSON lines, pictures below the folder the run is in."""
+    """Read rows as a file of JSON lines, images below the folder the run is in."""
     Path(file).write_text("".join(json.dumps(row) + "\n" for row in rows))
     return list(read(file, image_roots=(Path(),), keep_urls=True))
 
@@ -171,16 +171,16 @@ class TestGeneralVQA:
         assert [join_prompt_text(record) for record in lines] == [f"{question}<image>" for question in QUESTIONS[:2]]
         assert lines[0].images[0].bytes == Path(DOG).read_bytes()
 
-    def test_pictures_are_paths_addresses_or_data(self) -> None:
-        data = base64.b64encode(picture("red")).decode()
+    def test_images_are_paths_addresses_or_data(self) -> None:
+        data = base64.b64encode(make_image("red")).decode()
         urls = (DOG, "https://example.com/image.jpg", f"data:image/jpeg;base64,{data}")
         found = one(
             "a.jsonl", *({"messages": [image_message("What's in this image?", f"image:{url}")]} for url in urls)
         )
         assert [record.images[0].url for record in found] == [None, urls[1], None]
-        assert [record.images[0].bytes for record in found] == [Path(DOG).read_bytes(), None, picture("red")]
+        assert [record.images[0].bytes for record in found] == [Path(DOG).read_bytes(), None, make_image("red")]
 
-    def test_several_pictures_stand_where_they_were_written(self) -> None:
+    def test_several_images_stand_where_they_were_written(self) -> None:
         content = ("Compare these two images:", f"image:{DOG}", "and", f"image:{TESLA}", "What are the differences?")
         row = {"messages": [image_message(*content)], "answer": "The main differences are..."}
         (record,) = one("a.jsonl", row)
@@ -204,9 +204,9 @@ class TestGeneralVQA:
         (sent,) = (part for part in asked.asked[0]["messages"][0]["content"] if part["type"] == "image_url")
         assert sent["image_url"] == {"url": address, "detail": "high"}
 
-    def test_a_hundred_pictures_go_to_the_service_in_their_order(self, service: Any) -> None:
+    def test_a_hundred_images_go_to_the_service_in_their_order(self, service: Any) -> None:
         write_vqa()
-        shades = [picture("red", (8, side)) for side in range(1, 101)]
+        shades = [make_image("red", (8, side)) for side in range(1, 101)]
         for number, data in enumerate(shades, start=1):
             Path(f"custom_eval/multimodal/images/{number}.png").write_bytes(data)
         names = [f"image:custom_eval/multimodal/images/{number}.png" for number in range(1, 101)]
@@ -347,11 +347,11 @@ VMCQ_ROWS: list[dict[str, Any]] = [
     {
         "question": "<image 1> What animal is this?",
         "options": "['Dog', 'Cat']",
-        "image_1": f"data:image/png;base64,{base64.b64encode(picture('red')).decode()}",
+        "image_1": f"data:image/png;base64,{base64.b64encode(make_image('red')).decode()}",
         "answer": "A",
     },
 ]
-"""The document's two rows, and one whose options are a Python list in a text and whose picture is data."""
+"""The document's two rows, and one whose options are a Python list in a text and whose image is data."""
 
 
 def write_vmcq(suffix: str = ".jsonl") -> Path:
@@ -408,7 +408,7 @@ class TestGeneralVMCQ:
         )
         assert done == VMCQ_TABLE + "\n"
 
-    def test_a_hundred_pictures_and_a_placeholder_without_one(self, service: Any) -> None:
+    def test_a_hundred_images_and_a_placeholder_without_one(self, service: Any) -> None:
         row = {"question": "<image 100> Which?", "options": ["a", "b"], "image_100": DOG, "answer": "A"}
         (record,) = one("a.jsonl", row)
         assert record.images[0].bytes == Path(DOG).read_bytes()
@@ -453,7 +453,7 @@ class TestVLMEvalKitBackend:
         names = ["index", "category", "answer", "question", "A", "B", "C", "D", "image_path"]
         lines = [
             [str(n + 1), CHOICES[n][0], CHOICES[n][1], QUESTIONS[n], *CHOICES[n][2:], path]
-            for n, path in enumerate(str(folder / "LMUData/images/custom_mcq" / name) for name in PICTURES)
+            for n, path in enumerate(str(folder / "LMUData/images/custom_mcq" / name) for name in IMAGES)
         ]
         file = Path("LMUData/custom_mcq.tsv")
         file.write_text("\n".join("\t".join(line) for line in [names, *lines]) + "\n")
@@ -548,7 +548,7 @@ class TestCustomEvaluation:
     @pytest.fixture
     def answers(self, folder: Path) -> None:
         lines = [
-            [str(n + 1), ANSWERS[n], QUESTIONS[n], str(folder / "LMUData/images/custom_mcq" / PICTURES[n])]
+            [str(n + 1), ANSWERS[n], QUESTIONS[n], str(folder / "LMUData/images/custom_mcq" / IMAGES[n])]
             for n in range(5)
         ]
         text = "\n".join("\t".join(line) for line in [["index", "answer", "question", "image_path"], *lines])

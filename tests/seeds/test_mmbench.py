@@ -14,7 +14,7 @@ from mmconvert.dataset.dataset import open_dataset
 from mmscore import score
 from mmscore.cli import program as mmscore
 from mmscore.compat.mmbench import MMBenchDataset, inference_prompt, save_results
-from support.questions import COLOURS, picture
+from support.questions import COLOURS, make_image
 
 FIELDS = {"img", "question", "options", "category", "l2-category", "options_dict", "index", "context", "answer"}
 """First section: what a sample holds."""
@@ -46,7 +46,7 @@ def table(tmp_path: Path) -> Path:
     for number, row in enumerate(rows):
         row |= {"index": number + 10, "question": "Which category does this image belong to?"}
         row |= {"category": "image_style", "l2-category": "coarse_perception", "split": "dev"}
-        row["image"] = base64.b64encode(picture(COLOURS[number])).decode()
+        row["image"] = base64.b64encode(make_image(COLOURS[number])).decode()
     file = tmp_path / "MMBench_DEV_EN.tsv"
     pd.DataFrame(rows).to_csv(file, sep="\t", index=False)
     return file

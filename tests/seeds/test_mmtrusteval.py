@@ -28,7 +28,7 @@ from mmscore.compat.mmtrusteval import SequentialEvaluator, TxtSample, registry,
 from mmscore.compat.mmtrusteval.__main__ import program
 from mmscore.kits.mmtrusteval.score_services import MODERATED
 from support.chat_server import chat_server, said
-from support.questions import COLOURS, colour_records, picture
+from support.questions import COLOURS, colour_records, make_image
 from support.web_server import reply, web_server
 
 pytestmark = pytest.mark.slow
@@ -145,7 +145,7 @@ YES_NO = "rule_yes_or_no_eval"
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A user's folder: classes, a dataset's configuration with its annotations and pictures, a task."""
+    """A user's folder: classes, a dataset's configuration with its annotations and images, a task."""
     monkeypatch.chdir(tmp_path)
     for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
         monkeypatch.delenv(name, raising=False)
@@ -154,7 +154,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
         (tmp_path / folder).mkdir()
     rows = []
     for number, colour in enumerate(COLOURS):
-        (tmp_path / f"data/{colour}.png").write_bytes(picture(colour))
+        (tmp_path / f"data/{colour}.png").write_bytes(make_image(colour))
         kind = "warm" if colour in ("red", "yellow") else "cold"
         rows.append({"image": f"{colour}.png", "query": f"Is it {colour}?", "truth": number % 2, "kind": kind})
     (tmp_path / "data/colours.json").write_text(json.dumps(rows))
@@ -259,11 +259,11 @@ def test_dataset_4_only_its_ids_are_served(place: Path) -> None:
 def test_method_lazy_mode_reuses_and_hash_names_the_file(place: Path) -> None:
     sample, made = TxtSample("Draw it."), registry.get_method_class("painted")
     path = Path(made("painted", img_dir="made")(sample).image_path)
-    path.write_bytes(picture("blue"))
+    path.write_bytes(make_image("blue"))
     assert made("painted", "made", lazy_mode=True).run(sample).image_path == str(path)
-    assert path.read_bytes() == picture("blue")
+    assert path.read_bytes() == make_image("blue")
     made("painted", "made", lazy_mode=False).run(sample)
-    assert path.read_bytes() != picture("blue")
+    assert path.read_bytes() != make_image("blue")
     assert path.stem == made("painted", "made").hash("Draw it.")
 
 
@@ -276,7 +276,7 @@ def test_method_lazy_mode_reuses_and_hash_names_the_file(place: Path) -> None:
         ("unrelated-image-nature", {"img_size": [8, 8], "nature_src_dir": "data"}),
     ],
 )
-def test_the_kits_own_methods_give_texts_pictures(place: Path, method: str, settings: dict[str, Any]) -> None:
+def test_the_kits_own_methods_give_texts_images(place: Path, method: str, settings: dict[str, Any]) -> None:
     (place / "data/colours.txt").write_text("no image")
     write_task(place, dataset_id="colours-text", method_cfg={method: {"img_dir": "made", **settings}})
     run(program, "run", "task.yaml")
@@ -291,7 +291,7 @@ def test_model_1_chat_takes_messages_and_a_generation(place: Path) -> None:
     model = registry.get_chatmodel_class("scripted-7b")("scripted-7b")
     messages = [{"role": "user", "content": {"text": "Is it?", "image_path": "data/red.png"}}]
     answer = model.chat(messages, max_new_tokens=5, do_sample=False)
-    assert (answer.content, answer["finish_reason"]) == (f"Yes, red with {len(picture('red'))} bytes.", "stop")
+    assert (answer.content, answer["finish_reason"]) == (f"Yes, red with {len(make_image('red'))} bytes.", "stop")
 
 
 def test_model_2_model_family_lists_the_ids(place: Path) -> None:

@@ -28,7 +28,7 @@ from mmscore.kits.reform_eval.benchmarks import BENCHMARKS, Benchmark, find_benc
 from support.deferred import defer
 from support.hub_repo import Repo
 from support.hub_server import HubServer
-from support.questions import picture, record
+from support.questions import make_image, record
 from support.reform_files import VQA, written
 from support.stand_in_lynx import LYNX_CONFIG, STAND_IN
 
@@ -316,7 +316,7 @@ class TestOwnInterface:
 
     def test_generation(self, desk: Path) -> None:
         image, text = (
-            picture("red"),
+            make_image("red"),
             "###Human: What color? Options: (A) blue; (B) orange.\n###Assistant: The answer is",
         )
 
@@ -328,7 +328,7 @@ class TestOwnInterface:
         assert said(desk, LLaVA(), image, text) == "(B) orange."
 
     def test_likelihood(self, desk: Path) -> None:
-        image, text = picture("red"), "###Human: What color is the truck?\n###Assistant:"
+        image, text = make_image("red"), "###Human: What color is the truck?\n###Assistant:"
 
         class LLaVA:
             def raw_batch_predict(self, images, prompts, candidates):
@@ -408,7 +408,9 @@ class TestOwnInterface:
 
         # Outside this door's program the one import of the kit's is written anew.
         (desk / "mine.py").write_text(INTERFACE.replace("utils.preprocessors", "mmscore.compat.reform_eval"))
-        rows_in(desk / "rows", [record(0, picture("red"), "?", question="Red?", options=("yes", "maybe"), answer="B")])
+        rows_in(
+            desk / "rows", [record(0, make_image("red"), "?", question="Red?", options=("yes", "maybe"), answer="B")]
+        )
         arguments = ["predict", "rows", "-o", "p.parquet", "--backend", "mine.py@get_lynx", "--model", LYNX[3]]
         assert CliRunner().invoke(mmscore, [*arguments, "--quiet"], standalone_mode=False).return_value == 0
         assert re.search(r"^User: Red\? Options: \(.\) yes; \(.\) maybe\.\nBot: The answer is$", asked(desk)[0][0])

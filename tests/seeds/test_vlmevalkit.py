@@ -24,12 +24,12 @@ from mmscore.compat import vlmevalkit as kit
 from mmscore.compat.vlmevalkit.__main__ import program as kit_program
 from mmscore.compat.vlmevalkit.__main__ import spread
 from support.deferred import defer
-from support.questions import COLOURS, picture
+from support.questions import COLOURS, make_image
 from support.web_server import reply, web_server
 
 pytestmark = pytest.mark.slow
 
-PICTURES = [base64.b64encode(picture(colour)).decode() for colour in COLOURS]
+IMAGES = [base64.b64encode(make_image(colour)).decode() for colour in COLOURS]
 OPTIONS = dict(zip("ABCD", COLOURS, strict=True))
 
 EVERY = ("index", "image", "question")
@@ -72,7 +72,7 @@ def rows(name: str) -> list[dict[str, Any]]:
     for number, (letter, colour) in enumerate(OPTIONS.items()):
         values = {
             "index": number + 1,
-            "image": PICTURES[number],
+            "image": IMAGES[number],
             "image_path": f"{name}/{number}.png",
             "question": f"Which colour fills image {number}?",
             "hint": "Look at the whole.",
@@ -83,7 +83,7 @@ def rows(name: str) -> list[dict[str, Any]]:
         }
         if name == "MME":
             values |= {"answer": ("Yes", "No")[number % 2], "category": "color"}
-            values |= {"image": PICTURES[number // 2]}
+            values |= {"image": IMAGES[number // 2]}
         if name == "COCO_VAL":
             values["answer"] = str([f"a {colour} image", colour])
         if name.startswith("VCR"):
@@ -106,7 +106,7 @@ def colours(lmudata: Path) -> Path:
     """A table of the user's own."""
     columns = {"question": ["Which colour?"] * 4, "answer": COLOURS, "category": ["warm", "cold", "cold", "warm"]}
     table = lmudata / "Colours.tsv"
-    kit.dump(pd.DataFrame({"index": range(4), "image": PICTURES, **columns}), table)
+    kit.dump(pd.DataFrame({"index": range(4), "image": IMAGES, **columns}), table)
     return table
 
 
@@ -133,8 +133,8 @@ def test_a_table_of_each_benchmark_is_read_worded_and_scored(lmudata, name):
     table = rows(name)
     kit.dump(pd.DataFrame(table), lmudata / f"{name}.tsv")
     benchmark = kit.build_dataset(name)
-    pictures, text = benchmark.build_prompt(0)[:-1], benchmark.build_prompt(benchmark.data.iloc[0])[-1]
-    assert [Path(piece["value"]).read_bytes() for piece in pictures] == [base64.b64decode(table[0]["image"])]
+    shown_images, text = benchmark.build_prompt(0)[:-1], benchmark.build_prompt(benchmark.data.iloc[0])[-1]
+    assert [Path(piece["value"]).read_bytes() for piece in shown_images] == [base64.b64decode(table[0]["image"])]
     assert table[0].get("question", "Please describe this image") in text["value"]
     answers = [str(row.get("answer", "?")) for row in table]
     backend = lambda records: [_reply(name, answers[int(record.id) - 1]) for record in records]  # noqa: E731
@@ -202,7 +202,7 @@ def test_a_table_is_downloaded_from_dataset_url_and_checked(tmp_path, colours, m
     assert json.loads(run(kit_program, *arguments))["runs"][0]["result"] == [{"rows": 4}]
 
 
-def test_pictures_go_to_base64_and_back(apple, tmp_path):
+def test_images_go_to_base64_and_back(apple, tmp_path):
     text = kit.encode_image_file_to_base64(apple)
     kit.decode_base64_to_image_file(text, str(tmp_path / "again.jpg"))
     assert (tmp_path / "again.jpg").read_bytes() == Path(apple).read_bytes()
@@ -412,7 +412,7 @@ def test_a_model_class_is_a_backend_and_an_object_of_it_too(tmp_path):
 
 
 def test_a_message_is_pieces_or_a_list_of_texts(tmp_path, apple):
-    (tmp_path / "red.png").write_bytes(picture("red"))
+    (tmp_path / "red.png").write_bytes(make_image("red"))
     IMAGE_PTH = "red.png"  # noqa: N806 - as in the document
     IMAGE_URL = "https://raw.githubusercontent.com/open-compass/VLMEvalKit/main/assets/apple.jpg"  # noqa: N806
     model = model_file(tmp_path)["Looks"]()
@@ -433,9 +433,9 @@ def test_a_message_is_pieces_or_a_list_of_texts(tmp_path, apple):
     assert model.preproc_content(["no_such.jpg"])[0]["type"] == "text"
 
 
-def test_a_model_without_interleave_takes_the_first_picture_and_the_texts(tmp_path):
+def test_a_model_without_interleave_takes_the_first_image_and_the_texts(tmp_path):
     for name in ("red", "blue"):
-        (tmp_path / f"{name}.png").write_bytes(picture(name))
+        (tmp_path / f"{name}.png").write_bytes(make_image(name))
     model = model_file(tmp_path)["TakesOne"]()
     assert model.generate(["red.png", "One", "blue.png", "Two"], dataset="D") == "D: One\nTwo red"
 
@@ -455,7 +455,7 @@ def test_a_model_may_word_the_questions_of_a_dataset(tmp_path, lmudata):
 
 
 def test_a_history_of_turns_is_answered(tmp_path):
-    (tmp_path / "blue.png").write_bytes(picture("blue"))
+    (tmp_path / "blue.png").write_bytes(make_image("blue"))
     model = model_file(tmp_path)["Chats"]()
     msg1 = msg2 = msg3 = msg4 = ["said before"]
     message = [
@@ -471,7 +471,7 @@ def test_a_history_of_turns_is_answered(tmp_path):
 def test_a_dialog_goes_on_with_the_models_own_replies(tmp_path, lmudata):
     model_file(tmp_path)
     questions = ["['<ImageHere>First?', '<ImageHere>Second?', '<ImageHere>Third?']"]
-    images = [str(PICTURES[:3])]
+    images = [str(IMAGES[:3])]
     kit.dump(pd.DataFrame({"index": [1], "image": images, "question": questions}), lmudata / "MMDU.tsv")
     said = predictions(tmp_path, "model.py@Chats", "--protocol", "vlmevalkit", data="MMDU")
     assert said == ["red", "3: green", "5: blue"]

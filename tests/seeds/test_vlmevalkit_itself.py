@@ -16,7 +16,7 @@ from mmconvert.dataset.dataset import open_dataset
 from mmscore import score
 from mmscore.compat import vlmevalkit as kit
 from support.kit_environment import kit_python
-from support.questions import COLOURS, picture
+from support.questions import COLOURS, make_image
 
 pytestmark = pytest.mark.release
 
@@ -106,7 +106,7 @@ def made(folder: Path) -> None:
     rows = [
         {
             "index": 10 + number,
-            "image": [base64.b64encode(picture(shown)).decode() for shown in (colour, *COLOURS[: number // 3])],
+            "image": [base64.b64encode(make_image(shown)).decode() for shown in (colour, *COLOURS[: number // 3])],
             "question": f'Which "colour"\tis {number}?',
             "hint": ("Look.", None)[number % 2],
             "A": "red",
@@ -160,7 +160,7 @@ def test_the_kit_reads_words_and_scores_what_we_write_as_we_do(
     (tmp_path / "custom_dataset.py").write_text(MONKEY_PATCHES)
     (tmp_path / "model.py").write_text(MODEL)
     for colour in ("red", "blue"):
-        (tmp_path / f"{colour}.png").write_bytes(picture(colour))
+        (tmp_path / f"{colour}.png").write_bytes(make_image(colour))
     exec(compile(MONKEY_PATCHES, "custom_dataset.py", "exec"), {})
     replies = {"Choices": ["A", "The answer is B", "green", "none"], "custom_vqa": ["red", "x", "blue", "x"]}
     runs = {name: ours(replies, name) for name in replies}

@@ -43,5 +43,5 @@ def asked(folder: Path, output: Path, backend: Backend, *, share: bool = False, 
 
 
 def said(record: Record) -> list[str]:
-    """Give the texts of a record's turns, pictures left out."""
+    """Give the texts of a record's turns, images left out."""
     return ["".join(part.text for part in turn.content) for turn in record.messages]

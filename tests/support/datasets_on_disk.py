@@ -10,14 +10,14 @@ from mmconvert.core.record import Image, Part, Record, Source, Turn
 from mmconvert.dataset.dataset import DatasetWriter
 
 
-def picture(shade: int) -> bytes:
+def make_image(shade: int) -> bytes:
     buffer = BytesIO()
     PIL.Image.new("RGB", (3, 2), (shade % 256, 0, 0)).save(buffer, "PNG")
     return buffer.getvalue()
 
 
 def record(number: int, image: Image | None = None) -> Record:
-    image = image or Image(picture(number), 1, format="PNG", width=3, height=2)
+    image = image or Image(make_image(number), 1, format="PNG", width=3, height=2)
     turn = Turn("user", (Part("image"), Part("text", f"Question {number}?")))
     return Record(str(number), str(number), (turn,), "vqa", Source("vmcq", "a.jsonl", number), images=(image,))
 

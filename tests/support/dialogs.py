@@ -41,12 +41,12 @@ def dialogs(
 
     Args:
         draw: Given by hypothesis.
-        shown_by: Roles whose turns show pictures.
-        most: Most pictures.
-        front_only: All pictures stand in front of the first user turn.
+        shown_by: Roles whose turns show images.
+        most: Most images.
+        front_only: All images stand in front of the first user turn.
         system: A system turn may come first.
         alternate: The user begins, and user and assistant take turns.
-        kinds: Picture formats.
+        kinds: Image formats.
         fields: There may be fields that no column holds.
         message_fields: Messages may have further fields.
         named: There may be an id of the source.

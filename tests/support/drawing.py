@@ -1,4 +1,4 @@
-"""Records for transforms that make pictures, and pictures as text."""
+"""Records for transforms that make images, and images as text."""
 
 import io
 from typing import Any
@@ -6,21 +6,21 @@ from typing import Any
 import PIL.Image
 
 from mmconvert.core.record import Image, Part, Record, Source, Turn
-from mmconvert.images.loader import Pictures
+from mmconvert.images.loader import ImageLoader
 from mmconvert.plugins.transform import apply_steps, load_steps
 
 
 def photo(
     width: int, height: int, slot: int = 1, colour: Any = (0, 0, 0), mode: str = "RGB", kind: str = "PNG"
 ) -> Image:
-    """A picture of one colour, checked as a reader checks it."""
+    """An image of one colour, checked as a reader checks it."""
     out = io.BytesIO()
     PIL.Image.new(mode, (width, height), colour).save(out, kind)
-    return Pictures(()).of_bytes(out.getvalue(), slot, name=f"{slot}.{kind.lower()}")
+    return ImageLoader(()).of_bytes(out.getvalue(), slot, name=f"{slot}.{kind.lower()}")
 
 
 def asked(*content: str | Image, id_: str = "7", **fields: Any) -> Record:
-    """A record whose one turn of the user shows texts and pictures in this order."""
+    """A record whose one turn of the user shows texts and images in this order."""
     parts = tuple(Part("text", piece) if isinstance(piece, str) else Part("image") for piece in content)
     values = {
         "messages": (Turn("user", parts),),
@@ -38,13 +38,14 @@ def applied(record: Record, *specs: str, seed: int = 0) -> Record:
 
 
 def pixels(image: Image) -> PIL.Image.Image:
-    """The decoded picture."""
+    """The decoded image."""
     return PIL.Image.open(io.BytesIO(image.bytes or b"")).convert("RGB")
 
 
-def as_text(picture: PIL.Image.Image, colour: tuple[int, int, int] = (255, 0, 0)) -> list[str]:
-    """Rows of a picture, `#` where it has the colour, `.` where it is black, `?` elsewhere."""
+def as_text(one_image: PIL.Image.Image, colour: tuple[int, int, int] = (255, 0, 0)) -> list[str]:
+    """Rows of an image, `#` where it has the colour, `.` where it is black, `?` elsewhere."""
     signs = {colour: "#", (0, 0, 0): "."}
     return [
-        "".join(signs.get(picture.getpixel((x, y)), "?") for x in range(picture.width)) for y in range(picture.height)
+        "".join(signs.get(one_image.getpixel((x, y)), "?") for x in range(one_image.width))
+        for y in range(one_image.height)
     ]

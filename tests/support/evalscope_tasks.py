@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from mmscore.compat.evalscope import task_of
-from support.questions import COLOURS, picture
+from support.questions import COLOURS, make_image
 
 PROMPT = 'Be kind, style="plain", n=1:\n"so."\\'
 """Text that a parameter of a transform would end at, were it not quoted."""
@@ -15,14 +15,14 @@ PROMPT = 'Be kind, style="plain", n=1:\n"so."\\'
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """Two subsets of questions, one of choices, one picture, and a table in LMUData."""
+    """Two subsets of questions, one of choices, one image, and a table in LMUData."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("LMUData", str(tmp_path / "LMUData"))
     for name in ("EVALSCOPE_API_KEY", "MODELSCOPE_SDK_TOKEN", "OPENAI_API_KEY"):
         monkeypatch.delenv(name, raising=False)
     for place in ("vqa", "mcq", "LMUData"):
         Path(place).mkdir()
-    Path("vqa/red.png").write_bytes(picture("red"))
+    Path("vqa/red.png").write_bytes(make_image("red"))
     for subset, rows in (("first", 4), ("second", 2)):
         write_vqa(f"vqa/{subset}.jsonl", rows)
     row = {"question": "<image 1> Which?", "options": ["red", "blue"], "image_1": "vqa/red.png", "answer": "A"}

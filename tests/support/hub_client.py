@@ -33,7 +33,7 @@ def push(folder: str, repo: str, **options: Any) -> dict[str, Any]:
 
 
 def load(*name: str, revision: str | None = None) -> dict[str, list[Any]]:
-    """Give id, digest of the first picture, and messages of every row by split."""
+    """Give id, digest of the first image, and messages of every row by split."""
     import datasets
 
     rows = {}

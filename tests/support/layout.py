@@ -5,7 +5,7 @@ from playwright.sync_api import Page
 WIDTHS = (360, 768, 1280, 1920, 2560)
 SCHEMES = ("light", "dark")
 
-_AUDIT = """() => {
+_AUDIT = r"""() => {
   const problems = [];
   const root = document.documentElement;
   const width = root.clientWidth;
@@ -57,6 +57,35 @@ _AUDIT = """() => {
     if (found < (isLarge ? 3 : 4.5)) problems.push(`contrast ${found.toFixed(2)}: ${name(one)}`);
   };
   const hasText = (one) => [...one.childNodes].some((node) => node.nodeType === 3 && node.data.trim());
+  const breaks = (one) => {
+    for (const node of one.childNodes) {
+      if (node.nodeType !== 3) continue;
+      for (const { 0: word, index } of node.data.matchAll(/[A-Za-z0-9_@.%]{2,24}(?![^\s,;:])/g)) {
+        if (index && /\S/.test(node.data[index - 1])) continue;
+        const range = document.createRange();
+        range.setStart(node, index);
+        range.setEnd(node, index + word.length);
+        if (range.getClientRects().length > 1) return word;
+      }
+    }
+    return null;
+  };
+  const checkRows = (place) => {
+    const rows = new Map();
+    for (const one of place.children) {
+      const box = one.getBoundingClientRect();
+      if (!box.width) continue;
+      const top = [...rows.keys()].find((known) => Math.abs(known - box.top) < 4) ?? box.top;
+      rows.set(top, Math.max(rows.get(top) ?? 0, box.right));
+    }
+    const style = getComputedStyle(place);
+    const edge = parseFloat(style.paddingRight) + parseFloat(style.borderRightWidth);
+    const end = place.getBoundingClientRect().right - edge;
+    for (const right of rows.values())
+      if (right < end - 2) problems.push(`hole at the end of a row: ${kind(place)} ${Math.round(end - right)} pixels`);
+  };
+  for (const place of document.querySelectorAll(".filled-rows, .panels, .pair"))
+    if (place.checkVisibility()) checkRows(place);
 
   for (const one of document.body.querySelectorAll("*")) {
     if (one.closest(".spoken, noscript, script, style") || !one.checkVisibility()) continue;
@@ -84,6 +113,8 @@ _AUDIT = """() => {
       problems.push(`cut: ${name(one)} ${one.scrollWidth} > ${one.clientWidth}`);
     if (one.matches(":disabled, :disabled *")) continue;
     if (hasText(one)) readable(one, style.color, style, ground(one));
+    const broken = hasText(one) && style.webkitLineClamp === "none" ? breaks(one) : null;
+    if (broken) problems.push(`breaks the word ${broken}: ${name(one)}`);
     for (const pseudo of ["::before", "::after"]) {
       const beside = getComputedStyle(one, pseudo);
       if (["none", "normal", '""'].includes(beside.content)) continue;
@@ -108,7 +139,10 @@ _FOCUSED = """() => {
 
 
 def find_problems(page: Page) -> list[str]:
-    """List what is cut, leaves the window or is hard to read: sideways scrolling, clipped text, contrast below AA."""
+    """List what is cut, leaves the window or is hard to read.
+
+    Sideways scrolling, clipped text, words broken in two, contrast below AA, rows of cards with a hole at their end.
+    """
     # Charts are drawn at the width they get, a frame later.
     page.evaluate("() => new Promise((done) => requestAnimationFrame(() => requestAnimationFrame(done)))")
     problems: list[str] = page.evaluate(_AUDIT)

@@ -12,10 +12,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
-from support.records import picture_bytes
+from support.records import image_bytes
 from support.workbooks import MAIN, sheet, text_row, write_workbook
 
-RED = picture_bytes("PNG")
+RED = image_bytes("PNG")
 BASE64 = base64.b64encode(RED).decode()
 CHOICE = {"question": "<image 1> Which?", "options": ["red", "blue"], "answer": "A", "image_1": "red.png"}
 LMU_ROW = {"index": "0", "question": "Which?", "A": "red", "B": "blue", "answer": "A", "image": BASE64}
@@ -125,10 +125,10 @@ def large_png(padding: int) -> Content:
     return lambda path: path.write_bytes(png(3, 2, padding))
 
 
-def pictured(
+def show_images(
     data: Mapping[str, bytes | Callable[[Path], object]], quote: str, codes: Sequence[str | None], **more: Any
 ) -> Proof:
-    """One row for each picture; None for one that converts."""
+    """One row for each image; None for one that converts."""
     rows = [{**CHOICE, "image_1": name} for name in data]
     refused = {number: code for number, code in enumerate(codes, 1) if code}
     return Proof(quote, {"a.jsonl": lines(CHOICE, *rows), **data}, "vmcq", refused, **more)

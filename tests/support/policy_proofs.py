@@ -40,14 +40,14 @@ from support.policy_files import (
     lmu,
     options,
     parquet,
-    pictured,
     png,
     reform,
     row_with,
+    show_images,
     vmcq,
 )
 from support.policy_videos import VIDEO_PROOFS
-from support.records import KINDS, picture_bytes
+from support.records import KINDS, image_bytes
 from support.workbooks import sheet, text_row, write_workbook
 
 PROOFS = {
@@ -257,41 +257,41 @@ PROOFS = {
         ),
     ],
     "P7": [
-        pictured(
-            {f"{kind}.x": picture_bytes(kind) for kind in KINDS},
+        show_images(
+            {f"{kind}.x": image_bytes(kind) for kind in KINDS},
             "PNG, JPEG, GIF, WebP, BMP and TIFF",
             [None] * 6,
             rows=[{}, *({"formats": [kind]} for kind in KINDS)],
         ),
-        pictured(
+        show_images(
             {"a.svg": b"<svg/>", "a.eps": b"%!PS-Adobe-3.0 EPSF-3.0", "a.pdf": b"%PDF-1.4", "a.txt": b"text"},
             "(`image.format` for all others, SVG, EPS and PDF among them)",
             ["image.format"] * 4,
         ),
-        pictured(
+        show_images(
             {"fits": large_png((20 << 20) - 95), "over": large_png(20 << 20)}, "of 20 MiB", [None, "image.too_large"]
         ),
-        pictured(
+        show_images(
             {"fits": png(89_478_485), "over": png(89_478_486)},
             "89,478,485 pixels at most (`image.too_large`",
             [None, "image.too_large"],
         ),
-        pictured(
+        show_images(
             {"large": png(3, 2, 2000)}, "`--max-image-mb`", ["image.too_large"], options=["--max-image-mb", "0.001"]
         ),
-        pictured(
+        show_images(
             {"cut": CUT},
             "The structure is walked through to the end marker: a truncated file (`image.truncated`)",
             ["image.truncated"],
         ),
-        pictured({"lies": LYING}, "a wrong header (`image.header`) are found", ["image.header"]),
-        pictured(
+        show_images({"lies": LYING}, "a wrong header (`image.header`) are found", ["image.header"]),
+        show_images(
             {"black": png(3, 2)},
             "`--verify decode` also decodes every image (`image.decode`)",
             ["image.decode"],
             options=["--verify", "decode"],
         ),
-        pictured({"red": RED}, "Bytes are kept as they are, never re-encoded", [None], rows=[{}, {"bytes": [RED]}]),
+        show_images({"red": RED}, "Bytes are kept as they are, never re-encoded", [None], rows=[{}, {"bytes": [RED]}]),
     ],
     "P8": [
         vmcq(

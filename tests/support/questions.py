@@ -1,4 +1,4 @@
-"""Records to ask a model about, with small pictures."""
+"""Records to ask a model about, with small images."""
 
 import io
 
@@ -13,15 +13,15 @@ LETTER_PROMPT = (
 )
 
 
-def picture(colour: str | tuple[int, ...], size: tuple[int, int] = (24, 16), mode: str = "RGB") -> bytes:
+def make_image(colour: str | tuple[int, ...], size: tuple[int, int] = (24, 16), mode: str = "RGB") -> bytes:
     buffer = io.BytesIO()
     PIL.Image.new("RGB", size, colour).convert(mode).save(buffer, "PNG")
     return buffer.getvalue()
 
 
 def record(number: int, *content: str | bytes, answer: str | None = None, **fields: object) -> Record:
-    """Make a record whose user turn holds texts and pictures in this order."""
-    pictures = [piece for piece in content if isinstance(piece, bytes)]
+    """Make a record whose user turn holds texts and images in this order."""
+    images = [piece for piece in content if isinstance(piece, bytes)]
     parts = tuple(Part("image") if isinstance(piece, bytes) else Part("text", piece) for piece in content)
     values = {
         "id": str(number),
@@ -29,7 +29,7 @@ def record(number: int, *content: str | bytes, answer: str | None = None, **fiel
         "messages": (Turn("user", parts),),
         "task": "vqa",
         "source": Source("test", "test.jsonl", number),
-        "images": tuple(Image(data, slot, format="PNG") for slot, data in enumerate(pictures, start=1)),
+        "images": tuple(Image(data, slot, format="PNG") for slot, data in enumerate(images, start=1)),
         "answer": answer,
         "answers": () if answer is None else (answer,),
     }
@@ -37,10 +37,10 @@ def record(number: int, *content: str | bytes, answer: str | None = None, **fiel
 
 
 def colour_records() -> list[Record]:
-    """Twelve questions on four pictures: the letter, the colour's name, yes or no."""
+    """Twelve questions on four images: the letter, the colour's name, yes or no."""
     rows = []
     for index, colour in enumerate(COLOURS):
-        data, other = picture(colour), COLOURS[(index + index % 2) % 4]
+        data, other = make_image(colour), COLOURS[(index + index % 2) % 4]
         rows += [
             (data, LETTER_PROMPT, "ABCD"[index]),
             (data, "What colour is the image? Answer with a single word.", colour),

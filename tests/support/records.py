@@ -1,4 +1,4 @@
-"""Records for property tests: any text, pictures of every format, gaps and nulls."""
+"""Records for property tests: any text, images of every format, gaps and nulls."""
 
 import io
 from collections.abc import Sequence
@@ -7,10 +7,10 @@ from typing import Any, get_args
 
 from hypothesis import strategies as st
 from msgspec.structs import replace
-from PIL import Image as Picture
+from PIL import Image as PILImage
 
 from mmconvert.core.record import Image, Part, Preference, Record, Source, Task, Turn, encode_json
-from mmconvert.images.loader import Pictures
+from mmconvert.images.loader import ImageLoader
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=40)
 NAME = st.one_of(st.none(), TEXT)
@@ -28,10 +28,10 @@ EXTRA = st.dictionaries(TEXT, VALUE, max_size=3)
 
 
 @cache
-def picture_bytes(kind: str, colour: int = 0, size: tuple[int, int] = (3, 2)) -> bytes:
-    """A small picture of a format Pillow can write."""
+def image_bytes(kind: str, colour: int = 0, size: tuple[int, int] = (3, 2)) -> bytes:
+    """A small image of a format Pillow can write."""
     out = io.BytesIO()
-    Picture.new("RGB", size, (colour % 256, 80, 160)).save(out, kind)
+    PILImage.new("RGB", size, (colour % 256, 80, 160)).save(out, kind)
     return out.getvalue()
 
 
@@ -42,7 +42,7 @@ ID, TASK, VARIANT = TEXT.filter(str.strip), st.sampled_from(get_args(Task)), st.
 
 @cache
 def checked(kind: str, colour: int, slot: int) -> Image:
-    return Pictures(()).of_bytes(picture_bytes(kind, colour), slot)
+    return ImageLoader(()).of_bytes(image_bytes(kind, colour), slot)
 
 
 PAIRED = st.booleans()

@@ -10,9 +10,9 @@ import yaml
 
 from mmconvert.kits.reform_eval.loader import DATASETS
 from mmscore.kits.reform_eval.benchmarks import Benchmark
-from support.questions import picture
+from support.questions import make_image
 
-IMAGE = b64encode(picture("red")).decode()
+IMAGE = b64encode(make_image("red")).decode()
 VQA = {"image_id": IMAGE, "question": "Is there a cat in the image?", "answer": "maybe"}
 VQA |= {"answer_options": ["yes", "no", "maybe"]}
 CORE = {"image": IMAGE, "question": "Is it red?", "answer": 0, "answer_options": ["yes", "no"], "bbox": [2, 2, 9, 7]}

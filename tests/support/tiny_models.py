@@ -1,7 +1,7 @@
 """Random vision-language models of a few thousand weights, built in a moment.
 
-The Idefics3 is here because it cuts pictures into tiles and cannot tell a literal `<image>` from a
-picture, BLIP-2 because it has no chat template and wraps a language model, with an encoder or
+The Idefics3 is here because it cuts images into tiles and cannot tell a literal `<image>` from a
+image, BLIP-2 because it has no chat template and wraps a language model, with an encoder or
 without, the Qwen2.5-VL because it counts positions in three dimensions. A Llava that has learnt
 something is `mmconvert.testing.demo.tiny_vlm.train`'s.
 """
@@ -103,7 +103,7 @@ def save_blip2(folder: Path, *, encoder: bool) -> Path:
                 image_token_index=tokenizer.convert_tokens_to_ids("<image>"),
             )
         )
-        torch.nn.init.normal_(model.query_tokens)  # zeros, as it begins, see no picture
+        torch.nn.init.normal_(model.query_tokens)  # zeros, as it begins, see no image
     save(folder, processor, model)
     return folder
 

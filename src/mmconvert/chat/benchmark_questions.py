@@ -128,7 +128,7 @@ def _load_image(name: str | None, context: Context, *, needed: bool) -> tuple[Im
         return ()
     try:
         with in_field("image"):
-            return (context.pictures.of_reference(name, 1),)
+            return (context.images.of_reference(name, 1),)
     except RowError as error:
         if needed or error.code != "image.missing":
             raise

@@ -24,7 +24,7 @@ class ChatCollator:
         self._processor = processor
         tokenizer = processor.tokenizer
         names = (getattr(processor, "image_token", None), getattr(tokenizer, "image_token", None))
-        self._pictures = sorted({tokenizer.convert_tokens_to_ids(str(name)) for name in names if name})
+        self._image_tokens = sorted({tokenizer.convert_tokens_to_ids(str(name)) for name in names if name})
 
     def __call__(self, rows: Sequence[Mapping[str, Any]]) -> dict[str, Any]:
         """Give the model's arguments.
@@ -41,7 +41,7 @@ class ChatCollator:
         talks = [_read_turns(row) for row in rows]
         batch = self._build_tensors(talks)
         learnt = batch["attention_mask"].bool()
-        for token in self._pictures:
+        for token in self._image_tokens:
             learnt &= batch["input_ids"] != token
         # Some processors pad on the left: a row begins where its mask does.
         starts = batch["attention_mask"].argmax(dim=1).tolist()

@@ -180,9 +180,9 @@ def load_image(value: Any, slot: int, context: Context) -> Image:
         context: Where images lie.
 
     Raises:
-        RowError: `image.type`, or the codes of `Pictures.of_reference`.
+        RowError: `image.type`, or the codes of `ImageLoader.of_reference`.
     """
-    return context.pictures.of_value(value, slot)
+    return context.images.of_value(value, slot)
 
 
 def load_shown_images(value: Any, field: str, turns: Sequence[Turn], context: Context) -> tuple[Image, ...]:

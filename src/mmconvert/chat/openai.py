@@ -103,7 +103,7 @@ def _read_shown_part(part: Any, field: str, slot: int, context: Context) -> tupl
         if not isinstance(url, str) or not (detail is None or isinstance(detail, str)):
             raise RowError("messages.part", f"{field}.image_url", f"expected {{'url': ...}} {show(value)}.")
         with in_field(f"{field}.image_url"):
-            return (context.pictures.of_reference(url, slot, detail),)
+            return (context.images.of_reference(url, slot, detail),)
     if kind == "image":
         return (_read_image_part(part, field, slot, context),)
     if kind == "video_url":
@@ -125,14 +125,14 @@ def _read_image_part(part: Mapping[str, Any], field: str, slot: int, context: Co
     value = part[key]
     if key != _SOURCE:
         with in_field(f"{field}.{key}"):
-            return context.pictures.of_value(value, slot)
+            return context.images.of_value(value, slot)
     given = value if isinstance(value, dict) else {}
     name = _SOURCES.get(str(given.get("type")), "")
     if not isinstance(text := given.get(name), str):
         expected = "expected {'type': 'base64', 'data': ...} or {'type': 'url', 'url': ...}"
         raise RowError("messages.part", f"{field}.{key}", f"{expected} {show(value)}.")
     with in_field(f"{field}.{key}.{name}"):
-        return (context.pictures.of_base64 if name == "data" else context.pictures.of_reference)(text, slot)
+        return (context.images.of_base64 if name == "data" else context.images.of_reference)(text, slot)
 
 
 def find_own_key(part: Mapping[str, Any]) -> str | None:
@@ -156,7 +156,7 @@ def _read_video_part(value: Any, field: str, slot: int, context: Context) -> tup
     given = value if isinstance(value, dict) else {"url": value}
     if not isinstance(given.get("url"), str):
         raise RowError("messages.part", field, f"expected {{'url': ...}} {show(value)}.")
-    if context.pictures.sampling is None:
+    if context.images.sampling is None:
         raise RowError("media.unsupported", field, NO_SAMPLING)
     if given.get("fps") is not None:
         context.warn("the fps of a video part is ignored: --frames or --fps applies to all videos")

@@ -296,7 +296,7 @@ def _show_videos(
     videos = [one for column in named for one in list_values(read_mapped(fields, column), column)]
     if not videos:
         return question, images
-    if context.pictures.sampling is None:
+    if context.images.sampling is None:
         if not needed or context.for_scoring:
             return question, images
         raise RowError("media.unsupported", videos[0][0], NO_SAMPLING)

@@ -44,7 +44,7 @@ def take_exchange(
         if not isinstance(text, str):
             raise RowError("messages.content", field, f"expected a text {show(text)}.")
         with in_field(field):
-            turns.append(Turn(role, split_at_markers(text, markers, context.pictures.sampling is not None)))
+            turns.append(Turn(role, split_at_markers(text, markers, context.images.sampling is not None)))
     return tuple(turns)
 
 

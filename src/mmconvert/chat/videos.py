@@ -55,7 +55,7 @@ def take_videos(fields: dict[str, Any], context: Context, names: Sequence[str] =
             raise RowError("media.unsupported", name, "sounds are not supported yet. Leave the row out.")
     for name in names:
         if found := list_values(fields.get(name), name):
-            if context.pictures.sampling is None:
+            if context.images.sampling is None:
                 raise RowError("media.unsupported", name, NO_SAMPLING)
             del fields[name]
             context.videos.add(name)
@@ -106,9 +106,9 @@ def load_frames(value: Any, slot: int, context: Context, clip: Clip = WHOLE) -> 
         clip: The seconds that are meant.
 
     Raises:
-        RowError: The codes of `Pictures.of_video`.
+        RowError: The codes of `ImageLoader.of_video`.
     """
-    frames, asked = context.pictures.of_video(value, slot, clip)
+    frames, asked = context.images.of_video(value, slot, clip)
     if len(frames) < asked:
         context.warn("a video has fewer frames than requested; all of them are used")
     return frames
@@ -198,7 +198,7 @@ def list_numbered_videos(fields: Mapping[str, Any], context: Context) -> dict[in
     Returns:
         Number -> place and value; {} where no frames are wanted.
     """
-    if context.pictures.sampling is None:
+    if context.images.sampling is None:
         return {}
     numbered = ((match, name) for name in fields if (match := _COLUMN.fullmatch(name)))
     found = {int(match[1]): videos[0] for match, name in numbered if (videos := list_values(fields[name], name))}

@@ -160,8 +160,8 @@ class Record(PluginStruct, frozen=True, gc=False):
         """Say which record it is in one line: texts cut short, no images."""
         values = {name: getattr(self, name) for name in ("id", "task", "question", "options", "answer", "prediction")}
         shown = [f"{name}={_shorten(value)}" for name, value in values.items() if value not in (None, ())]
-        pictures = f", {len(self.images)} images" if self.images else ""
-        return f"<Record {', '.join(shown)}{pictures}>"
+        images = f", {len(self.images)} images" if self.images else ""
+        return f"<Record {', '.join(shown)}{images}>"
 
     def _repr_html_(self) -> str | None:
         return show_html(self)

@@ -243,9 +243,9 @@ def _check_bytes(folder: Path, shard: Shard) -> None:
 def _check_images(folder: Path, config: str, threads: Executor) -> Iterator[int]:
     """Yield how many rows were checked, batch by batch."""
     for batch in open_dataset(folder, config).batches(["id", "images", "attachments"]):
-        pictures = [entry for row in batch.to_pylist() for entry in _list_row_images(row)]
-        images = [image for _, image in pictures]
-        for (place, _), fault in zip(pictures, threads.map(_find_image_fault, images), strict=True):
+        entries = [entry for row in batch.to_pylist() for entry in _list_row_images(row)]
+        images = [image for _, image in entries]
+        for (place, _), fault in zip(entries, threads.map(_find_image_fault, images), strict=True):
             if fault:
                 raise Error(f"{folder} {place}: {fault}")
         yield batch.num_rows

@@ -105,7 +105,7 @@ def _load_images(value: Any, context: Context, needed: bool) -> tuple[Image, ...
         return ()
     try:
         with in_field("image"):
-            return (context.pictures.of_value(value, 1),)
+            return (context.images.of_value(value, 1),)
     except RowError as error:
         if needed or error.code != "image.missing":
             raise

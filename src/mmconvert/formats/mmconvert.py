@@ -97,13 +97,13 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
 
 def _check_image(image: Image, field: str, context: Context) -> Image:
     if image.bytes is None and image.url:
-        images = context.pictures
+        images = context.images
         wanted = images.fetch is not None and not images.keep_urls and _ADDRESS.match(image.url)
         with in_field(field):
             fetched = images.of_reference(image.url, image.slot, image.detail) if wanted else image
         return replace(fetched, name=image.name, time=image.time, source_name=image.source_name)
     with in_field(field):
-        checked = context.pictures.of_bytes(image.bytes or b"", image.slot, image.name, image.detail)
+        checked = context.images.of_bytes(image.bytes or b"", image.slot, image.name, image.detail)
     return replace(checked, url=image.url, time=image.time, source_name=image.source_name)
 
 

@@ -1,4 +1,4 @@
-"""MME's folders of texts, one a category, each line `picture<TAB>question<TAB>answer` and, in results, the response.
+"""MME's folders of texts, one a category, each line `image<TAB>question<TAB>answer` and, in results, the response.
 
 Tabs alone separate, a quote is a character like any other. Two lines in a row ask about one image; they
 share a `group`, by which MME scores them together. Source: BradyFU/Awesome-Multimodal-Large-Language-Models,

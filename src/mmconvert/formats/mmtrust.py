@@ -58,7 +58,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     image = None
     if path is not None and not logged:
         with in_field(IMAGE_PATH):
-            image = context.pictures.of_reference(path, 1)
+            image = context.images.of_reference(path, 1)
     prediction = None
     if logged:
         prediction = fields.pop("pred", fields.pop("response", None))

@@ -81,7 +81,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         with in_field(IMAGE[1]):
             if not isinstance(name, str):
                 raise RowError("image.type", "", f"expected a path {show(name)}.")
-            image = context.pictures.of_reference(posixpath.join(folder, name), 1)
+            image = context.images.of_reference(posixpath.join(folder, name), 1)
     extra = keep_extra_fields(fields)
     yield sample_record(row, context, text=text, image=image, label=label, extra=extra, dataset=dataset)
 

@@ -73,7 +73,7 @@ _REJECTED = ("rejected_response", "rejected_messages", "rejected_images")
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
     videos = take_videos(fields, context)
-    sampled = context.pictures.sampling is not None
+    sampled = context.images.sampling is not None
     rejected = {name: fields.pop(name) for name in _REJECTED if fields.get(name) is not None}
     form = next((name for name in MESSAGES if fields.get(name) is not None), None)
     extras: list[dict[str, Any]] = []
@@ -131,11 +131,11 @@ def _read_pair(
     needed = shown + conversations.count_image_parts(other)
     check_count(needed, len(seen), "rejected_images" if value is not None else "images")
     same = [image.sha256 for image in seen[:shown]] == [image.sha256 for image in images[:shown]]
-    pictures = (*images, *seen[shown:])
+    every_image = (*images, *seen[shown:])
     others = () if same else seen[:shown]
     if any(extras[cut:]):
         fields["chosen_extra"] = [dict(more) for more in extras[cut:]]
-    return build_pair_record(row, context, fields, (prompt, chosen, other), pictures, extras[:cut], others)
+    return build_pair_record(row, context, fields, (prompt, chosen, other), every_image, extras[:cut], others)
 
 
 def _find_response(turns: Sequence[Turn]) -> int:

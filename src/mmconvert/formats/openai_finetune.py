@@ -109,7 +109,7 @@ class _Limits:
     """How much of what the service takes has been written."""
 
     def __init__(self) -> None:
-        self.examples = self.with_pictures = 0
+        self.examples = self.with_images = 0
 
     def check(self, record: Record) -> None:
         """Refuse a record that the service would refuse.
@@ -126,11 +126,11 @@ class _Limits:
             raise RowError("target.images", "images", f"{len(record.images)} images, {MAX_IMAGES} at most.")
         for image in record.images:
             _check_image(image)
-        if record.images and self.with_pictures >= MAX_IMAGE_EXAMPLES:
+        if record.images and self.with_images >= MAX_IMAGE_EXAMPLES:
             message = f"the file has {MAX_IMAGE_EXAMPLES:,} examples with images already."
             raise RowError("target.examples", "images", message)
         self.examples += 1
-        self.with_pictures += bool(record.images)
+        self.with_images += bool(record.images)
 
 
 def _check_image(image: Image) -> None:

@@ -51,21 +51,21 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         with in_field("messages"):
             messages = parse_json(messages)
     messages = read_messages(messages, "messages")
-    pictures = columns.take_numbered_images(fields, context)
+    numbered_images = columns.take_numbered_images(fields, context)
     numbered = list_numbered_videos(fields, context)
-    videos = ShownVideos(numbered, pictures, context) if numbered else None
+    videos = ShownVideos(numbered, numbered_images, context) if numbered else None
     turns: list[Turn] = []
     images: list[Image] = []
     extras: list[dict[str, Any]] = []
     question: str | None = None
-    free = filterfalse(pictures.__contains__, count(1))
+    free = filterfalse(numbered_images.__contains__, count(1))
     for number, given in enumerate(messages):
         message = given if videos is None else _expand_videos(given, f"messages[{number}].content", videos)
         turn = openai.read_plain_turn(message)
         shown: Sequence[Image] = ()
         extra: dict[str, Any] = {}
         if turn is None or (turn.role == "user" and list_slots(turn.content[0].text)):
-            turn, shown, extra = _read_turn(message, number, pictures, free, context)
+            turn, shown, extra = _read_turn(message, number, numbered_images, free, context)
             images += shown
         turns.append(turn)
         extras.append(extra)
@@ -74,7 +74,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     if videos is not None:
         videos.require_shown()
         fields = {name: value for name, value in fields.items() if name not in context.videos}
-    hidden = columns.list_unshown_images(pictures, images, context) if pictures else ()
+    hidden = columns.list_unshown_images(numbered_images, images, context) if numbered_images else ()
     label = fields.pop("answer", None)
     answers = _read_answers(label)
     if _is_system(fields, turns):
@@ -201,8 +201,8 @@ def _build_fields(record: Record, target: Target, losses: list[Loss]) -> dict[st
         if fields.get("answer") == "":
             losses.append(Loss(record.id, "answer", 'an empty cell is not an answer; .jsonl holds ""'))
     losses += list_losses(record, (*PROMPTED, "attachments"), target)
-    pictures = {name for name in extra if parse_image_slot(name) is not None}
-    return columns.add_extra(fields, extra, {"id", "messages", "answer", "system", *pictures}, record, losses)
+    image_columns = {name for name in extra if parse_image_slot(name) is not None}
+    return columns.add_extra(fields, extra, {"id", "messages", "answer", "system", *image_columns}, record, losses)
 
 
 FORMAT = Format(

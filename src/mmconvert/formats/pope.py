@@ -96,7 +96,7 @@ def _load_images(name: Any, context: Context) -> tuple[Image, ...]:
     if not isinstance(name, str):
         return ()
     try:
-        return (context.pictures.of_reference(name, 1),)
+        return (context.images.of_reference(name, 1),)
     except RowError as error:
         if error.code != "image.missing":
             raise

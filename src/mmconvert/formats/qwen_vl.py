@@ -3,7 +3,7 @@ r"""Qwen-VL training data, both forms: `<img>` inside the text, and `image` besi
 Qwen2.5-VL and Qwen3-VL: a JSON array or JSON Lines; `image` is a path or a list, each `<image>` of a
 `human` turn takes the next one, each `<video>` the next of `video` (LLaVA's rows with a
 video say `<image>` for it); a `gpt` turn's text is only text. Qwen-VL (the first; `--columns v1` to
-write it): a JSON array, pictures stand in the text as `Picture k: <img>path</img>\n`, turns are from
+write it): a JSON array, images stand in the text as `Picture k: <img>path</img>\n`, turns are from
 `user` and `assistant`. Which form a row has, its role words tell. A list of rows, as Qwen packs them,
 gives a record for each. Source: QwenLM/Qwen3-VL@9658872 qwen-vl-finetune/README.md,
 qwenvl/data/data_processor.py; QwenLM/Qwen-VL@aa00ed0 README.md, finetune.py.
@@ -44,7 +44,7 @@ _IMAGE = re.compile(r"(?:Picture (\d+): )?<img>([^<>\n]*)</img>(\n?)")
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
     videos = take_videos(fields, context)
-    sampled = context.pictures.sampling is not None
+    sampled = context.images.sampling is not None
     messages = conversations.read_messages(fields.pop("conversations", None), "conversations")
     if _is_inline(messages) and not conversations.as_list(fields.get("image")):
         if videos:
@@ -60,7 +60,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
 
 
 def _show_videos(turn: Turn) -> Turn:
-    """Let markers of pictures stand for videos, as LLaVA's trainers do."""
+    """Let markers of images stand for videos, as LLaVA's trainers do."""
     return replace(turn, content=tuple(Part(VIDEO) if part.type == IMAGE else part for part in turn.content))
 
 
@@ -86,13 +86,13 @@ def _read_inline_turns(
 
 
 def _read_inline_parts(text: str, images: list[Image], context: Context) -> tuple[Part, ...]:
-    """Cut a text at its pictures, which are loaded and added to `images`."""
+    """Cut a text at its images, which are loaded and added to `images`."""
     parts: list[Part] = []
     at = 0
     for match in _IMAGE.finditer(text):
         images.append(conversations.load_image(match[2], len(images) + 1, context))
         numbered = match[1] == str(len(images))
-        # Name and line break belong to the picture only where they are those that Qwen-VL writes.
+        # Name and line break belong to the image only where they are those that Qwen-VL writes.
         start, end = (match.start(), match.end()) if numbered else (text.index("<img>", match.start()), match.start(3))
         if start > at:
             parts.append(Part("text", unescape(text[at:start], INLINE_WORDS)))

@@ -166,8 +166,8 @@ def _load_image(value: Any, field: str, context: Context) -> Image:
     with in_field(field):
         # No base64 text holds a dot or a colon; a path has its suffix.
         if "." in value or ":" in value:
-            return context.pictures.of_reference(value, 1)
-        return context.pictures.of_base64(value, 1)
+            return context.images.of_reference(value, 1)
+        return context.images.of_base64(value, 1)
 
 
 def _build_record(

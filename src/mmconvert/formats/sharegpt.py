@@ -54,7 +54,7 @@ NAMES = {
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
     fields = dict(row.fields)
     videos = take_videos(fields, context)
-    sampled = context.pictures.sampling is not None
+    sampled = context.images.sampling is not None
     form = "messages" if "messages" in fields else "conversations"
     turns, extras = conversations.read_marked_turns(fields.pop(form, None), form, FORMS[form], MARKERS, videos=sampled)
     turns, extras = conversations.take_system_turn(fields, turns, extras)

@@ -218,7 +218,7 @@ def _read_message(message: Mapping[str, Any], where: str, context: Context) -> _
         if kind == "text" and isinstance(text, str):
             parts.append(Part("text", unescape(text)))
         elif kind in (IMAGE, VIDEO) and text == "":
-            if kind == VIDEO and context.pictures.sampling is None:
+            if kind == VIDEO and context.images.sampling is None:
                 raise RowError("media.unsupported", field, NO_SAMPLING)
             key = find_own_key(part)
             parts.append(Part(kind))

@@ -95,7 +95,7 @@ def _show_videos(
     fields: dict[str, Any], texts: Sequence[str], images: dict[int, Image], context: Context
 ) -> Sequence[str]:
     """Put placeholders of frames, which are loaded beside the images, in the place of those of videos."""
-    sampled = context.pictures.sampling is not None
+    sampled = context.images.sampling is not None
     if found := (_SOUND if sampled else _MEDIA).search(" ".join(texts)):
         told = NO_SAMPLING if found[0].startswith("<video") else "sounds are not supported yet. Leave the row out."
         raise RowError("media.unsupported", "question", f"{found[0]}: {told}")

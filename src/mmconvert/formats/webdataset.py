@@ -135,7 +135,7 @@ def _check_images(found: Mapping[int, tuple[str, bytes]], infos: Any, context: C
         name, data = found[number]
         told = info if isinstance(info, dict) else {}
         with in_field(name):
-            image = context.pictures.of_bytes(data, told.get("slot", place), told.get("name"), told.get("detail"))
+            image = context.images.of_bytes(data, told.get("slot", place), told.get("name"), told.get("detail"))
         images.append(replace(image, **{name: told.get(name) for name in ("url", "time", "source_name")}))
     return tuple(images)
 

@@ -5,7 +5,7 @@ from typing import Any
 import pybase64
 from msgspec.structs import replace
 
-from mmconvert.images.loader import Pictures
+from mmconvert.images.loader import ImageLoader
 
 _ONE_PIXEL = pybase64.b64decode(
     "iVBORw0KGgoAAAANSUhEUgAAAAEAAAABCAAAAAA6fptVAAAACklEQVR4nGNgAAAAAgABSK+kcQAAAABJRU5ErkJggg=="
@@ -15,7 +15,7 @@ _LONGEST_ADDRESS = 10_000
 """Letters of a text in which an address of an image is looked for."""
 
 
-def note_addresses(pictures: Pictures) -> tuple[Pictures, list[str]]:
+def note_addresses(images: ImageLoader) -> tuple[ImageLoader, list[str]]:
     """Give a finder that fetches nothing and takes no frames, and the addresses that it is asked for meanwhile."""
     addresses: list[str] = []
 
@@ -23,7 +23,7 @@ def note_addresses(pictures: Pictures) -> tuple[Pictures, list[str]]:
         addresses.append(address)
         return _ONE_PIXEL
 
-    return replace(pictures, fetch=note, sampling=None, ahead=None), addresses
+    return replace(images, fetch=note, sampling=None, ahead=None), addresses
 
 
 def mentions_address(value: Any) -> bool:

@@ -14,7 +14,7 @@ from msgspec.structs import replace
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import Image, Part, Record, Turn
 from mmconvert.core.text.turns import find_last_user_turn, list_last_turn_images
-from mmconvert.images.loader import Pictures
+from mmconvert.images.loader import ImageLoader
 from mmconvert.images.verify import MAX_PIXELS, open_image
 
 NOTES = "transforms"
@@ -29,8 +29,8 @@ def decode_rgb(image: Image) -> PIL.Image.Image:
     """
     if image.bytes is None:
         raise RowError("image.remote", "", "an image that is only a URL cannot be changed. Download it first.")
-    with open_image(image.bytes, copies=1) as picture:
-        return picture.convert("RGB")
+    with open_image(image.bytes, copies=1) as opened:
+        return opened.convert("RGB")
 
 
 def encode_png(image: PIL.Image.Image) -> bytes:
@@ -70,14 +70,14 @@ def find_shown_image(record: Record, slot: int) -> Image:
     raise RowError("image.none", "", f"the prompt shows no image {slot} (its images: {slots}). See slot=N.")
 
 
-def replace_image(record: Record, image: Image, data: bytes, pictures: Pictures, note: Mapping[str, Any]) -> Record:
+def replace_image(record: Record, image: Image, data: bytes, loader: ImageLoader, note: Mapping[str, Any]) -> Record:
     """Show a changed image in the place of the source's own.
 
     Args:
         record: The record.
         image: The image that is changed, one of the record's; it is attached.
         data: The changed image's file.
-        pictures: Checks it.
+        loader: Checks it.
         note: What was done.
 
     Returns:
@@ -86,7 +86,7 @@ def replace_image(record: Record, image: Image, data: bytes, pictures: Pictures,
     Raises:
         RowError: The changed image is refused.
     """
-    made = replace(pictures.of_bytes(data, image.slot), detail=image.detail)
+    made = replace(loader.of_bytes(data, image.slot), detail=image.detail)
     original = replace(image, slot=_free_slot(record))
     images = tuple(made if other.slot == image.slot else other for other in record.images)
     note = {**note, "slot": image.slot, "original_slot": original.slot}
@@ -94,7 +94,7 @@ def replace_image(record: Record, image: Image, data: bytes, pictures: Pictures,
     return replace(record, images=images, attachments=attachments, extra=_add_note(record.extra, note))
 
 
-def insert_image(record: Record, data: bytes, images: Pictures, note: Mapping[str, Any]) -> Record:
+def insert_image(record: Record, data: bytes, images: ImageLoader, note: Mapping[str, Any]) -> Record:
     """Show one image with the last user turn: before its text, or in the place of its images.
 
     Args:

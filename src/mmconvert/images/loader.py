@@ -153,7 +153,7 @@ def read_declared_format(url: str) -> str | None:
     return {"jpg": "JPEG", "tif": "TIFF"}.get(subtype) or (subtype.upper() if subtype.upper() in FORMATS else None)
 
 
-class Pictures(PluginStruct, frozen=True):
+class ImageLoader(PluginStruct, frozen=True):
     """Finds images, checks them, and refuses everything outside its roots.
 
     Attributes:
@@ -181,7 +181,7 @@ class Pictures(PluginStruct, frozen=True):
     wish: Callable[[str, Clip, Callable[[], Found]], None] | None = None
 
     @classmethod
-    def within(cls, roots: Sequence[str | Path], **options: Any) -> "Pictures":
+    def within(cls, roots: Sequence[str | Path], **options: Any) -> "ImageLoader":
         """Make a finder over folders and URLs of such; folders are resolved once, so that links in them are known."""
         stores = tuple(StoreFolder(str(root)) for root in roots if is_url(str(root)))
         folders = tuple(Path(root).resolve() for root in roots if not is_url(str(root)))
@@ -424,6 +424,9 @@ class Pictures(PluginStruct, frozen=True):
         )
         message = f"no such file under the image root {roots} {show(text)}. {step}"
         raise RowError("image.missing", "", message)
+
+
+Pictures = ImageLoader  # the name that plug-ins know from before the first release
 
 
 Size = tuple[int, int]

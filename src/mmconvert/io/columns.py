@@ -116,14 +116,14 @@ def take_numbered_images(fields: dict[str, Any], context: Context) -> dict[int, 
         Images by number; empty cells have none.
 
     Raises:
-        RowError: The codes of `Pictures.of_value`.
+        RowError: The codes of `ImageLoader.of_value`.
     """
     images = {}
     for name, slot in _number_image_columns(tuple(fields)).items():
         value = fields.pop(name)
         if not _is_blank(value):
             with in_field(name):
-                images[slot] = context.pictures.of_value(value, slot)
+                images[slot] = context.images.of_value(value, slot)
     return images
 
 
@@ -136,7 +136,7 @@ def take_listed_images(fields: dict[str, Any], images: dict[int, Image], context
         context: Where images lie.
 
     Raises:
-        RowError: `image.twice`: an image of that number is there; the codes of `Pictures.of_value`.
+        RowError: `image.twice`: an image of that number is there; the codes of `ImageLoader.of_value`.
     """
     value = fields.pop(LISTED, None)
     if value is None:
@@ -151,7 +151,7 @@ def take_listed_images(fields: dict[str, Any], images: dict[int, Image], context
         if slot in images:
             raise RowError("image.twice", field, f"image_{slot} gives this image as well. Leave one of them out.")
         with in_field(field):
-            images[slot] = context.pictures.of_value(item, slot)
+            images[slot] = context.images.of_value(item, slot)
 
 
 def _is_blank(value: Any) -> bool:

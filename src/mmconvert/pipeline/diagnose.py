@@ -50,11 +50,11 @@ class _Repairs:
     """What was fixed so far, and what of it others may be measured by."""
 
     places: set[str]
-    pictures: bool = False
+    images: bool = False
     options: bool = False
 
     def may_have_caused(self, problem: Rejected) -> bool:
-        by_images = self.pictures and problem.code.startswith(_OF_IMAGES)
+        by_images = self.images and problem.code.startswith(_OF_IMAGES)
         return by_images or (self.options and problem.code.startswith(_OF_OPTIONS))
 
 
@@ -91,7 +91,7 @@ def find_further_problems(
         if attempt is None:
             return
         row, problem = attempt.row, attempt.problem
-        mended.pictures |= attempt.pictures
+        mended.images |= attempt.images
         mended.options |= attempt.options
         if problem is None or mended.may_have_caused(problem):
             continue
@@ -107,7 +107,7 @@ class _Attempt(msgspec.Struct, frozen=True):
 
     row: Row
     problem: Rejected | None
-    pictures: bool
+    images: bool
     options: bool
 
 

@@ -25,7 +25,7 @@ from mmconvert.dataset.views import remove_response
 from mmconvert.images.addresses import mentions_address, note_addresses
 from mmconvert.images.frame_process import MOST_FRAMES
 from mmconvert.images.frames_ahead import FramesAhead
-from mmconvert.images.loader import MAX_IMAGE_BYTES, Pictures
+from mmconvert.images.loader import MAX_IMAGE_BYTES, ImageLoader
 from mmconvert.images.prefetch import decode_ahead, fetch_ahead
 from mmconvert.images.video import build_sampling
 from mmconvert.io import list_span_ends
@@ -284,7 +284,7 @@ class Records:
         options, source, name = self._options, self._input, self.format.rpartition("@")[2]
         roots, most = options.image_roots or (source.beside,), options.max_image_bytes
         fetcher = self._open_fetcher() if options.allow_remote else None
-        images = Pictures.within(
+        images = ImageLoader.within(
             roots,
             max_bytes=most,
             keep_urls=options.keep_urls,
@@ -309,11 +309,11 @@ class Records:
             rows = fetch_ahead(rows, partial(self._list_addresses, context=context), fetcher, options.limit)
         if ahead is not None:
             asking = replace(images, wish=ahead.ask, fetch=None)
-            asked = replace(context, pictures=asking, warnings=Counter(), numbers=set(), videos=set())
+            asked = replace(context, images=asking, warnings=Counter(), numbers=set(), videos=set())
             rows = ahead.look_ahead(rows, partial(self._ask_for_videos, context=asked))
         made: Iterator[_Made] = (self._convert_row(item, context, through) for item in rows)
         verified = replace(images, decode=options.decode)
-        strict = replace(context, pictures=verified, warnings=Counter(), numbers=set(), videos=set())
+        strict = replace(context, images=verified, warnings=Counter(), numbers=set(), videos=set())
         read_strictly = partial(self._convert_row, context=strict, through=through)
         if options.decode:
             made = decode_ahead(made, _list_images, lambda one: read_strictly(one.row))
@@ -363,8 +363,8 @@ class Records:
         """List the addresses of a row's images: those for which its format asks, were each of them an image."""
         if isinstance(row, Rejected) or not mentions_address(row.fields):
             return []
-        noting, addresses = note_addresses(context.pictures)
-        trial = replace(context, pictures=noting, warnings=Counter(), numbers=set(), videos=set())
+        noting, addresses = note_addresses(context.images)
+        trial = replace(context, images=noting, warnings=Counter(), numbers=set(), videos=set())
         with contextlib.suppress(RowError):
             list(self.plugin.records(row, trial))
         return addresses
@@ -419,9 +419,9 @@ class Records:
                 can_show = self.plugin.videos and self._sampling is None and not name.lower().startswith("audio")
                 raise RowError("media.unsupported", name, NO_SAMPLING if can_show else _NO_PLACE)
 
-    def _build_steps(self, pictures: Pictures) -> "_Steps":
+    def _build_steps(self, images: ImageLoader) -> "_Steps":
         options = self._options
-        transforms = load_steps(options.transforms, options.seed, pictures, self.warnings)
+        transforms = load_steps(options.transforms, options.seed, images, self.warnings)
         worded = options.prompt or options.prompt_suffix
         reword = build_prompt_step(options.prompt, options.prompt_suffix) if worded else None
         if self.format != OURS:

@@ -11,7 +11,7 @@ from mmconvert.core.errors import UsageError, suggest_spelling
 from mmconvert.core.plugin_struct import PluginStruct
 from mmconvert.core.record import NUMBER_DIGITS, Record, Source
 from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span
-from mmconvert.images.loader import Pictures
+from mmconvert.images.loader import ImageLoader
 
 ImagePlacement = Literal["inline", "files", "original"]
 IMAGES: tuple[str, ...] = get_args(ImagePlacement)
@@ -22,7 +22,7 @@ class Context(PluginStruct, frozen=True):
     """What a format may know beside the row.
 
     Attributes:
-        pictures: Turns references and base64 into checked images.
+        images: Turns references and base64 into checked images.
         format: Name of the format, for `source`.
         dataset: Benchmark name, None when unknown.
         subset: Subset name (the file's stem in a folder of files), None when unknown.
@@ -37,7 +37,7 @@ class Context(PluginStruct, frozen=True):
         videos: Fields of the row whose videos its frames were taken from.
     """
 
-    pictures: Pictures
+    images: ImageLoader
     format: str
     dataset: str | None = None
     subset: str | None = None
@@ -48,6 +48,11 @@ class Context(PluginStruct, frozen=True):
     warnings: Counter[str] = msgspec.field(default_factory=Counter)
     numbers: set[str] = msgspec.field(default_factory=set)
     videos: set[str] = msgspec.field(default_factory=set)
+
+    @property
+    def pictures(self) -> ImageLoader:
+        """`images`, under the name that plug-ins know from before the first release."""
+        return self.images
 
     def warn(self, message: str) -> None:
         """Count a remark that needs no action but should be seen."""
@@ -175,7 +180,7 @@ class Format(PluginStruct, frozen=True):
             a format of plain tables has it: it takes `--map`.
         fallback: It is guessed where no other format fits.
         pairs: `write` writes preference pairs; other formats are given the chosen response alone.
-        videos: `records` shows frames of the videos that a row names, where `Context.pictures` says which.
+        videos: `records` shows frames of the videos that a row names, where `Context.images` says which.
         writes_folder: `write` fills a folder where `Target.folder` says so; other formats are written to one file.
     """
 

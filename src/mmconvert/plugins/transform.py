@@ -19,7 +19,7 @@ from mmconvert.core.plugin_struct import PluginStruct
 from mmconvert.core.record import Record
 from mmconvert.core.text.turns import change_prompt
 from mmconvert.core.validation import check_record
-from mmconvert.images.loader import Pictures
+from mmconvert.images.loader import ImageLoader
 from mmconvert.plugins.arguments import convert_arguments, parse_spec
 from mmconvert.plugins.registry import load
 
@@ -30,14 +30,19 @@ class Setting(PluginStruct, frozen=True):
     Attributes:
         name: Name of the transform.
         seed: The run's seed.
-        pictures: Checks images that the transform makes.
+        images: Checks images that the transform makes.
         warnings: How often each remark was made on the records, those of the format included.
     """
 
     name: str
     seed: int = 0
-    pictures: Pictures = msgspec.field(default_factory=lambda: Pictures(()))
+    images: ImageLoader = msgspec.field(default_factory=lambda: ImageLoader(()))
     warnings: Counter[str] = msgspec.field(default_factory=Counter)
+
+    @property
+    def pictures(self) -> ImageLoader:
+        """`images`, under the name that plug-ins know from before the first release."""
+        return self.images
 
     def random(self, *key: str) -> Random:
         """Give a generator that depends on the seed, the transform and a key, and on nothing else.
@@ -90,14 +95,14 @@ class Step(PluginStruct, frozen=True):
 
 
 def load_steps(
-    specs: Sequence[str], seed: int = 0, pictures: Pictures | None = None, warnings: Counter[str] | None = None
+    specs: Sequence[str], seed: int = 0, images: ImageLoader | None = None, warnings: Counter[str] | None = None
 ) -> tuple[Step, ...]:
     """Load transforms by what the user wrote.
 
     Args:
         specs: `NAME:k=v,...` or `file.py@NAME:k=v,...`, in the order in which they apply.
         seed: Seed of every draw.
-        pictures: Checks images that transforms make; None for the usual limits.
+        images: Checks images that transforms make; None for the usual limits.
         warnings: Where remarks of transforms are counted; None for nowhere.
 
     Returns:
@@ -107,10 +112,10 @@ def load_steps(
         UsageError: A name or parameter is unknown, or has a wrong value.
     """
     made = Counter[str]() if warnings is None else warnings
-    return tuple(_load_step(spec, seed, pictures or Pictures(()), made) for spec in specs)
+    return tuple(_load_step(spec, seed, images or ImageLoader(()), made) for spec in specs)
 
 
-def _load_step(spec: str, seed: int, images: Pictures, warnings: Counter[str]) -> Step:
+def _load_step(spec: str, seed: int, images: ImageLoader, warnings: Counter[str]) -> Step:
     name, values = parse_spec(spec)
     transform = load("mmconvert.transforms", name)
     if not isinstance(transform, Transform):

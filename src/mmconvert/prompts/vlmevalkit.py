@@ -68,14 +68,14 @@ def vlmevalkit(record: Record, dataset_class: str | None = None) -> Wording:
     return Wording(parts, tuple(x["value"] for x in turn if x["type"] == "image"))
 
 
-def build_messages(dataset_class: str, dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
+def build_messages(dataset_class: str, dataset: str, row: Row, images: Sequence[Any]) -> list[Message]:
     """Build the framework's message from a raw row.
 
     Args:
         dataset_class: The framework's class.
         dataset: The benchmark's name.
         row: Cells by column, typed as the framework reads them, None for missing.
-        pictures: What stands for the row's images, in order (paths, for the framework).
+        images: What stands for the row's images, in order (paths, for the framework).
 
     Returns:
         Pieces `{"type", "value"}` in reading order.
@@ -91,7 +91,7 @@ def build_messages(dataset_class: str, dataset: str, row: Row, pictures: Sequenc
     if dataset_class not in CLASSES:
         hint = suggest_spelling(dataset_class, CLASSES)
         raise UsageError(f"vlmevalkit has no class {dataset_class!r}.{hint} Known: {', '.join(CLASSES)}.")
-    return CLASSES[dataset_class](dataset, row, pictures)
+    return CLASSES[dataset_class](dataset, row, images)
 
 
 def build_choice_text(row: Row, closing: str = SELECT, *, hint: bool = True) -> str:
@@ -118,12 +118,12 @@ def build_choice_text(row: Row, closing: str = SELECT, *, hint: bool = True) -> 
     return f"{before}Question: {_read_question(row)}\n{listed}"
 
 
-def split_at_images(text: str, pictures: Sequence[Any]) -> list[Message]:
+def split_at_images(text: str, images: Sequence[Any]) -> list[Message]:
     """Put images where `<image d>` stands, as the framework does for MMMU.
 
     Args:
         text: The text.
-        pictures: Images; d counts from 1, and 0 is the last one.
+        images: Images; d counts from 1, and 0 is the last one.
 
     Returns:
         Text and images in turn, empty texts kept, images that are not named left out; all
@@ -138,27 +138,27 @@ def split_at_images(text: str, pictures: Sequence[Any]) -> list[Message]:
     """
     first, *rest = text.split(NUMBERED)
     if not rest:
-        return _put_images_first(text, pictures)
+        return _put_images_first(text, images)
     pieces = [_build_text(first)]
     for piece in rest:
         if not (piece[:1].isascii() and piece[:1].isdigit() and piece[1:2] == ">"):
             message = f"expected <image d> with one digit {show(NUMBERED + piece)}."
             raise RowError("placeholder.syntax", "question", message)
         place = int(piece[0]) - 1
-        if not -len(pictures) <= place < len(pictures):
-            message = f"the text names image {place + 1}, of {len(pictures)}. Give it, or take its name out."
+        if not -len(images) <= place < len(images):
+            message = f"the text names image {place + 1}, of {len(images)}. Give it, or take its name out."
             raise RowError("image.missing", "question", message)
-        pieces += [_build_image(pictures[place]), _build_text(piece[2:])]
+        pieces += [_build_image(images[place]), _build_text(piece[2:])]
     return pieces
 
 
-def build_conversation(row: Row, pictures: Sequence[Any]) -> list[Message]:
+def build_conversation(row: Row, images: Sequence[Any]) -> list[Message]:
     """Build the turns of a conversation: questions and answers, `<ImageHere>` taking images in order.
 
     Args:
         row: `question` and `answer`, each a text or a list of texts; without an `answer` column the
             assistant's turns are empty.
-        pictures: Images.
+        images: Images.
 
     Returns:
         `{"role", "content"}` of user and assistant in turn; content as in `build_messages`, empty texts left out.
@@ -177,7 +177,7 @@ def build_conversation(row: Row, pictures: Sequence[Any]) -> list[Message]:
     answers = _read_texts(row["answer"]) if "answer" in row else [""] * len(questions)
     if len(questions) != len(answers):
         raise RowError("rounds.count", "answer", f"{len(questions)} questions have {len(answers)} answers. Pair them.")
-    left = iter(pictures)
+    left = iter(images)
     turns: list[Message] = []
     for question, answer in zip(questions, answers, strict=True):
         if HERE in answer:
@@ -245,11 +245,11 @@ def _build_plain(dataset: str, row: Row, images: Sequence[Any]) -> list[Message]
 
 
 def _append_suffix(suffix: str) -> Callable[[str, Row, Sequence[Any]], list[Message]]:
-    def build(dataset: str, row: Row, pictures: Sequence[Any]) -> list[Message]:
+    def build(dataset: str, row: Row, images: Sequence[Any]) -> list[Message]:
         question = row.get("question")
         if not isinstance(question, str):
             raise RowError("text.type", "question", f"expected a text {show(question)}. Read the column as text.")
-        return _put_images_first(question + suffix, pictures)
+        return _put_images_first(question + suffix, images)
 
     return build
 

@@ -11,7 +11,7 @@ from mmconvert.core.errors import Error, RowError, describe_error, show
 from mmconvert.core.record import Record, from_arrow, to_arrow
 from mmconvert.core.rows import READERS, Row
 from mmconvert.core.validation import check_record
-from mmconvert.images.loader import Pictures
+from mmconvert.images.loader import ImageLoader
 from mmconvert.io.detect import guess, sample
 from mmconvert.io.tables import format_row
 from mmconvert.pipeline.inputs import Input
@@ -177,7 +177,7 @@ def _check_only_named_errors(
 
 def _check_odd_rows_refused(it: Subject) -> Iterator[str]:
     for path in it.examples:
-        context = Context(Pictures.within([path if path.is_dir() else path.parent]), it.name.rpartition("@")[2])
+        context = Context(ImageLoader.within([path if path.is_dir() else path.parent]), it.name.rpartition("@")[2])
         for row in map(format_row, _list_first_rows(it, path)):
             of_table = all(isinstance(value, str | None) for value in row.fields.values())
             for field in row.fields:

@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.record import Part, Preference, Record, Source, Turn
-from mmconvert.images.loader import Pictures
+from mmconvert.images.loader import ImageLoader
 from mmconvert.pipeline.convert import read, write
 from mmconvert.plugins.format import Format, Target
 from mmconvert.plugins.registry import load
@@ -24,8 +24,8 @@ def make_png(shade: int) -> bytes:
     return out.getvalue()
 
 
-SHOWN = Pictures(()).of_bytes(make_png(0), 1)
-HIDDEN = Pictures(()).of_bytes(make_png(5), 2)
+SHOWN = ImageLoader(()).of_bytes(make_png(0), 1)
+HIDDEN = ImageLoader(()).of_bytes(make_png(5), 2)
 USER = Turn("user", (Part("image"), Part("text", "What is it?")))
 ANSWERED = Record(
     "q1", "q1", (USER,), "vqa", Source("x", "x.jsonl", 3),

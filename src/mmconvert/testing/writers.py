@@ -27,7 +27,7 @@ from mmconvert.testing.values import (
 LEFT_OUT = {"answer", "category", "options", "messages", "prediction", "preference"}
 """What is named where a whole row is left out, or where it will be refused when it is read."""
 
-ADDRESS = "https://pictures.example/x.png"
+ADDRESS = "https://images.example/x.png"
 
 
 def _check_comes_back(it: Subject) -> Iterator[str]:

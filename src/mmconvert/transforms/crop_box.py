@@ -37,7 +37,7 @@ def crop_box(record: Record, parameters: Mapping[str, Any], setting: Setting) ->
         raise RowError("box.empty", field, f"the box holds no pixel: it is {width} x {height}.")
     check_pixels(width, height)
     data = encode_png(decode_rgb(image).crop(corners))
-    yield replace_image(record, image, data, setting.pictures, {"name": setting.name, "boxes": [list(corners)]})
+    yield replace_image(record, image, data, setting.images, {"name": setting.name, "boxes": [list(corners)]})
 
 
 TRANSFORM = Transform(

@@ -43,26 +43,26 @@ def draw_boxes(record: Record, parameters: Mapping[str, Any], setting: Setting) 
     if len(boxes) > len(colors):
         message = f"{len(boxes)} boxes, but {len(colors)} colours. Name more: colors=A,B,..."
         raise RowError("box.count", parameters["field"], message)
-    picture = decode_rgb(image)
+    decoded = decode_rgb(image)
     for box, color in zip(boxes, colors, strict=False):
-        draw_outline(picture, box, parameters["width"], PIL.ImageColor.getrgb(color.strip())[:3])
+        draw_outline(decoded, box, parameters["width"], PIL.ImageColor.getrgb(color.strip())[:3])
     corners = [[box.left, box.top, box.right, box.bottom] for box in boxes]
-    yield replace_image(record, image, encode_png(picture), setting.pictures, {"name": setting.name, "boxes": corners})
+    yield replace_image(record, image, encode_png(decoded), setting.images, {"name": setting.name, "boxes": corners})
 
 
-def draw_outline(picture: PIL.Image.Image, box: Box, width: int, color: tuple[int, ...]) -> None:
+def draw_outline(decoded: PIL.Image.Image, box: Box, width: int, color: tuple[int, ...]) -> None:
     """Draw the outline of a box in place; what lies beyond the image is left out.
 
     Args:
-        picture: RGB image.
+        decoded: RGB image.
         box: Corners, both inside the outline.
         width: Thickness in pixels, from 1.
         color: Red, green and blue, 0 to 255.
     """
     reach = 0 if width == 1 else (width + 1) // 2
-    left, right = (_clamp_far(x, picture.width, reach) for x in (box.left, box.right))
-    top, bottom = (_clamp_far(y, picture.height, reach) for y in (box.top, box.bottom))
-    draw = PIL.ImageDraw.Draw(picture)
+    left, right = (_clamp_far(x, decoded.width, reach) for x in (box.left, box.right))
+    top, bottom = (_clamp_far(y, decoded.height, reach) for y in (box.top, box.bottom))
+    draw = PIL.ImageDraw.Draw(decoded)
     for y in (top, bottom):
         draw.rectangle((left, y - reach, right, y + reach), fill=color)
     for x in (left, right):

@@ -37,7 +37,7 @@ def folder_image(record: Record, parameters: Mapping[str, Any], setting: Setting
     def make() -> bytes:
         source = Path(parameters["source"])
         name = setting.random(sample_text(record)).choice(list_names(source))
-        image = replace(setting.pictures, roots=(source.resolve(),)).of_reference(name, 1)
+        image = replace(setting.images, roots=(source.resolve(),)).of_reference(name, 1)
         if not parameters["size"]:
             return image.bytes or b""
         return encode_png(decode_rgb(image).resize(parse_size(parameters["size"]), PIL.Image.Resampling.BICUBIC))

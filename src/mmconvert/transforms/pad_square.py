@@ -35,10 +35,10 @@ def pad_square(record: Record, parameters: Mapping[str, Any], setting: Setting) 
         yield record
         return
     check_pixels(side, side)
-    picture = decode_rgb(image)
+    decoded = decode_rgb(image)
     square = PIL.Image.new("RGB", (side, side), WHITE)
-    square.paste(picture, ((side - picture.width) // 2, (side - picture.height) // 2))
-    yield replace_image(record, image, encode_png(square), setting.pictures, {"name": setting.name, "side": side})
+    square.paste(decoded, ((side - decoded.width) // 2, (side - decoded.height) // 2))
+    yield replace_image(record, image, encode_png(square), setting.images, {"name": setting.name, "side": side})
 
 
 TRANSFORM = Transform(

@@ -44,19 +44,19 @@ def build_row(item: PageItem, columns: Sequence[str], marks: Mapping[str, int], 
 
 
 def build_details(item: PageItem, images: Sequence[int | None]) -> list[Any]:
-    """Give what an open item shows: messages, pictures, fields, facts, other pictures.
+    """Give what an open item shows: messages, images, fields, facts, other images.
 
     Args:
         item: The item.
-        images: Number of the thumbnail of each of its pictures, None where it has none.
+        images: Number of the thumbnail of each of its images, None where it has none.
     """
     return [
-        # A picture is a number, a text is anything else.
+        # An image is a number, a text is anything else.
         [
             [one.role, [part if isinstance(part, int) else _build_text(part) for part in one.parts]]
             for one in item.messages
         ],
-        [[n, one.facts, one.name[:MAX_CELL], one.note, one.slot] for one, n in zip(item.pictures, images, strict=True)],
+        [[n, one.facts, one.name[:MAX_CELL], one.note, one.slot] for one, n in zip(item.images, images, strict=True)],
         [[label, [_build_text(shown) for shown in _list_texts(value)]] for label, value in item.fields.items()],
         [[label, value[:MAX_CELL]] for label, value in item.facts.items()],
         list(item.others),
@@ -91,7 +91,7 @@ def _build_text(shown: Shown) -> str | dict[str, Any]:
 
 
 def _split_pieces(text: str, spans: Sequence[TextSpan]) -> Iterator[Any]:
-    """Cut a text into plain pieces, marked ones ([text, label, picture]) and numbers of characters left out."""
+    """Cut a text into plain pieces, marked ones ([text, label, image]) and numbers of characters left out."""
     at = 0
     for start, end in _list_shown_ranges(len(text), spans):
         if start > at:
@@ -102,7 +102,7 @@ def _split_pieces(text: str, spans: Sequence[TextSpan]) -> Iterator[Any]:
                 continue
             if span.start > at:
                 yield text[at : span.start]
-            yield [text[span.start : span.end][:MAX_TEXT], span.label, span.picture]
+            yield [text[span.start : span.end][:MAX_TEXT], span.label, span.image]
             at = max(span.end, at)
         if at < end:
             yield text[at:end]

@@ -1,5 +1,5 @@
 "use strict";
-/* What is wider than its place is set closer, step by step: nothing is cut, and nothing scrolls sideways. */
+/* What is wider than its place is set closer, step by step: nothing is cut, nothing scrolls sideways; rows of cards have no hole. */
 {
   const widths = new ResizeObserver((entries) => {
     for (const { target, contentRect } of entries) if (Math.round(contentRect.width) !== target.fittedWidth) target.fit();
@@ -17,5 +17,19 @@
       }
     };
     widths.observe(place);
+  };
+
+  const GAP = 16; // pixels between two cards
+  /** Lay out cards in rows of like length, each row as wide as its place: four cards are two and two, never three and one. */
+  mm.fillRows = (place, least) => {
+    place.classList.add("filled-rows");
+    place.fit = () => {
+      place.fittedWidth = Math.round(place.clientWidth);
+      const most = Math.max(1, Math.floor((place.fittedWidth + GAP) / (least + GAP)));
+      const rows = Math.max(1, Math.ceil(place.childElementCount / most));
+      place.style.setProperty("--cards", String(Math.ceil(place.childElementCount / rows)));
+    };
+    widths.observe(place);
+    return place;
   };
 }

@@ -18,16 +18,16 @@
   const byId = new Map(mm.items.map((item) => [item.id, item]));
   mm.item = (id) => byId.get(id);
 
-  // Large, so cut into lines only when an item is opened or a picture shown.
+  // Large, so cut into lines only when an item is opened or an image shown.
   const lines = (id) => {
     let cut = null;
     return (number) => (cut ??= held(id).split("\n"))[number];
   };
   const details = lines("mm-details");
-  mm.picture = lines("mm-pictures");
+  mm.image = lines("mm-images");
   mm.details = (item) => {
-    const [messages, pictures, fields, facts, others] = JSON.parse(details(item.index));
-    return { messages, pictures, fields, facts, others };
+    const [messages, images, fields, facts, others] = JSON.parse(details(item.index));
+    return { messages, images, fields, facts, others };
   };
 
   const naturally = new Intl.Collator("en", { numeric: true }).compare;

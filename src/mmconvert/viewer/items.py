@@ -17,13 +17,13 @@ class TextSpan(msgspec.Struct, frozen=True):
         start: First character, from 0.
         end: Character after the last one.
         label: What the mark says, shown beside it on hover and read aloud.
-        picture: Position in the item's `pictures` of the one it stands for, None where it stands for none.
+        image: Position in the item's `images` of the one it stands for, None where it stands for none.
     """
 
     start: int
     end: int
     label: str = ""
-    picture: int | None = None
+    image: int | None = None
 
 
 class Text(msgspec.Struct, frozen=True):
@@ -47,14 +47,14 @@ Shown = str | Text
 
 
 class Message(msgspec.Struct, frozen=True):
-    """One turn: its role, and in reading order texts and positions in the item's `pictures`."""
+    """One turn: its role, and in reading order texts and positions in the item's `images`."""
 
     role: str
     parts: tuple[Shown | int, ...]
 
 
-class Picture(msgspec.Struct, frozen=True):
-    """A picture of an item; see `Thumbnails.picture`.
+class PageImage(msgspec.Struct, frozen=True):
+    """An image of an item; see `Thumbnails.describe_image`.
 
     Attributes:
         src: Data URL of the thumbnail, None where there is none.
@@ -80,10 +80,10 @@ class PageItem(msgspec.Struct, frozen=True):
         marks: Names of the page's marks that it falls under.
         search: Text that the search looks through; "" for all texts of the item.
         messages: The turns as a model sees them.
-        pictures: Pictures that messages, spans and fields name by position.
+        images: Images that messages, spans and fields name by position.
         fields: Label -> texts below the messages: options, answer, prediction, problems.
         facts: Label -> short value, set small at the end: source, task, fingerprints.
-        others: Positions in `pictures` of those that no message shows, to be shown after the messages.
+        others: Positions in `images` of those that no message shows, to be shown after the messages.
     """
 
     id: str
@@ -91,7 +91,7 @@ class PageItem(msgspec.Struct, frozen=True):
     marks: Sequence[str] = ()
     search: str = ""
     messages: Sequence[Message] = ()
-    pictures: Sequence[Picture] = ()
+    images: Sequence[PageImage] = ()
     fields: Mapping[str, Shown | Sequence[Shown]] = msgspec.field(default_factory=dict)
     facts: Mapping[str, str] = msgspec.field(default_factory=dict)
     others: Sequence[int] = ()

@@ -7,7 +7,7 @@ from itertools import islice
 from mmconvert.core.errors import Error
 from mmconvert.core.record import Image, Record, Turn, encode_json
 from mmconvert.dataset.dataset import Dataset
-from mmconvert.viewer.items import Picture
+from mmconvert.viewer.items import PageImage
 from mmconvert.viewer.preview import PROBLEM, Previewed
 from mmconvert.viewer.thumbnails import Thumbnails
 
@@ -27,7 +27,7 @@ _FIELDS = (
 
 
 def format_record(record: Record) -> str:
-    """Lay a record out as a table of its columns, empty ones left out, pictures as thumbnails."""
+    """Lay a record out as a table of its columns, empty ones left out, images as thumbnails."""
     lines = [("images", _draw(record.images, Thumbnails(len(record.images), _ROOM)))] if record.images else []
     values = ((name, getattr(record, name)) for name in _FIELDS)
     lines += [(name, _shorten(value)) for name, value in values if value not in (None, (), {}, "")]
@@ -67,7 +67,7 @@ def format_preview(preview: Previewed) -> str:
     names = (*_CELLS, *([PROBLEM] if any(item.cells.get(PROBLEM) for item in preview.first) else []))
     rows = []
     for item in preview.first:
-        shown = [picture for picture in item.pictures if (room := room - len(picture.src or "")) >= 0]
+        shown = [image for image in item.images if (room := room - len(image.src or "")) >= 0]
         rows.append((_shorten(item.id), _place(shown), *(_shorten(item.cells.get(name)) for name in names)))
     table = _build_table(("id", "images", *names), rows) if rows else ""
     return f"<p>{'<br>'.join(lines)}</p>{table}"
@@ -81,12 +81,12 @@ def _draw(images: Sequence[Image], thumbnails: Thumbnails) -> str:
     return _place(thumbnails.describe_image(image, image.slot) for image in images)
 
 
-def _place(pictures: Iterable[Picture]) -> str:
+def _place(images: Iterable[PageImage]) -> str:
     return " ".join(
-        f'<img src="{picture.src}" title="{escape(picture.facts, quote=True)}" style="max-height:{_HEIGHT}px">'
-        if picture.src
-        else escape(f"{picture.facts} {picture.note or ''}".strip())
-        for picture in pictures
+        f'<img src="{image.src}" title="{escape(image.facts, quote=True)}" style="max-height:{_HEIGHT}px">'
+        if image.src
+        else escape(f"{image.facts} {image.note or ''}".strip())
+        for image in images
     )
 
 

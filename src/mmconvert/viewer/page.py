@@ -122,7 +122,7 @@ def _write_script(file: TextIO, name: str, text: str) -> None:
 
 
 def _write_items(file: TextIO, items: Iterable[PageItem], columns: Sequence[str], filters: Sequence[Filter]) -> int:
-    """Write details item by item as they come, one a line, then what the table needs of all, then the pictures."""
+    """Write details item by item as they come, one a line, then what the table needs of all, then the images."""
     marks = {one.name: number for number, one in enumerate(one for one in filters if isinstance(one, Mark))}
     numbers: dict[str, int] = {}
     rows: dict[str, str] = {}
@@ -130,11 +130,11 @@ def _write_items(file: TextIO, items: Iterable[PageItem], columns: Sequence[str]
     for item in items:
         if item.id in rows:
             raise ValueError(f"two items are called {item.id!r}")
-        images = [None if image.src is None else numbers.setdefault(image.src, len(numbers)) for image in item.pictures]
+        images = [None if image.src is None else numbers.setdefault(image.src, len(numbers)) for image in item.images]
         thumbnail = next((number for number in images if number is not None), None)
         rows[item.id] = encode_script_json(build_row(item, columns, marks, thumbnail))
         file.write(f"{encode_script_json(build_details(item, images))}\n")
     file.write("</script>\n")
     _write_script(file, "mm-rows", f"[{','.join(rows.values())}]")
-    _write_script(file, "mm-pictures", "\n".join(numbers))
+    _write_script(file, "mm-images", "\n".join(numbers))
     return len(rows)

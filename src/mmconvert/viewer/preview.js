@@ -3,6 +3,7 @@
 {
   const { el, text } = mm;
   const { skipped, statistics } = mm.data;
+  const LEAST = 288; // pixels of a card that shows a statistic
   const summary = document.getElementById("summary");
 
   const show = (code) => () => {
@@ -32,5 +33,5 @@
           el("span", { class: "count" }, `${mm.number(count)} · ${((100 * count) / total).toFixed(1)} %`));
       })));
   };
-  if (statistics.length) summary.append(el("div", { class: "statistics", role: "group", "aria-label": "Statistics" }, statistics.map(bars)));
+  if (statistics.length) summary.append(mm.fillRows(el("div", { class: "statistics", role: "group", "aria-label": "Statistics" }, statistics.map(bars)), LEAST));
 }

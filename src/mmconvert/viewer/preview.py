@@ -35,7 +35,7 @@ _SPLIT, PROBLEM, _CODE = "split", "problem", "problem code"
 _HERE = files("mmconvert.viewer")
 _SUFFIXES = (".html", ".htm")
 _AT_A_TIME = 16
-"""Records whose pictures are made small side by side."""
+"""Records whose images are made small side by side."""
 _LONG = 400
 """Characters of one value of a skipped row that are shown."""
 _WHOLE_FILE = "file"
@@ -91,7 +91,7 @@ class Previewed:
         records: Records on the page.
         refused: Refused rows on the page.
         files_refused: Files that a conversion would refuse as a whole; the page names them.
-        pictures: Pictures of the records.
+        images: Images of the records.
         formats: Formats of the files, each once.
         tasks: Records of each task.
         whole: Every row of every file was read.
@@ -314,7 +314,7 @@ def refused_item(problems: Sequence[Rejected], source: Input) -> PageItem:
 
 
 def _short(value: Any) -> Any:
-    """Cut the long texts inside a value, so that a picture as text does not hide the fields behind it."""
+    """Cut the long texts inside a value, so that an image as text does not hide the fields behind it."""
     if isinstance(value, bytes):
         return f"<{len(value):,} bytes>"
     if isinstance(value, str) and len(value) > _LONG:

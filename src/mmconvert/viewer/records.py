@@ -5,7 +5,19 @@ from collections.abc import Sequence
 
 from mmconvert.core.record import LETTERS, Image, Preference, Record
 from mmconvert.core.text.placeholders import PLACEHOLDER
-from mmconvert.viewer.items import Choice, Column, Filter, Mark, Message, PageItem, Picture, Shown, Text, TextSpan, Tone
+from mmconvert.viewer.items import (
+    Choice,
+    Column,
+    Filter,
+    Mark,
+    Message,
+    PageImage,
+    PageItem,
+    Shown,
+    Text,
+    TextSpan,
+    Tone,
+)
 from mmconvert.viewer.thumbnails import Thumbnails
 
 SKIPPED = "skipped"
@@ -27,14 +39,14 @@ FILTERS: tuple[Filter, ...] = (
 )
 
 
-def list_images(record: Record, thumbnails: Thumbnails) -> list[Picture]:
-    """Give the pictures of a record: those of its prompt in reading order, then those that it does not show."""
+def list_images(record: Record, thumbnails: Thumbnails) -> list[PageImage]:
+    """Give the images of a record: those of its prompt in reading order, then those that it does not show."""
     shown = [thumbnails.describe_image(image, image.slot) for image in record.images]
     return shown + [thumbnails.describe_image(image) for image in record.attachments]
 
 
 def list_messages(record: Record) -> list[Message]:
-    """Give the turns of a record, a pair's too, each image part as the number of its picture in `list_images`."""
+    """Give the turns of a record, a pair's too, each image part as the number of its image in `list_images`."""
     numbers = iter(range(len(record.images)))
     pair = record.preference
     sides = [("", record.messages)]
@@ -48,11 +60,11 @@ def list_messages(record: Record) -> list[Message]:
 
 
 def link_images(text: str, images: Sequence[Image], name: str = "", tone: Tone = "") -> Shown:
-    """Match the placeholders of a text to pictures.
+    """Match the placeholders of a text to images.
 
     Args:
         text: A text with `<image k>`.
-        images: The record's pictures; a placeholder stands for the first with its number as slot.
+        images: The record's images; a placeholder stands for the first with its number as slot.
         name: What goes before the text.
         tone: How it stands.
     """
@@ -164,7 +176,7 @@ def build_item(record: Record, thumbnails: Thumbnails) -> PageItem:
         },
         marks=[name for name, holds in marks.items() if holds],
         messages=list_messages(record),
-        pictures=images,
+        images=images,
         fields=list_fields(record),
         facts=list_facts(record),
         others=range(len(record.images), len(images)),

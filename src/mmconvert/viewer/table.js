@@ -4,6 +4,7 @@
   const { el, text } = mm;
   const PAGE = 50;
   const MOST = 500; // values that a menu can hold
+  const MOST_CHOICES = 4; // that stand side by side
   const parts = {};
   const seen = mm.page.columns.filter(({ kind }) => kind !== "hidden");
   const columns = seen.filter(({ name }) => mm.items.some((item) => ![null, undefined, ""].includes(item.cells[name])));
@@ -26,6 +27,16 @@
     select.holder = el("label", { class: "choice" }, text(el("span", {}), filter.label), select);
     parts.choices.set(filter.name, select);
     return select.holder;
+  };
+
+  /** Show the first choices; where there are many, the others fold. */
+  const shownChoices = (filters) => {
+    const always = filters.filter((filter) => !filter.quiet);
+    const folded = new Set(always.length > MOST_CHOICES ? always.slice(MOST_CHOICES - 1) : []);
+    const shown = filters.filter((filter) => !folded.has(filter)).map(choice);
+    if (!folded.size) return shown;
+    parts.more = el("details", { class: "more-choices" }, el("summary", {}, `${mm.number(folded.size)} more filters`), el("div", { class: "tools" }, [...folded].map(choice)));
+    return [...shown, parts.more];
   };
 
   const chip = (filter) => {
@@ -71,7 +82,7 @@
   /** Build the section once; `mm.showTable` fills it. */
   mm.buildTable = (section) => {
     Object.assign(parts, { chips: new Map(), choices: new Map(), headings: new Map(), views: new Map() });
-    parts.pictures = mm.items.some((item) => item.thumbnail !== null);
+    parts.images = mm.items.some((item) => item.thumbnail !== null);
     parts.search = el("input", {
       type: "search", placeholder: "Search", "aria-label": `Search all texts of the ${mm.page.unit[1]}`, title: "Press / to come here",
       "aria-keyshortcuts": "/", autocomplete: "off", spellcheck: "false", oninput: (event) => mm.setFilter("search", event.target.value),
@@ -87,9 +98,9 @@
     parts.body = el("tbody");
     parts.gallery = el("ol", { class: "gallery", "aria-label": "Gallery", hidden: true });
     const heads = columns.map(heading);
-    if (parts.pictures) heads.splice(1, 0, el("th", { scope: "col", class: "thumbnail" }, el("span", { class: "spoken" }, "Image")));
+    if (parts.images) heads.splice(1, 0, el("th", { scope: "col", class: "thumbnail" }, el("span", { class: "spoken" }, "Image")));
     section.replaceChildren(
-      el("div", { class: "tools" }, parts.search, choices.map(choice),
+      el("div", { class: "tools" }, parts.search, shownChoices(choices),
         el("div", { class: "chips", role: "group", "aria-label": "Filters" }, chips.map(chip))),
       el("div", { class: "above" }, parts.status, parts.clear, views(), pager()),
       (parts.place = el("div", { class: "scroll" },
@@ -116,9 +127,9 @@
 
   const line = (item, focusable) => {
     const cells = columns.map((column, place) => cell(column, item.cells[column.name], place === 0));
-    if (parts.pictures) {
+    if (parts.images) {
       const into = el("td", { class: "thumbnail" });
-      if (item.thumbnail !== null) into.append(el("img", { src: mm.picture(item.thumbnail), alt: "", decoding: "async" }));
+      if (item.thumbnail !== null) into.append(el("img", { src: mm.image(item.thumbnail), alt: "", decoding: "async" }));
       cells.splice(1, 0, into);
     }
     const row = el("tr", { class: "entry", tabindex: focusable ? 0 : -1, "aria-current": item.id === mm.state.item ? "true" : null }, cells);
@@ -149,6 +160,7 @@
     for (const [name, select] of parts.choices) {
       select.value = name in state.choices ? state.choices[name] || "\0" : "";
       select.holder.hidden = select.quiet && !(name in state.choices);
+      if (name in state.choices && parts.more?.contains(select)) parts.more.open = true;
     }
     for (const [name, head] of parts.headings) {
       const direction = { [name]: "ascending", [`-${name}`]: "descending" }[state.sort];

@@ -1,4 +1,4 @@
-"""Small pictures for a page: never the original bytes, shared where a picture repeats, bounded in sum."""
+"""Small images for a page: never the original bytes, shared where an image repeats, bounded in sum."""
 
 import base64
 import hashlib
@@ -12,7 +12,7 @@ from mmconvert.core.errors import RowError
 from mmconvert.core.multiprocess import count_usable_cores
 from mmconvert.core.record import Image
 from mmconvert.images.verify import open_image
-from mmconvert.viewer.items import Picture
+from mmconvert.viewer.items import PageImage
 
 if TYPE_CHECKING:
     import PIL.Image
@@ -27,36 +27,36 @@ _BYTES_A_PIXEL = 0.14
 
 
 class Thumbnails:
-    """Makes the thumbnails of one page; each is the smaller the more pictures the rest of the room is for."""
+    """Makes the thumbnails of one page; each is the smaller the more images the rest of the room is for."""
 
     def __init__(self, expected: int, max_bytes: int = MAX_BYTES) -> None:
         """Begin a page.
 
         Args:
-            expected: How many pictures are likely to come; more may.
+            expected: How many images are likely to come; more may.
             max_bytes: Room for all of them together.
         """
         self._expected = expected
         self._room = max_bytes
-        self._made: dict[str, Picture] = {}
+        self._made: dict[str, PageImage] = {}
 
-    def describe_image(self, image: Image, slot: int | None = None) -> Picture:
-        """Describe a picture, with a thumbnail where its bytes are there, can be decoded and the page has room.
+    def describe_image(self, image: Image, slot: int | None = None) -> PageImage:
+        """Describe an image, with a thumbnail where its bytes are there, can be decoded and the page has room.
 
         Args:
-            image: The picture.
+            image: The image.
             slot: The k of the placeholder that it stands for, None for none.
         """
         name = image.name or image.url or ""
         if image.bytes is None:
-            return Picture(None, "address, not fetched", name, "the dataset has only its URL", slot)
+            return PageImage(None, "address, not fetched", name, "the dataset has only its URL", slot)
         made = self._made.get(_digest(image))
         if made is None:
             made = self._made[_digest(image)] = self._keep_thumbnail(_make_thumbnail(image, self._compute_share()))
-        return Picture(made.src, made.facts, name, made.note, slot)
+        return PageImage(made.src, made.facts, name, made.note, slot)
 
     def prepare(self, images: Iterable[Image]) -> None:
-        """Make the thumbnails of several pictures side by side, one a core; `picture` then has them at hand."""
+        """Make the thumbnails of several images side by side, one a core; `describe_image` then finds them made."""
         new = {_digest(image): image for image in images if image.bytes is not None}
         waiting = [image for digest, image in new.items() if digest not in self._made]
         if len(waiting) > 1:
@@ -67,13 +67,13 @@ class Thumbnails:
                     self._made[_digest(image)] = self._keep_thumbnail(made)
 
     def _compute_share(self) -> float:
-        """Say how much of the room is for the next picture."""
+        """Say how much of the room is for the next image."""
         return self._room / max(self._expected - len(self._made), self._expected / 4, 1)
 
-    def _keep_thumbnail(self, made: Picture) -> Picture:
+    def _keep_thumbnail(self, made: PageImage) -> PageImage:
         size = len(made.src or "")
         if size > self._room:
-            return Picture(None, made.facts, note="the page has no room for more images")
+            return PageImage(None, made.facts, note="the page has no room for more images")
         self._room -= size
         return made
 
@@ -83,7 +83,7 @@ def _digest(image: Image) -> str:
     return image.sha256 or hashlib.sha256(image.bytes or b"").hexdigest()
 
 
-def _make_thumbnail(image: Image, share: float) -> Picture:
+def _make_thumbnail(image: Image, share: float) -> PageImage:
     """Make a thumbnail that takes about so many characters."""
     data = image.bytes or b""
     facts = f"{image.format} · {image.width} × {image.height} · {format_bytes(len(data))}"
@@ -93,21 +93,21 @@ def _make_thumbnail(image: Image, share: float) -> Picture:
         if len(src) > 2 * share and side > SIDES[0]:  # far more than is guessed of a photograph
             src = build_data_url(data, max(SIDES[0], round(side * sqrt(share / len(src)))))
     except RowError as error:
-        return Picture(None, facts, note=error.message)
-    return Picture(src, facts)
+        return PageImage(None, facts, note=error.message)
+    return PageImage(src, facts)
 
 
 def build_data_url(data: bytes, side: int) -> str:
-    """Make a WebP of a picture, turned as its metadata says and without any, as a `data:` URL.
+    """Make a WebP of an image, turned as its metadata says and without any, as a `data:` URL.
 
     Args:
-        data: The picture's file.
-        side: Most pixels of the longer side; a smaller picture keeps its size.
+        data: The image's file.
+        side: Most pixels of the longer side; a smaller image keeps its size.
 
     Raises:
         RowError: `image.too_large`, `image.decode`: the decoder refused it.
     """
-    # Pillow takes time to load, and what a page shows may have no picture.
+    # Pillow takes time to load, and what a page shows may have no image.
     from PIL.ImageOps import exif_transpose
 
     with open_image(data, copies=1, reduce=True) as image:
@@ -117,13 +117,13 @@ def build_data_url(data: bytes, side: int) -> str:
         shown.thumbnail((side, side))
         shown = exif_transpose(shown)
     out = BytesIO()
-    # Metadata such as a place would travel along if it were not cleared; a profile may be larger than the picture.
+    # Metadata such as a place would travel along if it were not cleared; a profile may be larger than the image.
     shown.save(out, "WEBP", quality=_QUALITY, method=2, exif=b"", xmp=b"", icc_profile=b"")
     return f"data:image/webp;base64,{base64.b64encode(out.getvalue()).decode()}"
 
 
 def _convert_mode(image: "PIL.Image.Image") -> "PIL.Image.Image":
-    """Give the picture in a mode that WebP has; 16-bit grey is scaled, not cut off."""
+    """Give the image in a mode that WebP has; 16-bit grey is scaled, not cut off."""
     if image.mode.startswith("I;16"):
         return image.point(lambda value: value / 256).convert("L").convert("RGB")
     transparent = image.mode in ("RGBA", "LA", "PA", "RGBa", "La") or "transparency" in image.info

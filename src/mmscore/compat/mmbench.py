@@ -25,7 +25,7 @@ from mmconvert.core.errors import (
     suggest_spelling,
     take_first_line,
 )
-from mmconvert.images.loader import Pictures
+from mmconvert.images.loader import ImageLoader
 from mmconvert.images.verify import FORMATS, open_image
 from mmconvert.kits.vlmevalkit.lmu_table import REFERENCE_LENGTH
 from mmconvert.pipeline.convert import read, write
@@ -147,7 +147,7 @@ def decode_base64_to_image(base64_string: str) -> "PIL.Image.Image":
     """
     import PIL.Image
 
-    data = Pictures(()).of_base64(base64_string, 1).bytes or b""
+    data = ImageLoader(()).of_base64(base64_string, 1).bytes or b""
     with open_image(data):
         pass  # what it refuses, no caller shall decode
     return PIL.Image.open(io.BytesIO(data), formats=FORMATS)

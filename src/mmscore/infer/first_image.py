@@ -14,8 +14,8 @@ def keep_first_image(record: Record) -> Record:
     Example:
         >>> from mmconvert.core.record import Image, Source
         >>> parts = Part("text", "Is"), Part("image"), Part("text", "as"), Part("image"), Part("text", "?")
-        >>> pictures = Image(b"1", 1), Image(b"2", 2)
-        >>> two = Record("1", "1", (Turn("user", parts),), "vqa", Source("f", "f", 0), images=pictures)
+        >>> images = Image(b"1", 1), Image(b"2", 2)
+        >>> two = Record("1", "1", (Turn("user", parts),), "vqa", Source("f", "f", 0), images=images)
         >>> [part.text or part.type for part in keep_first_image(two).messages[0].content]
         ['image', 'Is\nas\n?']
     """

@@ -4,7 +4,7 @@ import io
 from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 
-from PIL import Image as Picture
+from PIL import Image as PILImage
 
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import Image, Record
@@ -17,7 +17,7 @@ the next group is made ready meanwhile."""
 _JPEG_QUALITY = 95
 
 
-def decode_image(image: Image, number: int, max_side: int | None = None) -> Picture.Image:
+def decode_image(image: Image, number: int, max_side: int | None = None) -> PILImage.Image:
     """Decode an image; the orientation that EXIF may note is left alone, as the frameworks leave it.
 
     Args:
@@ -31,11 +31,11 @@ def decode_image(image: Image, number: int, max_side: int | None = None) -> Pict
     if image.bytes is None:
         raise RowError("image.missing", "images", f"image {number} is only a URL. Convert with --allow-remote.")
     with _open_image(image.bytes, number) as opened_image:
-        picture = opened_image.convert("RGB")
+        decoded = opened_image.convert("RGB")
         opened_image.close()
         if max_side is not None:
-            picture.thumbnail((max_side, max_side))
-    return picture
+            decoded.thumbnail((max_side, max_side))
+    return decoded
 
 
 def count_decoded_bytes(record: Record, max_side: int | None = None) -> int:
@@ -114,7 +114,7 @@ def shrink_image(data: bytes, number: int, max_side: int) -> bytes:
 
 
 @contextmanager
-def _open_image(data: bytes, number: int) -> Iterator[Picture.Image]:
+def _open_image(data: bytes, number: int) -> Iterator[PILImage.Image]:
     """Open an image, of which a copy is made, within what all decoders of this process may take."""
     if not looks_like_image(data):
         message = f"image {number} has no known format. Run mmconvert check on the source."

@@ -13,12 +13,12 @@ from pathlib import Path
 from typing import Any
 from urllib.parse import urlsplit
 
-from PIL import Image as Picture
+from PIL import Image as PILImage
 
 from mmconvert.core.errors import UsageError, show
 from mmconvert.core.record import Image
 from mmconvert.images.canvas import check_pixels
-from mmconvert.images.loader import SUFFIXES, Pictures, is_data_url, read_declared_format
+from mmconvert.images.loader import SUFFIXES, ImageLoader, is_data_url, read_declared_format
 from mmconvert.images.verify import open_image
 from mmconvert.storage.http import fetch
 from mmconvert.storage.temporary import build_temporary_prefix
@@ -27,7 +27,7 @@ Message = list[dict[str, Any]]
 
 TEXT, IMAGE = "text", "image"
 _HEIGHT = 512
-_IMAGES = Pictures(())
+_IMAGES = ImageLoader(())
 _ADDRESSES = ("http://", "https://")
 _SUFFIXES = (*(f".{suffix}" for suffix in SUFFIXES.values()), ".jpeg", ".tif")
 
@@ -280,7 +280,7 @@ def join_side_by_side(paths: Sequence[str]) -> str:
 
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/smp/vlm.py:concat_images_vlmeval.
     """
-    images: list[Picture.Image] = []
+    images: list[PILImage.Image] = []
     total = 0
     for path in paths:
         with open_image(Path(path).read_bytes()) as image:
@@ -288,7 +288,7 @@ def join_side_by_side(paths: Sequence[str]) -> str:
             total += width
             check_pixels(total, _HEIGHT)
             images.append(image.resize((width, _HEIGHT)))
-    row = Picture.new("RGB", (total, _HEIGHT))
+    row = PILImage.new("RGB", (total, _HEIGHT))
     left = 0
     for resized in images:
         row.paste(resized, (left, 0))

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 import msgspec
-from PIL import Image as Picture
+from PIL import Image as PILImage
 
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import Record
@@ -59,15 +59,15 @@ class Prompts:
         # Name the texts that stand for an image in this processor's prompts.
         tokens = [getattr(processor, "image_token", None), getattr(processor.tokenizer, "image_token", None)]
         texts = sorted({str(token) for token in tokens if token})
-        self._pictures = set(tokenizer.convert_tokens_to_ids(texts))
+        self._image_tokens = set(tokenizer.convert_tokens_to_ids(texts))
         self._control = _compile_any([*tokenizer.all_special_tokens, *texts])
         self._placeholder = _compile_any(texts)
         self._raw = template == RAW
         self._template: str | None = None
-        self._puts_pictures = False
+        self._puts_images = False
         if self._raw:
             written = self._find_image_text(texts)
-            self._puts_pictures = not written
+            self._puts_images = not written
             self._template = _RAW_TEMPLATE.replace("PLACEHOLDER", written)
         self._can_guard = not self._raw and self._reads_placeholder_as_text(texts)
 
@@ -78,7 +78,7 @@ class Prompts:
                 f"messages: --template raw sends one finished text, the row has {len(record.messages)} turns. "
                 "Convert with a --prompt that writes the whole dialogue."
             )
-        if self._puts_pictures and len(record.images) != 1:
+        if self._puts_images and len(record.images) != 1:
             # It would put one before every text of a batch, and give a row the image of another.
             more = " --no-interleave shows the first." if record.images else ""
             return failed(f"images: this model takes one image per row, the row has {len(record.images)}.{more}")
@@ -143,7 +143,7 @@ class Prompts:
 
     def _count_tokens(self, content: list[dict[str, Any]], *, guarded: bool) -> int:
         inputs = self._tokenize([[{"role": "user", "content": content}]], guarded=guarded)
-        return sum(token in self._pictures for token in inputs["input_ids"][0].tolist())
+        return sum(token in self._image_tokens for token in inputs["input_ids"][0].tolist())
 
     def _find_image_text(self, texts: Sequence[str]) -> str:
         """Find what stands for an image in a finished text: as the model's own template writes it, if it has one."""
@@ -164,7 +164,7 @@ class Prompts:
 
 
 def _build_image_part() -> dict[str, Any]:
-    return {"type": "image", "image": Picture.new("RGB", (64, 64))}
+    return {"type": "image", "image": PILImage.new("RGB", (64, 64))}
 
 
 def _build_text_part(text: str) -> dict[str, Any]:

@@ -97,7 +97,7 @@ def failed(error: str) -> Answer:
     """Make the answer of a row that got none.
 
     Example:
-        >>> failed("picture 1 is cut off").status
+        >>> failed("image 1 is cut off").status
         'failed'
     """
     return Answer(status=FAILED, error=error)

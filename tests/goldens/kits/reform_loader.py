@@ -10,11 +10,11 @@ from goldens.rules import Whole, refusal_or
 from mmconvert.kits.reform_eval.conversation_text import build_labeled_question
 from mmconvert.kits.reform_eval.loader import load
 from mmscore.compat.reform_eval import ConvSingleChoiceProcessor, load_reform_dataset
-from support.questions import picture
+from support.questions import make_image
 
 POOLS = Path(__file__).resolve().parents[4] / "shared/data/reform_eval_pools.json"
 OWN = "own"
-IMAGE = b64encode(picture("red", (4, 3))).decode()
+IMAGE = b64encode(make_image("red", (4, 3))).decode()
 
 
 def _open(given):

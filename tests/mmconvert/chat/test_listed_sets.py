@@ -13,7 +13,7 @@ from mmconvert.pipeline.check import check_files
 from mmconvert.pipeline.inputs import plan_inputs
 from mmconvert.pipeline.inspect import inspect_files
 from mmconvert.pipeline.read import FileOptions, ReadOptions, Records
-from support.records import picture_bytes
+from support.records import image_bytes
 
 ALPACA = {"file_name": "a.json", "columns": {"prompt": "q", "response": "r", "images": "pics"}}
 SHAREGPT = {
@@ -33,7 +33,7 @@ SAID = [
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "i.png").write_bytes(picture_bytes("PNG"))
+    (tmp_path / "i.png").write_bytes(image_bytes("PNG"))
     (tmp_path / "a.json").write_text(json.dumps([{"q": "<image>Who?", "r": "Me.", "pics": ["i.png"], "output": "no"}]))
     (tmp_path / "s.jsonl").write_text(json.dumps({"talk": SAID, "pics": ["i.png"], "note": 7}))
     (tmp_path / "p.json").write_text(json.dumps([{"q": "Who?", "good": "Me.", "bad": "You."}]))

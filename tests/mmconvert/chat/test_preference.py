@@ -21,10 +21,10 @@ from mmconvert.pipeline.convert import read, write
 from mmconvert.pipeline.inputs import plan_inputs
 from mmconvert.pipeline.read import ReadOptions, Records
 from mmconvert.plugins.format import Target
-from support.records import checked, picture_bytes
+from support.records import checked, image_bytes
 
 RED, BLUE, GREEN = (checked("PNG", shade, slot) for slot, shade in enumerate((1, 2, 3), 1))
-PICTURE = Part("image")
+IMAGE = Part("image")
 
 
 def turn(role: str, *parts: str | Part) -> Turn:
@@ -39,13 +39,13 @@ def pair(prompt: Any, chosen: Any, rejected: Any, images: Any = (RED,), **more: 
     )  # fmt: skip
 
 
-ASKED = turn("user", PICTURE, "Which colour?")
+ASKED = turn("user", IMAGE, "Which colour?")
 PLAIN = pair([turn("system", "Be short."), ASKED], [turn("assistant", "Red.")], [turn("assistant", "Blue.")])
 
 
 def rows(folder: Path, name: str, *data: dict[str, Any], format: str | None = None) -> Any:
     for shade, file in enumerate(("a.png", "b.png", "c.png"), 1):
-        (folder / file).write_bytes(picture_bytes("PNG", shade))
+        (folder / file).write_bytes(image_bytes("PNG", shade))
     text = json.dumps(list(data)) if name.endswith(".json") else "".join(json.dumps(row) + "\n" for row in data)
     (folder / name).write_text(text, encoding="utf-8")
     return read(folder / name, format or guess(folder / name)[0])
@@ -106,15 +106,15 @@ def test_pairs_of_trl(
     assert (record.question, record.task, record.source.numbered) == (prompt, "chat", True)
 
 
-def test_pictures_of_trl_stand_in_front_or_in_their_parts(tmp_path: Path) -> None:
+def test_images_of_trl_stand_in_front_or_in_their_parts(tmp_path: Path) -> None:
     parts = [{"type": "text", "text": "Which?"}, {"type": "image"}]
     side = [{"role": "assistant", "content": [{"type": "text", "text": "A"}]}]
     front = {"image": "a.png", "prompt": said("Q"), "chosen": said("", "A")[1:], "rejected": said("", "B")[1:]}
     placed = {"images": ["b.png"], "prompt": [{"role": "user", "content": parts}], "chosen": side, "rejected": side}
     records = rows(tmp_path, "t.jsonl", front, placed, format="trl")
     first, second = records
-    assert first.messages == (turn("user", PICTURE, "Q"),)
-    assert second.messages == (turn("user", "Which?", PICTURE),)
+    assert first.messages == (turn("user", IMAGE, "Q"),)
+    assert second.messages == (turn("user", "Which?", IMAGE),)
     assert [image.sha256 for image in (*first.images, *second.images)] == [RED.sha256, BLUE.sha256]
     assert records.warnings == {"chosen and rejected are alike: the pair is kept, but no trainer learns from it": 1}
 
@@ -151,7 +151,7 @@ def test_a_ranking_of_llama_factory(tmp_path: Path) -> None:
     (record,) = records
     assert records.format == "sharegpt"
     assert told(record) == told(
-        pair([turn("user", PICTURE, "Who?")], [turn("assistant", "He.")], [turn("assistant", "She.")])
+        pair([turn("user", IMAGE, "Who?")], [turn("assistant", "He.")], [turn("assistant", "She.")])
     )
     only = rows(tmp_path, "t.json", row | {"rejected": None}, format="sharegpt")
     assert list(only) == []
@@ -172,7 +172,7 @@ def test_a_ranking_in_alpaca_form(tmp_path: Path) -> None:
     assert records.format == "alpaca_preference"
     assert first.messages == (turn("user", "red"), turn("assistant", "rot"), turn("user", "Translate.\nblue"))
     assert first.preference == Preference((turn("assistant", "blau"),), (turn("assistant", "bleu"),))
-    assert second.messages == (turn("system", "S"), turn("user", PICTURE, "Which?"))
+    assert second.messages == (turn("system", "S"), turn("user", IMAGE, "Which?"))
     bad = rows(tmp_path, "t.json", row | {"chosen": 4}, row | {"history": ["x"]}, format="alpaca_preference")
     assert list(bad) == []
     assert [reject.field for reject in bad.rejects] == ["chosen", "history[0]"]
@@ -196,7 +196,7 @@ def test_pairs_of_llama_factory_version_1(tmp_path: Path) -> None:
     records = rows(tmp_path, "t.jsonl", both, placed)
     first, second = records
     assert records.format == "llamafactory_pair"
-    assert told(first) == told(pair([turn("user", PICTURE, "Q")], [turn("assistant", "A")], [turn("assistant", "B")]))
+    assert told(first) == told(pair([turn("user", IMAGE, "Q")], [turn("assistant", "A")], [turn("assistant", "B")]))
     assert [image.sha256 for image in second.images] == [BLUE.sha256]
     assert first.extra["chosen_extra"] == [{"loss_weight": 1.0}]
     apart = {"chosen_messages": talk("Q", "A"), "rejected_messages": talk("P", "B")}
@@ -214,7 +214,7 @@ def test_responses_of_ms_swift(tmp_path: Path) -> None:
     turns = row | {"rejected_response": [*said("", "C")[1:], *said("S", "D")]}
     records = rows(tmp_path, "t.jsonl", row, turns, {"messages": talk, "images": ["a.png"], "rejected_response": None})
     first, second, third = records
-    prompt = [turn("user", PICTURE, "Q"), turn("assistant", "A"), turn("user", "R")]
+    prompt = [turn("user", IMAGE, "Q"), turn("assistant", "A"), turn("user", "R")]
     assert told(first) == told(pair(prompt, [turn("assistant", "B")], [turn("assistant", "C")], margin=0.5))
     assert first.extra == {"label": True}
     assert second.preference is not None
@@ -222,14 +222,14 @@ def test_responses_of_ms_swift(tmp_path: Path) -> None:
     assert (third.preference, third.messages[-1]) == (None, turn("assistant", "B"))
 
 
-def test_other_pictures_of_the_rejected_side(tmp_path: Path) -> None:
+def test_other_images_of_the_rejected_side(tmp_path: Path) -> None:
     row = {"messages": said("<image>Q", "A"), "images": ["a.png"], "rejected_images": ["b.png"]}
     whole = row | {"rejected_messages": said("<image>Q", "B<image>"), "rejected_images": ["a.png", "c.png"]}
     first, second = rows(tmp_path, "t.jsonl", row, whole)
     answer = [turn("assistant", "A")]
-    asked = [turn("user", PICTURE, "Q")]
+    asked = [turn("user", IMAGE, "Q")]
     assert told(first) == told(pair(asked, answer, answer, rejected_images=(0,), attachments=(BLUE,)))
-    assert told(second) == told(pair(asked, answer, [turn("assistant", "B", PICTURE)], images=(RED, GREEN)))
+    assert told(second) == told(pair(asked, answer, [turn("assistant", "B", IMAGE)], images=(RED, GREEN)))
     other = rows(tmp_path, "t.jsonl", row | {"rejected_messages": said("<image>P", "B")}, row | {"rejected_images": []})
     assert list(other) == []
     assert [reject.code for reject in other.rejects] == ["preference.prompt", "placeholder.count"]
@@ -248,11 +248,11 @@ def test_pairs_of_openai(tmp_path: Path) -> None:
     records = rows(tmp_path, "t.jsonl", row)
     (record,) = records
     assert records.format == "openai_preference"
-    assert told(record) == told(pair([turn("user", PICTURE, "Q")], [turn("assistant", "A")], [turn("assistant", "B")]))
+    assert told(record) == told(pair([turn("user", IMAGE, "Q")], [turn("assistant", "A")], [turn("assistant", "B")]))
     assert record.extra == {"tools": [{"a": 1}], "parallel_tool_calls": True}
 
 
-def test_questions_with_two_replies_about_pictures(tmp_path: Path) -> None:
+def test_questions_with_two_replies_about_images(tmp_path: Path) -> None:
     base = {"question": "What?", "chosen": "Red.", "rejected": "Blue."}
     packed = {"text": json.dumps(base), "image": "a.png", "idx": 7}
     marked = base | {"question": "<image>\nand <image>\nWhat?", "image": ["a.png", "b.png"]}
@@ -260,10 +260,10 @@ def test_questions_with_two_replies_about_pictures(tmp_path: Path) -> None:
         records = rows(tmp_path, name, row)
         (record,) = records
         assert (records.format, record.sample) == ("rlaif_v", "7")
-        want = pair([turn("user", PICTURE, "What?")], [turn("assistant", "Red.")], [turn("assistant", "Blue.")])
+        want = pair([turn("user", IMAGE, "What?")], [turn("assistant", "Red.")], [turn("assistant", "Blue.")])
         assert told(record) == told(want)
     (mmpr,) = rows(tmp_path, "m.jsonl", marked)
-    assert mmpr.messages == (turn("user", PICTURE, "and ", PICTURE, "What?"),)
+    assert mmpr.messages == (turn("user", IMAGE, "and ", IMAGE, "What?"),)
     (blind,) = rows(tmp_path, "b.jsonl", base)
     assert (blind.messages, blind.images) == ((turn("user", "What?"),), ())
 
@@ -303,7 +303,7 @@ def test_a_pair_comes_back(format: str, file: str, tmp_path: Path) -> None:
 @pytest.mark.parametrize(("format", "file"), PLACES)
 def test_what_no_trainer_of_a_format_takes_is_left_out_by_name(format: str, file: str, tmp_path: Path) -> None:
     answer, other = [turn("assistant", "A")], [turn("assistant", "B")]
-    shown = pair([ASKED], [turn("assistant", PICTURE)], other, images=(RED, BLUE))
+    shown = pair([ASKED], [turn("assistant", IMAGE)], other, images=(RED, BLUE))
     seen = pair([ASKED], answer, other, rejected_images=(0,), attachments=(BLUE,))
     long = pair([ASKED], answer, [*other, turn("user", "R"), *other])
     for record in (shown, seen, long):
@@ -418,13 +418,13 @@ def test_a_transform_and_a_prompt_change_the_prompt_alone(tmp_path: Path) -> Non
     options = {"transform": ["pad_square"], "prompt_suffix": " Why?"}
     mmconvert.convert(tmp_path / "t.jsonl", tmp_path / "out", **options)
     (record,) = mmconvert.open_dataset(tmp_path / "out").records()
-    assert record.messages == (turn("user", PICTURE, "Q Why?"),)
+    assert record.messages == (turn("user", IMAGE, "Q Why?"),)
     assert [image.sha256 for image in record.images][1:] == [BLUE.sha256, GREEN.sha256]
     assert len(record.images) == sum(part.type == "image" for one in list_turns(record) for part in one.content)
     assert record.preference is not None
 
 
-def test_a_transform_does_not_follow_other_pictures_of_the_rejected_side(tmp_path: Path) -> None:
+def test_a_transform_does_not_follow_other_images_of_the_rejected_side(tmp_path: Path) -> None:
     row = {"messages": said("<image>Q", "A"), "images": ["a.png"], "rejected_images": ["b.png"]}
     records = rows(tmp_path, "t.jsonl", row)
     assert len(list(records)) == 1

@@ -48,7 +48,7 @@ def test_a_row_that_fits_no_trainer_is_left_out_and_named(
 
 
 @pytest.mark.parametrize("name", FILES)
-def test_pictures_kept_as_addresses_go_where_addresses_are_read(name: str, tmp_path: Path) -> None:
+def test_images_kept_as_addresses_go_where_addresses_are_read(name: str, tmp_path: Path) -> None:
     record = replace(ASKED, images=(Image(None, 1, url="https://example.org/a.png"),))
     target = Target(tmp_path / FILES[name])
     losses = write([record, replace(ASKED, id="y")], target, name)

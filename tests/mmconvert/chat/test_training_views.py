@@ -17,7 +17,7 @@ from mmconvert.chat.collate import IGNORED, ChatCollator
 from mmconvert.cli import program
 from mmconvert.console.app import run
 from mmconvert.core.errors import Error
-from support.questions import picture
+from support.questions import make_image
 from support.tiny_models import save_idefics3, save_llava
 
 pytestmark = pytest.mark.slow
@@ -27,13 +27,13 @@ VIEWS = ("sft", "prompt-completion")
 
 
 def _image(folder: Path, name: str, colour: str) -> dict[str, Any]:
-    (folder / name).write_bytes(picture(colour))
+    (folder / name).write_bytes(make_image(colour))
     return {"type": "image_url", "image_url": {"url": name}}
 
 
 @pytest.fixture(scope="module")
 def source(tmp_path_factory) -> Path:
-    """A picture, two of them between texts, a system turn, a text alone: one row each, twice."""
+    """An image, two of them between texts, a system turn, a text alone: one row each, twice."""
     folder = tmp_path_factory.mktemp("source")
     red, blue = _image(folder, "red.png", "red"), _image(folder, "blue.png", "blue")
 
@@ -101,7 +101,7 @@ def test_a_loop_over_a_streamed_dataset_learns(data, llava):
 
 
 @pytest.mark.parametrize("save", [save_llava, save_idefics3])
-def test_completions_are_learnt_and_prompts_and_pictures_are_not(data, tmp_path, save):
+def test_completions_are_learnt_and_prompts_and_images_are_not(data, tmp_path, save):
     processor = AutoProcessor.from_pretrained(save(tmp_path / "m"))
     for view, whole in (("sft", True), ("prompt-completion", False)):
         rows = list(load_dataset(str(data[view]), split="train"))
@@ -118,7 +118,7 @@ def test_completions_are_learnt_and_prompts_and_pictures_are_not(data, tmp_path,
             assert torch.equal(ids[labels != IGNORED], labels[labels != IGNORED])
 
 
-def test_a_row_without_a_reply_and_one_with_other_pictures_are_named(data, llava):
+def test_a_row_without_a_reply_and_one_with_other_images_are_named(data, llava):
     processor = AutoProcessor.from_pretrained(llava)
     row = next(iter(load_dataset(str(data["sft"]), split="train")))
     collate = ChatCollator(processor)
@@ -144,7 +144,7 @@ def _rendered(template: str, messages: list[dict[str, Any]]) -> str:
 
 
 def _as_written(messages: list[dict[str, Any]]) -> list[dict[str, Any]]:
-    """The messages as somebody would write them in Python: a picture's part has no text."""
+    """The messages as somebody would write them in Python: an image's part has no text."""
     return [
         {**turn, "content": [{"type": "image"} if part["type"] == "image" else dict(part) for part in turn["content"]]}
         for turn in messages

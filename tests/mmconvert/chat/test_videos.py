@@ -11,14 +11,14 @@ import pytest
 from mmconvert.chat.videos import ShownVideos, list_numbered_videos, take_videos
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import Record
-from mmconvert.images.loader import Pictures
+from mmconvert.images.loader import ImageLoader
 from mmconvert.images.video import FrameSampling
 from mmconvert.io.detect import guess
 from mmconvert.pipeline.convert import read
 from mmconvert.pipeline.read import Records
 from mmconvert.plugins.format import Context
 from support.deferred import defer
-from support.records import picture_bytes
+from support.records import image_bytes
 from support.videos import make_video
 
 
@@ -28,12 +28,12 @@ def media(tmp_path_factory: pytest.TempPathFactory) -> Path:
     make_video(folder / "a.mp4")
     make_video(folder / "b.avi", frames=10)
     make_video(folder / "short.mp4", frames=2)
-    (folder / "red.png").write_bytes(picture_bytes("PNG"))
+    (folder / "red.png").write_bytes(image_bytes("PNG"))
     return folder
 
 
 def shown(record: Record) -> list[str]:
-    """Write each turn, with `[NAME@SECONDS]` for a frame and `[NAME]` for a picture."""
+    """Write each turn, with `[NAME@SECONDS]` for a frame and `[NAME]` for an image."""
     images = iter(record.images)
 
     def write(part: Any) -> str:
@@ -242,7 +242,7 @@ def test_a_form_is_told_by_its_content_alone(media: Path, form: str) -> None:
     assert guess(media / name)[0] == form.split()[0].rstrip(",")
 
 
-def test_pictures_of_parquet_may_have_videos_beside_them(media: Path) -> None:
+def test_images_of_parquet_may_have_videos_beside_them(media: Path) -> None:
     video = {"bytes": (media / "a.mp4").read_bytes(), "path": None}
     table = pa.table({"messages": [said("<image><video>", "x")], "images": [["red.png"]], "videos": [[video]]})
     (record,) = open_rows(media, "t.parquet", table, "sharegpt")
@@ -441,7 +441,7 @@ def test_predictions_need_no_video(media: Path) -> None:
 
 
 def _context(media: Path) -> Context:
-    return Context(Pictures.within([media], sampling=FrameSampling(frames=2)), "x")
+    return Context(ImageLoader.within([media], sampling=FrameSampling(frames=2)), "x")
 
 
 def test_videos_are_taken_out_of_the_first_field_that_holds_any(media: Path) -> None:

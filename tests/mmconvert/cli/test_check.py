@@ -7,7 +7,7 @@ from pathlib import Path
 
 import pytest
 
-from support.records import picture_bytes
+from support.records import image_bytes
 from support.terminal import mmconvert
 
 DEMO = Path(__file__).parents[3] / "src/mmconvert/testing/demo/files"
@@ -57,8 +57,8 @@ def test_a_broken_file_does_not_hide_the_problems_of_the_next(tmp_path: Path) ->
     assert ended.err == "a whole file is invalid, and the conversion would fail.\n"
 
 
-def test_pictures_are_decoded(tmp_path: Path) -> None:
-    data = bytearray(picture_bytes("PNG", 3, (40, 40)))
+def test_images_are_decoded(tmp_path: Path) -> None:
+    data = bytearray(image_bytes("PNG", 3, (40, 40)))
     data[60] ^= 0xFF
     row = f"1\tq\ta\tb\tA\t{base64.b64encode(bytes(data)).decode()}\n"
     (tmp_path / "a.tsv").write_text("index\tquestion\tA\tB\tanswer\timage\n" + row)
@@ -95,7 +95,7 @@ def dialog(image: str, key: object = "1", **turns: str) -> str:
     return json.dumps({"id": key, "image": image, "conversations": said}) + ","
 
 
-PICTURE = base64.b64encode(picture_bytes("PNG")).decode()
+IMAGE = base64.b64encode(image_bytes("PNG")).decode()
 BROKEN = {
     "chat.jsonl": [
         json.dumps({"id": "1", "messages": [said("user", "Hi?")], "answer": "yes"}),
@@ -108,11 +108,11 @@ BROKEN = {
     ],
     "table.tsv": [
         "index\tquestion\tA\tB\tanswer\timage",
-        f"1\tWhich?\tx\ty\tA\t{PICTURE}",
+        f"1\tWhich?\tx\ty\tA\t{IMAGE}",
         "\t\tx\ty\tC\t%%%%",
-        f"3\tWhich?\tx\ty\tC\t{PICTURE[:70]}",
+        f"3\tWhich?\tx\ty\tC\t{IMAGE[:70]}",
         "4\tWhich?\tx\ty\tA\t99",
-        f"1\tWhich?\tx\ty\tA\t{PICTURE}",
+        f"1\tWhich?\tx\ty\tA\t{IMAGE}",
         "6\tWhich?\tx\ty",
     ],
     "train.json": [
@@ -148,7 +148,7 @@ FOUND = {
 
 @pytest.mark.parametrize("name", BROKEN)
 def test_every_problem_of_every_row_is_named_with_its_line_its_field_and_what_to_do(name: str, tmp_path: Path) -> None:
-    (tmp_path / "a.png").write_bytes(picture_bytes("PNG"))
+    (tmp_path / "a.png").write_bytes(image_bytes("PNG"))
     (tmp_path / name).write_text("\n".join(BROKEN[name]) + "\n")
     ended = mmconvert("check", tmp_path / name)
     assert ended.code == 3
@@ -174,7 +174,7 @@ def test_without_a_good_row_all_problems_are_named_too(tmp_path: Path) -> None:
     assert (ended.code, ended.err) == (1, "no row would convert.\n")
 
 
-def test_several_pictures_of_one_message_and_of_one_cell_are_named_apart(tmp_path: Path) -> None:
+def test_several_images_of_one_message_and_of_one_cell_are_named_apart(tmp_path: Path) -> None:
     parts = [*shown("no.png")[:1], *shown("../up.png")]
     (tmp_path / "chat.jsonl").write_text(json.dumps({"messages": [said("system", "Hi"), said("user", parts)]}))
     ended = mmconvert("check", tmp_path / "chat.jsonl", "--format", "openai_messages")
@@ -182,7 +182,7 @@ def test_several_pictures_of_one_message_and_of_one_cell_are_named_apart(tmp_pat
         "chat.jsonl:1 messages[1].content[0].image_url",
         "chat.jsonl:1 messages[1].content[1].image_url",
     ]
-    row = f"""1\tWhich?\tx\ty\tA\t['%%%%', '{PICTURE}', '{PICTURE[:70]}']"""
+    row = f"""1\tWhich?\tx\ty\tA\t['%%%%', '{IMAGE}', '{IMAGE[:70]}']"""
     (tmp_path / "table.tsv").write_text(f"{BROKEN['table.tsv'][0]}\n{row}\n")
     ended = mmconvert("check", tmp_path / "table.tsv")
     assert [line.partition(": ")[0] for line in ended.out.splitlines()] == [

@@ -20,7 +20,7 @@ from mmconvert.pipeline.convert import read
 from mmconvert.storage import http
 from mmconvert.storage.fetcher import Fetcher
 from mmconvert.storage.http import Limits
-from support.records import picture_bytes
+from support.records import image_bytes
 from support.terminal import mmconvert
 from support.web_server import Handler, WebServer, redirect, reply, web_server
 
@@ -80,7 +80,7 @@ def test_the_watch_would_see_a_connection(tmp_path: Path) -> None:
 
 
 def test_hosts_inside_are_refused_even_when_asked_for(tmp_path: Path) -> None:
-    with web_server({"/x.png": reply(picture_bytes("PNG"))}) as server:
+    with web_server({"/x.png": reply(image_bytes("PNG"))}) as server:
         urls = [f"http://{host}:{server.port}/x.png" for host in ("127.0.0.1", "[::ffff:127.0.0.1]", "2130706433")]
         done = convert(rows(tmp_path, *urls), "-o", tmp_path / "out", "--allow-remote", "--workers", 1)
     assert (done.returncode, json.loads(done.stdout)["rows_rejected"]) == (3, 3), done.stderr
@@ -90,7 +90,7 @@ def test_hosts_inside_are_refused_even_when_asked_for(tmp_path: Path) -> None:
 
 def test_a_host_that_is_named_may_be_inside_and_no_other(tmp_path: Path) -> None:
     away = "http://[::1]/x.png"
-    with web_server({"/x.png": reply(picture_bytes("PNG")), "/to": redirect(away)}) as server:
+    with web_server({"/x.png": reply(image_bytes("PNG")), "/to": redirect(away)}) as server:
         inside, other = (f"http://{host}:{server.port}" for host in ("127.0.0.1", "localhost"))
         urls = (
             f"{inside}/x.png",
@@ -114,7 +114,7 @@ def test_kept_addresses_are_told_with_what_to_do(tmp_path: Path) -> None:
     assert "--allow-remote" in line
 
 
-def test_pictures_are_fetched_checked_and_keep_their_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_images_are_fetched_checked_and_keep_their_address(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     limits: list[Limits] = []
 
     def open_at_loopback(limit: Limits, **how: object) -> Fetcher:
@@ -122,7 +122,7 @@ def test_pictures_are_fetched_checked_and_keep_their_address(tmp_path: Path, mon
         return Fetcher(limit, **how, resolve=lambda host, port: ["127.0.0.1"], allowed=lambda address: True)
 
     monkeypatch.setattr("mmconvert.pipeline.read.Fetcher", open_at_loopback)
-    with web_server({"/x.png": reply(picture_bytes("PNG")), "/page": reply(b"<html>")}) as server:
+    with web_server({"/x.png": reply(image_bytes("PNG")), "/page": reply(b"<html>")}) as server:
         host = f"http://pictures.example:{server.port}"
         file = rows(tmp_path, f"{host}/x.png", f"{host}/page", f"{host}/gone.png")
         options = ["--allow-remote", "--max-image-mb", "1", "--workers", "1", "--json"]
@@ -137,7 +137,7 @@ def test_pictures_are_fetched_checked_and_keep_their_address(tmp_path: Path, mon
     assert [reject["code"] for reject in rejects] == ["image.format", "remote.failed"]
     assert {limit.bytes for limit in limits} == {1 << 20}
     (image,) = [image for record in read(tmp_path / "out") for image in record.images]
-    assert (image.bytes, image.url) == (picture_bytes("PNG"), f"{host}/x.png")
+    assert (image.bytes, image.url) == (image_bytes("PNG"), f"{host}/x.png")
 
 
 @pytest.mark.parametrize(
@@ -195,7 +195,7 @@ def serve_colours(count: int, delay: float = 0.0) -> dict[str, Handler]:
     def answer(number: int) -> Handler:
         def late(channel: socket.socket, head: bytes) -> None:
             time.sleep(delay * (number % 3))
-            reply(picture_bytes("PNG", number))(channel, head)
+            reply(image_bytes("PNG", number))(channel, head)
 
         return late
 
@@ -222,7 +222,7 @@ def test_order_and_bytes_do_not_depend_on_what_comes_first(tmp_path: Path) -> No
             found[name] = read_bytes(tmp_path / name)
     assert found["one"] == found["many"] == found["two"]
     assert [record.images[0].bytes for record in read(tmp_path / "many") if record.images] == [
-        picture_bytes("PNG", number) for number in (*range(40), *range(5))
+        image_bytes("PNG", number) for number in (*range(40), *range(5))
     ]
     assert not [*tmp_path.glob(".*.fetched")]
 

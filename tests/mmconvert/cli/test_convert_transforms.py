@@ -9,7 +9,7 @@ import pytest
 
 from mmconvert.dataset.dataset import open_dataset
 from support.drawing import pixels
-from support.records import picture_bytes
+from support.records import image_bytes
 
 RUN = "from mmconvert.cli import main; main()"
 
@@ -21,7 +21,7 @@ def mmconvert(*arguments):
 
 @pytest.fixture
 def source(tmp_path):
-    (tmp_path / "cat.png").write_bytes(picture_bytes("PNG", 1, (20, 15)))
+    (tmp_path / "cat.png").write_bytes(image_bytes("PNG", 1, (20, 15)))
     content = [{"type": "image_url", "image_url": {"url": "cat.png"}}, {"type": "text", "text": "How many?"}]
     rows = [
         {"id": str(n), "messages": [{"role": "user", "content": content}], "answer": str(n), "bbox": box}
@@ -63,7 +63,7 @@ def test_a_dataset_of_ours_is_transformed_like_any_file(source, tmp_path):
     assert shards[0].read_bytes() == shards[1].read_bytes()
     rows = pq.read_table(shards[0]).to_pylist()
     assert [len(row["images"]) for row in rows] == [1, 1, 1]
-    assert [row["attachments"][0]["image"]["bytes"] for row in rows] == [picture_bytes("PNG", 1, (20, 15))] * 3
+    assert [row["attachments"][0]["image"]["bytes"] for row in rows] == [image_bytes("PNG", 1, (20, 15))] * 3
 
 
 @pytest.mark.parametrize(

@@ -138,7 +138,7 @@ def test_a_task_file_names_frames_as_an_option_of_the_conversion(
     assert mmscore("run", "task.yaml", "--quiet").code == 2
 
 
-def test_the_frames_go_back_out_as_pictures(talks: Path, tmp_path: Path) -> None:
+def test_the_frames_go_back_out_as_images(talks: Path, tmp_path: Path) -> None:
     mmconvert("convert", talks, "-o", tmp_path / "out", "--frames", 2)
     assert mmconvert("export", tmp_path / "out", "-o", tmp_path / "back/talks.json", "--to", "sharegpt").code == 0
     rows = json.loads((tmp_path / "back/talks.json").read_text())

@@ -9,10 +9,10 @@ from pathlib import Path
 
 import pytest
 
-from support.records import picture_bytes
+from support.records import image_bytes
 from support.terminal import mmconvert, names_next_step, one_message
 
-PICTURE = base64.b64encode(picture_bytes("PNG")).decode()
+IMAGE = base64.b64encode(image_bytes("PNG")).decode()
 HEADER = "index\tquestion\tA\tB\tanswer\timage\n"
 
 
@@ -20,14 +20,14 @@ HEADER = "index\tquestion\tA\tB\tanswer\timage\n"
 def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     """A folder with a good table, bad ones, and a dataset."""
     monkeypatch.chdir(tmp_path)
-    good = f"1\tWhich?\tx\ty\tA\t{PICTURE}\n"
+    good = f"1\tWhich?\tx\ty\tA\t{IMAGE}\n"
     files = {
         "questions.tsv": HEADER + good,
         "column.tsv": HEADER.replace("question", "qestion") + good,
         "missing.tsv": "index\tquestion\tanswer\n1\tq\tA\n",
         "twice.tsv": HEADER.replace("A\tB", "A\tA") + good,
-        "picture.tsv": HEADER + f"1\tWhich?\tx\ty\tA\t{PICTURE[:40]}\n",
-        "letter.tsv": HEADER + good + f"2\tWhich?\tx\ty\tE\t{PICTURE}\n",
+        "picture.tsv": HEADER + f"1\tWhich?\tx\ty\tA\t{IMAGE[:40]}\n",
+        "letter.tsv": HEADER + good + f"2\tWhich?\tx\ty\tE\t{IMAGE}\n",
         "empty.tsv": "",
         "header.tsv": HEADER,
         "utf16.tsv": (HEADER + good).encode("utf-16")[:-1],
@@ -160,7 +160,7 @@ def test_a_name_that_would_drive_the_terminal_is_escaped() -> None:
 
 
 def test_a_full_disk_is_one_message_and_leaves_nothing(scene: Path) -> None:
-    row = f"\tWhich?\tx\ty\tA\t{base64.b64encode(picture_bytes('BMP', 1, (300, 300))).decode()}\n"
+    row = f"\tWhich?\tx\ty\tA\t{base64.b64encode(image_bytes('BMP', 1, (300, 300))).decode()}\n"
     Path("large.tsv").write_text(HEADER + "".join(f"{n}{row}" for n in range(20)))
     before = sorted(path.name for path in scene.iterdir())
     ended = subprocess.run(

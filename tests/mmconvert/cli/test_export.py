@@ -31,7 +31,7 @@ def test_what_is_exported_reads_back_equal(dataset: str) -> None:
     assert back == [(r.id, r.question, r.options, r.answer, r.images) for r in read(dataset, "mmconvert")]
 
 
-def test_pictures_become_files_on_request(dataset: str) -> None:
+def test_images_become_files_on_request(dataset: str) -> None:
     ended = mmconvert(
         "export", dataset, "-o", "back.tsv", "--to", "lmudata", "--images", "files", "--image-dir", "pics"
     )
@@ -219,9 +219,7 @@ def test_of_several_configs_one_must_be_named(dataset: str) -> None:
     assert len(list(read("ds/zh"))) == 1
 
 
-def test_a_row_whose_picture_is_an_address_is_left_out_and_named(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
+def test_a_row_whose_image_is_an_address_is_left_out_and_named(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.chdir(tmp_path)
     asked = replace(record(2), question="Which?")
     kept = replace(asked, id="1", images=(Image(None, 1, url="https://example.org/a.png"),))

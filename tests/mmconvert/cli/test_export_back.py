@@ -15,7 +15,7 @@ from mmconvert.core.text.turns import join_texts
 from mmconvert.core.validation import check_record
 from mmconvert.dataset.views import list_sft_turns
 from mmconvert.pipeline.convert import read
-from support.datasets_on_disk import picture, record, write_dataset
+from support.datasets_on_disk import make_image, record, write_dataset
 from support.terminal import mmconvert
 
 DEMO = Path(__file__).parents[3] / "src/mmconvert/testing/demo/files"
@@ -87,7 +87,7 @@ def test_an_answer_is_the_same_letter_in_a_format_of_letters(source: Path, file:
 
 @pytest.mark.parametrize("to", ["vmcq", "openai_messages"])
 def test_a_field_of_the_source_does_not_take_the_place_of_the_id(to: str) -> None:
-    picked = {"question": "Which?", "A": "a", "B": "b", "answer": "A", "image": b64encode(picture(1)).decode()}
+    picked = {"question": "Which?", "A": "a", "B": "b", "answer": "A", "image": b64encode(make_image(1)).decode()}
     source = table("lmu.tsv", {"index": "12", "id": "dev_X", **picked}, {"index": "13", "id": "dev_X", **picked})
     assert {("12", "id", OTHER_USE), ("13", "id", OTHER_USE)} <= export(source, "back.jsonl", to)
     assert [made.id for made in read("back.jsonl", to)] == ["12", "13"]
@@ -205,7 +205,7 @@ def test_an_empty_answer_is_lost_in_a_cell_and_kept_in_a_list_of_rows() -> None:
 
 def test_an_item_of_reform_eval_has_a_text_for_an_answer() -> None:
     asked = [{"type": "image_url", "image_url": {"url": "a.png"}}, {"type": "text", "text": "How many?"}]
-    Path("a.png").write_bytes(picture(1))
+    Path("a.png").write_bytes(make_image(1))
     messages = [{"role": "user", "content": asked}]
     source = jsonl("u.jsonl", {"messages": messages, "id": "a"}, {"messages": messages, "id": "b", "answer": 5})
     ended = mmconvert("export", source, "-o", "back.json", "--to", "reform_eval")
@@ -225,8 +225,8 @@ def test_a_further_field_called_like_a_column_of_predictions_is_named_as_lost() 
 
 
 @pytest.mark.parametrize(("words", "lost"), [(("See ", " here"), True), (("", "See here"), False)])
-def test_a_picture_inside_the_text_is_named_for_a_sample(words: tuple[str, str], lost: bool) -> None:
-    Path("a.png").write_bytes(picture(1))
+def test_an_image_inside_the_text_is_named_for_a_sample(words: tuple[str, str], lost: bool) -> None:
+    Path("a.png").write_bytes(make_image(1))
     before, after = ([{"type": "text", "text": text}] if text else [] for text in words)
     content = [*before, {"type": "image_url", "image_url": {"url": "a.png"}}, *after]
     source = jsonl("i.jsonl", {"messages": [{"role": "user", "content": content}], "answer": "x"})
@@ -244,7 +244,7 @@ def test_a_picture_inside_the_text_is_named_for_a_sample(words: tuple[str, str],
         ("trl", "back.jsonl"),
     ],
 )
-def test_a_field_of_the_source_is_not_read_as_a_picture_a_prompt_or_turns(to: str, file: str) -> None:
+def test_a_field_of_the_source_is_not_read_as_an_image_a_prompt_or_turns(to: str, file: str) -> None:
     turns = tuple(Turn(role, (Part("text", role),)) for role in ("user", "assistant"))
     words = dict.fromkeys(("image", "images", "system", "videos", "conversations", "prompt"), "other")
     given = replace(record(1), messages=turns, images=(), extra={**words, "note": 7})
@@ -255,14 +255,14 @@ def test_a_field_of_the_source_is_not_read_as_a_picture_a_prompt_or_turns(to: st
     assert {name: back.extra.get(name) for name in kept} == dict.fromkeys(kept, "other")
 
 
-def test_a_picture_that_only_a_column_holds_is_kept_beside_those_of_parts() -> None:
-    shown, hidden = (f"data:image/png;base64,{b64encode(picture(n)).decode()}" for n in (1, 2))
+def test_an_image_that_only_a_column_holds_is_kept_beside_those_of_parts() -> None:
+    shown, hidden = (f"data:image/png;base64,{b64encode(make_image(n)).decode()}" for n in (1, 2))
     part = {"type": "image_url", "image_url": {"url": shown}}
     source = jsonl("in.jsonl", {"messages": [{"role": "user", "content": [part]}], "image_1": hidden, "answer": "x"})
     (given,) = read(source, "openai_messages")
     assert [[image.bytes for image in images] for images in (given.images, given.attachments)] == [
-        [picture(1)],
-        [picture(2)],
+        [make_image(1)],
+        [make_image(2)],
     ]
     assert export(source, "back.jsonl", "openai_messages") == set()
     (back,) = read("back.jsonl", "openai_messages")
@@ -300,7 +300,7 @@ def test_a_blank_id_is_none(tmp_path: Path) -> None:
         check_record(replace(record(1), id=" "))
 
 
-def test_an_item_without_a_picture_is_left_out_of_reform_eval() -> None:
+def test_an_item_without_an_image_is_left_out_of_reform_eval() -> None:
     choice = replace(record(1), question="Which?", options=("x", "y"), task="multiple_choice", answer="A")
     bare = replace(choice, id="2", sample="2", images=(), messages=(Turn("user", (Part("text", "Which?"),)),))
     write_dataset(Path("ds"), {"test": [choice, bare]})

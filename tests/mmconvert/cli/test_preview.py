@@ -41,8 +41,8 @@ def test_a_file_is_shown_as_a_model_sees_it(browser: Browser, tmp_path: Path) ->
         captions = turn.locator("figcaption").all_inner_texts()
         assert captions[0].startswith("<image 1> PNG · 32 × 32 · 118 B")
         assert captions[1].startswith("<image 2> JPEG · 32 × 32 · ")
-        for picture in turn.locator("img").all():
-            expect(picture).to_have_js_property("naturalWidth", 32)
+        for image in turn.locator("img").all():
+            expect(image).to_have_js_property("naturalWidth", 32)
         assert item.locator(".named").all_inner_texts() == ["A\n<image 1>", "B\n<image 2>"]
         expect(item.locator(".named.good")).to_have_text("B<image 2>")
         placeholder = item.locator(".named.good").get_by_role("button", name="<image 2>")
@@ -98,7 +98,7 @@ def test_refused_rows_say_every_problem_and_what_stands_there(browser: Browser, 
         assert '"answer": "Q"' in page.locator("#item .code").inner_text()
 
 
-def test_a_picture_at_an_address_is_named_and_never_asked_for(browser: Browser, tmp_path: Path) -> None:
+def test_an_image_at_an_address_is_named_and_never_asked_for(browser: Browser, tmp_path: Path) -> None:
     content = [
         {"type": "image_url", "image_url": {"url": "http://127.0.0.1:9/a.png"}},
         {"type": "text", "text": "What?"},

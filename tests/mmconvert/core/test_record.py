@@ -40,7 +40,7 @@ def test_records_come_back_from_arrow_as_they_were(originals: list[Record]) -> N
     assert list(from_arrow(batch)) == originals
 
 
-def test_pictures_may_be_missing_as_in_a_predictions_file() -> None:
+def test_images_may_be_missing_as_in_a_predictions_file() -> None:
     record = Record("1", "1", (Turn("user", (Part("text", "q"),)),), "vqa", Source("f", "f", 0), prediction="")
     batch = to_arrow([record]).drop_columns(["images", "image_info", "attachments"])
     assert list(from_arrow(batch)) == [record]
@@ -53,7 +53,7 @@ def test_image_parts_hold_an_empty_text_and_never_null() -> None:
     assert message["content"] == [{"type": "image", "text": ""}, {"type": "text", "text": "q"}]
 
 
-def test_pictures_of_a_pair_follow_those_of_its_prompt() -> None:
+def test_images_of_a_pair_follow_those_of_its_prompt() -> None:
     def turn(role: str) -> Turn:
         return Turn(role, (Part("image"), Part("text", role)))
 
@@ -73,7 +73,7 @@ def test_pictures_of_a_pair_follow_those_of_its_prompt() -> None:
 
 
 @pytest.mark.parametrize("places", [(1,), (-1,), (True,), (0, 0)])
-def test_pictures_of_the_rejected_side_are_attached(places: tuple[int, ...]) -> None:
+def test_images_of_the_rejected_side_are_attached(places: tuple[int, ...]) -> None:
     shown = Turn("user", (Part("image"),))
     pair = Preference((REPLY,), (REPLY,), rejected_images=places)
     record = replace(GOOD, messages=(shown,), images=(Image(b"a", 1),), attachments=(Image(b"b", 2),), preference=pair)

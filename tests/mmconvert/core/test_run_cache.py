@@ -7,7 +7,7 @@ from pathlib import Path
 import pytest
 
 import mmconvert
-from support.records import picture_bytes
+from support.records import image_bytes
 
 
 def made(table: Path, transform: str) -> mmconvert.Record:
@@ -16,7 +16,7 @@ def made(table: Path, transform: str) -> mmconvert.Record:
 
 
 def question(folder: Path) -> Path:
-    image = base64.b64encode(picture_bytes("PNG")).decode()
+    image = base64.b64encode(image_bytes("PNG")).decode()
     (folder / "a.tsv").write_text(f"index\timage\tquestion\tanswer\n1\t{image}\tWhat?\tred\n", encoding="utf-8")
     return folder / "a.tsv"
 
@@ -29,7 +29,7 @@ def test_choices_that_changed_are_drawn_from(tmp_path: Path) -> None:
         assert set(options) <= {"red", *words}
 
 
-def test_a_function_that_was_edited_makes_the_picture(tmp_path: Path) -> None:
+def test_a_function_that_was_edited_makes_the_image(tmp_path: Path) -> None:
     table, file = question(tmp_path), tmp_path / "make.py"
     seen = []
     for shade in (10, 2000):
@@ -41,9 +41,9 @@ def test_a_function_that_was_edited_makes_the_picture(tmp_path: Path) -> None:
 def test_a_folder_is_the_one_of_the_current_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     table, seen = question(tmp_path), []
     for number in (1, 2):
-        pictures = tmp_path / str(number) / "pics"
-        pictures.mkdir(parents=True)
-        (pictures / f"{number}.png").write_bytes(picture_bytes("PNG", number))
-        monkeypatch.chdir(pictures.parent)
+        images = tmp_path / str(number) / "pics"
+        images.mkdir(parents=True)
+        (images / f"{number}.png").write_bytes(image_bytes("PNG", number))
+        monkeypatch.chdir(images.parent)
         seen.append(made(table, "folder_image:source=pics").images[0].sha256)
     assert seen[0] != seen[1]

@@ -15,7 +15,7 @@ from mmconvert.core.record import Image
 from mmconvert.dataset import hub_limits, hub_upload
 from mmconvert.dataset.dataset import DatasetWriter
 from mmconvert.storage import hub_errors
-from support.datasets_on_disk import picture, record, write_dataset
+from support.datasets_on_disk import make_image, record, write_dataset
 from support.hub_client import hub_client
 from support.hub_repo import Blob
 from support.hub_server import HANG_UP, STALL, TOKEN
@@ -53,7 +53,7 @@ def data_files(hub_server, repo):
     return sorted(path for path in hub_server.dataset(repo).files() if path.endswith(".parquet"))
 
 
-def test_a_pushed_dataset_loads_with_the_rows_and_pictures_of_the_folder(
+def test_a_pushed_dataset_loads_with_the_rows_and_images_of_the_folder(
     hub_server, repo, push, load, tmp_path, small_shards
 ):
     folder = write_dataset(tmp_path / "set", {"train": map(record, range(5)), "test": map(record, range(5, 7))})
@@ -368,12 +368,12 @@ def test_a_folder_that_is_no_dataset_of_ours_is_refused(tmp_path):
     ("image", "message"),
     [
         (Image(None, 1, url="https://example.org/a.png"), "has no bytes, only a URL that was kept"),
-        (Image(picture(1)[:-20], 1), "ends before its end marker"),
-        (Image(picture(1).replace(b"IDATx", b"IDATy"), 1), "cannot be decoded"),
+        (Image(make_image(1)[:-20], 1), "ends before its end marker"),
+        (Image(make_image(1).replace(b"IDATx", b"IDATy"), 1), "cannot be decoded"),
     ],
     ids=["url", "cut", "broken"],
 )
-def test_a_picture_that_cannot_be_published_is_named(tmp_path, place, image, message):
+def test_an_image_that_cannot_be_published_is_named(tmp_path, place, image, message):
     bad = record(2, image) if place == "images" else replace(record(2), attachments=(image,))
     folder = write_dataset(tmp_path / "set", {"test": [record(1), bad]})
     with pytest.raises(Error, match=rf"row '2' {place}\[0\]: .*{message}"):

@@ -10,8 +10,8 @@ from mmconvert.dataset import shards
 from mmconvert.dataset.shards import RecordWriter
 
 
-def record(number: int, picture: bytes | None = None) -> Record:
-    shown = (Image(picture, 1, sha256="0"),) if picture else ()
+def record(number: int, image: bytes | None = None) -> Record:
+    shown = (Image(image, 1, sha256="0"),) if image else ()
     turn = Turn("user", (*(Part("image") for _ in shown), Part("text", f"Question {number}?")))
     return Record(str(number), str(number), (turn,), "vqa", Source("f", "f.jsonl", number), shown)
 
@@ -47,7 +47,7 @@ def test_a_row_group_ends_with_the_batch_that_fills_it(tmp_path: Path, monkeypat
     assert rows[-1] <= rows[0]
 
 
-def test_pictures_fill_a_row_group_before_many_records_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_images_fill_a_row_group_before_many_records_do(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shards, "ROW_GROUP_BYTES", 100_000)
     records = [record(number, bytes([number]) * 30_000) for number in range(10)]
     file = written(tmp_path, records, together=1)

@@ -42,14 +42,14 @@ def test_what_is_appended_is_counted_beside_what_stood_there(tmp_path):
     assert (read_front_matter(text)["license"], text.endswith("By hand.\n")) == ("mit", True)
 
 
-def test_no_picture_is_read_for_the_counts(tmp_path):
+def test_no_image_is_read_for_the_counts(tmp_path):
     with DatasetWriter(tmp_path / "set") as writer:
         writer.write(rows("cat", "dog"))
     [shard] = (tmp_path / "set/data").iterdir()
     group = pq.ParquetFile(shard).metadata.row_group(0)
-    pictures = next(c for c in map(group.column, range(group.num_columns)) if c.path_in_schema.endswith("bytes"))
+    images = next(c for c in map(group.column, range(group.num_columns)) if c.path_in_schema.endswith("bytes"))
     data = bytearray(shard.read_bytes())
-    data[pictures.data_page_offset + pictures.total_compressed_size - 1] ^= 1
+    data[images.data_page_offset + images.total_compressed_size - 1] ^= 1
     shard.write_bytes(data)
     with pytest.raises(Error):
         list(open_dataset(tmp_path / "set").records())

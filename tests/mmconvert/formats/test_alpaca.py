@@ -1,4 +1,4 @@
-"""Alpaca data: instruction, input and output, with history, system and pictures."""
+"""Alpaca data: instruction, input and output, with history, system and images."""
 
 import json
 from pathlib import Path
@@ -19,7 +19,7 @@ from mmconvert.pipeline.convert import ReadOptions, WriteOptions, convert, read,
 from mmconvert.pipeline.inputs import Input
 from mmconvert.plugins.format import Target
 from support.dialogs import content, dialogs, there_and_back
-from support.records import picture_bytes
+from support.records import image_bytes
 
 TEXT, IMAGE = (lambda text: Part("text", text)), Part("image")
 
@@ -29,7 +29,7 @@ def said(*texts: str) -> tuple[Turn, ...]:
 
 
 def rows(folder: Path, *data: dict[str, Any]) -> Any:
-    (folder / "a.png").write_bytes(picture_bytes("PNG"))
+    (folder / "a.png").write_bytes(image_bytes("PNG"))
     path = folder / "train.json"
     path.write_text(json.dumps(data), encoding="utf-8")
     return read(path, "alpaca")
@@ -86,7 +86,7 @@ def test_of_several_outputs_the_first_is_learnt_and_all_are_kept(tmp_path: Path)
     assert list(records.warnings.values()) == [1]
 
 
-def test_pictures_stand_at_their_markers_and_the_others_in_front(tmp_path: Path) -> None:
+def test_images_stand_at_their_markers_and_the_others_in_front(tmp_path: Path) -> None:
     records = rows(
         tmp_path,
         {"instruction": "see <image>", "input": "", "output": "O", "images": "a.png"},
@@ -124,7 +124,7 @@ def test_a_bad_row_is_refused(row: dict, code: str, field: str, tmp_path: Path) 
 
 
 def test_a_table_holds_lists_as_text(tmp_path: Path) -> None:
-    (tmp_path / "a.png").write_bytes(picture_bytes("PNG"))
+    (tmp_path / "a.png").write_bytes(image_bytes("PNG"))
     file = tmp_path / "t.csv"
     file.write_text(
         "instruction,input,output,history,images\n"
@@ -143,7 +143,7 @@ def test_a_table_holds_lists_as_text(tmp_path: Path) -> None:
     assert third.messages[0].content == (IMAGE, TEXT("I\nmore"))
 
 
-def test_parquet_holds_pictures(tmp_path: Path) -> None:
+def test_parquet_holds_images(tmp_path: Path) -> None:
     schema = pa.schema(
         [
             ("instruction", pa.string()),
@@ -157,12 +157,12 @@ def test_parquet_holds_pictures(tmp_path: Path) -> None:
         "instruction": "<image>I",
         "output": "O",
         "history": [["q", "a"]],
-        "images": [{"bytes": picture_bytes("PNG"), "path": "1.png"}],
+        "images": [{"bytes": image_bytes("PNG"), "path": "1.png"}],
     }
     pq.write_table(pa.Table.from_pylist([row], schema=schema), tmp_path / "t.parquet")
     assert guess(tmp_path / "t.parquet")[0] == "alpaca"
     (record,) = read(tmp_path / "t.parquet")
-    assert record.images[0].bytes == picture_bytes("PNG")
+    assert record.images[0].bytes == image_bytes("PNG")
     assert len(record.messages) == 4
 
 

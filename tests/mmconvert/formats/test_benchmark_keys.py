@@ -9,7 +9,7 @@ import mmscore
 from mmconvert.core.errors import Error
 from mmconvert.pipeline.convert import read
 from mmconvert.testing.examples import list_example_files
-from support.records import picture_bytes
+from support.records import image_bytes
 
 FORM = "Answer the question using a single word or phrase."
 
@@ -88,13 +88,13 @@ def test_llavas_answers_may_be_one_array(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("name", ["textvqa", "gqa", "scienceqa", "seed_bench", "mm_vet"])
-def test_a_picture_that_is_there_is_shown(tmp_path: Path, name: str) -> None:
+def test_an_image_that_is_there_is_shown(tmp_path: Path, name: str) -> None:
     path = tmp_path / list_example_files()[name].name
     text = list_example_files()[name].read_text()
     path.write_text(text.replace('"image": null', '"image": "i.png"'))
     for place in ("a1.jpg", "n7.jpg", "test/5/i.png", "1_2", "v1_0.png"):
         (tmp_path / place).parent.mkdir(parents=True, exist_ok=True)
-        (tmp_path / place).write_bytes(picture_bytes("PNG"))
+        (tmp_path / place).write_bytes(image_bytes("PNG"))
     (row,) = read(path, name)
     assert len(row.images) == 1
 

@@ -13,9 +13,9 @@ from mmconvert.formats.cauldron import SCHEMA
 from mmconvert.pipeline.convert import read, write
 from mmconvert.plugins.format import Target
 from support.dialogs import content, dialogs, there_and_back
-from support.records import checked, picture_bytes
+from support.records import checked, image_bytes
 
-CELL = {"bytes": picture_bytes("PNG"), "path": None}
+CELL = {"bytes": image_bytes("PNG"), "path": None}
 
 
 @given(dialogs(shown_by=("user",), front_only=True, system=False, fields=False, message_fields=False, named=False))

@@ -10,7 +10,7 @@ from mmconvert.core.errors import UsageError
 from mmconvert.io.detect import guess
 from mmconvert.pipeline.convert import read, write
 from mmconvert.plugins.format import Target
-from support.records import picture_bytes
+from support.records import image_bytes
 
 WHO, ME = {"role": "user", "content": "Who?"}, {"role": "assistant", "content": "Me."}
 SEEN = {"role": "user", "content": "<image>Who?"}
@@ -20,7 +20,7 @@ TEXT = {"type": "text", "text": "Who?"}
 
 
 def write_rows(folder: Path, name: str, row: Any) -> Path:
-    (folder / "i.png").write_bytes(picture_bytes("PNG"))
+    (folder / "i.png").write_bytes(image_bytes("PNG"))
     path = folder / name
     path.write_text(json.dumps([row]) if name.endswith(".json") else json.dumps(row) + "\n")
     return path
@@ -89,7 +89,7 @@ def test_sides_may_be_texts(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["data", "annotations", "questions"])
 def test_a_list_in_an_object_is_a_table(tmp_path: Path, name: str) -> None:
-    (tmp_path / "i.png").write_bytes(picture_bytes("PNG"))
+    (tmp_path / "i.png").write_bytes(image_bytes("PNG"))
     path = tmp_path / "a.json"
     rows = [{"id": n, "image": "i.png", "question": f"What is {n}?", "answer": str(n)} for n in range(10)]
     path.write_text(json.dumps({"info": {"year": 2026}, name: rows}))

@@ -14,7 +14,7 @@ from mmconvert.prompts.evalscope import TEMPLATES, build_choice_text
 from mmscore.core.predictions.join import join
 from mmscore.core.predictions.load import open_rows
 from mmscore.core.select_recipe import choose_recipe, gather_facts
-from support.datasets_on_disk import picture
+from support.datasets_on_disk import make_image
 
 
 def user(*parts: Any) -> list[dict]:
@@ -67,14 +67,14 @@ def test_messages_end_before_the_reply(tmp_path: Path) -> None:
     assert (texts(first), texts(second)) == (["What?"], ["This?", "A dog.", "What?"])
 
 
-def test_pictures_sent_as_data_are_kept_and_others_are_named(tmp_path: Path) -> None:
-    data = "data:image/png;base64," + base64.b64encode(picture(1)).decode()
-    (tmp_path / "b.png").write_bytes(picture(2))
+def test_images_sent_as_data_are_kept_and_others_are_named(tmp_path: Path) -> None:
+    data = "data:image/png;base64," + base64.b64encode(make_image(1)).decode()
+    (tmp_path / "b.png").write_bytes(make_image(2))
     parts = [words("See "), image(data), image("b.png"), image("gone.png"), image("http://127.0.0.1:9/a.png"),
              {"type": "audio", "audio": "a.wav", "format": "wav"}]  # fmt: skip
     records = read(lines(tmp_path / "t.jsonl", prediction(0, messages=user(*parts))))
     (record,) = records
-    assert [shown.bytes for shown in record.images] == [picture(1), picture(2)]
+    assert [shown.bytes for shown in record.images] == [make_image(1), make_image(2)]
     assert (texts(record), record.question) == (["See <image><image>"], "See <image 1><image 2>")
     assert record.extra["unseen"] == ["image: gone.png", "image: http://127.0.0.1:9/a.png", "audio: a.wav"]
     assert sum(records.warnings.values()) == 2

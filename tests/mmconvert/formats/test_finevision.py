@@ -12,10 +12,10 @@ from mmconvert.formats.finevision import RATINGS, SCHEMA, SMALLEST
 from mmconvert.pipeline.convert import read, write
 from mmconvert.plugins.format import Target
 from support.dialogs import content, dialogs, there_and_back
-from support.records import picture_bytes
+from support.records import image_bytes
 
 RATED = {
-    "images": [{"bytes": picture_bytes("JPEG"), "path": None}],
+    "images": [{"bytes": image_bytes("JPEG"), "path": None}],
     "texts": [{"user": "Q", "assistant": "A"}, {"user": "R", "assistant": "B"}],
     "source": "coco",
     **{name: [5, None] for name in RATINGS},

@@ -12,11 +12,11 @@ from mmconvert.core.record import Record
 from mmconvert.formats.hub_vqa import FORMAT
 from mmconvert.io.detect import sample
 from mmconvert.pipeline.convert import read
-from support.datasets_on_disk import picture
+from support.datasets_on_disk import make_image
 
 
 def cell(shade: int = 1) -> dict:
-    return {"bytes": picture(shade), "path": f"{shade}.png"}
+    return {"bytes": make_image(shade), "path": f"{shade}.png"}
 
 
 def parquet(path: Path, *rows: dict) -> Path:
@@ -100,16 +100,16 @@ def test_each_layout_is_told_by_its_columns(tmp_path: Path, name: str) -> None:
     row, expected = LAYOUTS[name]
     record = only(tmp_path, **row)
     assert {field: getattr(record, field) for field in expected} == expected
-    pictures = [picture(1), picture(2)] if isinstance(row.get("image"), list) else [picture(1)]
-    assert [image.bytes for image in record.images] == pictures
-    assert [part.type for part in record.messages[0].content] == ["image"] * len(pictures) + ["text"]
+    images = [make_image(1), make_image(2)] if isinstance(row.get("image"), list) else [make_image(1)]
+    assert [image.bytes for image in record.images] == images
+    assert [part.type for part in record.messages[0].content] == ["image"] * len(images) + ["text"]
     assert record.messages[0].content[-1].text
 
 
-def test_a_picture_may_be_a_path_under_the_image_root(tmp_path: Path) -> None:
-    (tmp_path / "a.png").write_bytes(picture(5))
+def test_an_image_may_be_a_path_under_the_image_root(tmp_path: Path) -> None:
+    (tmp_path / "a.png").write_bytes(make_image(5))
     record = only(tmp_path, question="What?", answer="x", image={"bytes": None, "path": "a.png"})
-    assert record.images[0].bytes == picture(5)
+    assert record.images[0].bytes == make_image(5)
 
 
 def test_what_pandas_writes_for_an_empty_cell_is_empty(tmp_path: Path) -> None:
@@ -149,7 +149,7 @@ def test_other_tables_are_refused_with_a_reason(tmp_path: Path, row: dict, reaso
     assert FORMAT.mismatch(sample(parquet(tmp_path / "t.parquet", row))) == reason
 
 
-def test_what_json_does_not_know_becomes_text_and_further_pictures_are_left_out(tmp_path: Path) -> None:
+def test_what_json_does_not_know_becomes_text_and_further_images_are_left_out(tmp_path: Path) -> None:
     table = pa.table(
         {
             "question": ["How much?"],

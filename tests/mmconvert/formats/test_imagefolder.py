@@ -13,14 +13,14 @@ from mmconvert.core.errors import Error
 from mmconvert.io.detect import guess
 from mmconvert.pipeline.convert import read
 from mmconvert.pipeline.inputs import plan_inputs
-from support.records import picture_bytes
+from support.records import image_bytes
 
 
 def images(folder: Path, *names: str) -> Path:
     for number, name in enumerate(names):
         path = folder / name
         path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(picture_bytes("PNG", number, (8, 8)))
+        path.write_bytes(image_bytes("PNG", number, (8, 8)))
     return folder
 
 

@@ -10,7 +10,7 @@ from mmconvert.core.errors import Error
 from mmconvert.core.record import Part
 from mmconvert.io.detect import guess
 from mmconvert.pipeline.convert import read
-from support.records import picture_bytes
+from support.records import image_bytes
 
 TEXT, IMAGE = (lambda text: Part("text", text)), Part("image")
 
@@ -22,7 +22,7 @@ def row(question: str = "Q", answer: str = "A", **more: Any) -> dict[str, Any]:
 def meta(folder: Path, sets: dict[str, Any], **rows: list[dict[str, Any]]) -> Path:
     """Write a meta file and the annotations that it names."""
     (folder / "pics").mkdir()
-    (folder / "pics/a.png").write_bytes(picture_bytes("PNG"))
+    (folder / "pics/a.png").write_bytes(image_bytes("PNG"))
     for name, data in rows.items():
         (folder / f"{name}.jsonl").write_text("".join(json.dumps(one) + "\n" for one in data), encoding="utf-8")
     file = folder / "meta.json"

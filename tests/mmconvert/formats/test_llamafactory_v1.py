@@ -9,7 +9,7 @@ import pytest
 from mmconvert.core.record import Part
 from mmconvert.io.detect import guess
 from mmconvert.pipeline.convert import read
-from support.records import picture_bytes
+from support.records import image_bytes
 
 TEXT, IMAGE = (lambda text: Part("text", text)), Part("image")
 
@@ -19,7 +19,7 @@ def said(role: str, *parts: tuple[str, Any], **more: Any) -> dict[str, Any]:
 
 
 def rows(folder: Path, *messages: list[dict[str, Any]], **more: Any) -> Any:
-    (folder / "a.png").write_bytes(picture_bytes("PNG"))
+    (folder / "a.png").write_bytes(image_bytes("PNG"))
     path = folder / "t.jsonl"
     path.write_text("".join(json.dumps({"messages": one, **more}) + "\n" for one in messages), encoding="utf-8")
     return read(path, "llamafactory_v1")
@@ -38,7 +38,7 @@ def test_parts_are_texts_and_images(tmp_path: Path) -> None:
         (TEXT("see <image> "), IMAGE, TEXT("!")),
         (TEXT("<think>\nR\n</think>\n\n"), TEXT("A")),
     ]
-    assert record.images[0].bytes == picture_bytes("PNG")
+    assert record.images[0].bytes == image_bytes("PNG")
     assert (record.task, record.extra) == ("chat", {"tools": "[]"})
     assert not records.warnings
 

@@ -15,11 +15,11 @@ from mmconvert.io.detect import guess
 from mmconvert.pipeline.convert import read, write
 from mmconvert.plugins.format import Target
 from support.dialogs import content, dialogs, there_and_back
-from support.records import checked, picture_bytes
+from support.records import checked, image_bytes
 
 
 def rows(folder: Path, *data: dict[str, Any]) -> Any:
-    (folder / "a.png").write_bytes(picture_bytes("PNG"))
+    (folder / "a.png").write_bytes(image_bytes("PNG"))
     path = folder / "train.json"
     path.write_text(json.dumps(data), encoding="utf-8")
     return read(path, "llava")
@@ -70,8 +70,8 @@ def test_a_bad_row_is_refused_and_the_others_go_on(row: dict, code: str, words: 
 
 
 def record(*turns: Turn, images: int = 0, **fields: Any) -> Record:
-    pictures = tuple(checked("PNG", 0, slot) for slot in range(1, images + 1))
-    return Record("x", "x", turns, fields.pop("task", "chat"), Source("f", "f", 0), images=pictures, **fields)
+    shown_images = tuple(checked("PNG", 0, slot) for slot in range(1, images + 1))
+    return Record("x", "x", turns, fields.pop("task", "chat"), Source("f", "f", 0), images=shown_images, **fields)
 
 
 USER, IMAGE = Turn("user", (Part("text", "Q"),)), Part("image")
@@ -117,7 +117,7 @@ def test_an_evaluation_row_gets_its_answer_and_tells_its_other_columns(tmp_path:
 
 
 @pytest.mark.parametrize("images", [None, "files", "original"])
-def test_pictures_are_files(images: str | None, tmp_path: Path) -> None:
+def test_images_are_files(images: str | None, tmp_path: Path) -> None:
     (tmp_path / "in").mkdir()
     source = rows(tmp_path / "in", {"image": "a.png", "conversations": said("<image>\nQ", "A")})
     (tmp_path / "pics").mkdir()
@@ -127,7 +127,7 @@ def test_pictures_are_files(images: str | None, tmp_path: Path) -> None:
     assert (row["image"] == "a.png") == (images == "original")
 
 
-def test_lists_of_pictures_are_qwens(tmp_path: Path) -> None:
+def test_lists_of_images_are_qwens(tmp_path: Path) -> None:
     rows(tmp_path, {"image": "a.png", "conversations": said("<image>", "A")})
     assert guess(tmp_path / "train.json")[0] == "llava"
     rows(tmp_path, {"image": ["a.png"], "conversations": said("<image>", "A")})
@@ -136,9 +136,9 @@ def test_lists_of_pictures_are_qwens(tmp_path: Path) -> None:
 
 def test_parquet_and_other_role_words_are_read(tmp_path: Path) -> None:
     turns = [{"from": "user", "value": "<image>\nWho?"}, {"from": "assistant", "value": "Me."}]
-    cell = {"bytes": picture_bytes("PNG"), "path": None}
+    cell = {"bytes": image_bytes("PNG"), "path": None}
     pq.write_table(pa.Table.from_pylist([{"id": "1", "image": cell, "conversations": turns}]), tmp_path / "t.parquet")
-    (tmp_path / "i.png").write_bytes(picture_bytes("PNG"))
+    (tmp_path / "i.png").write_bytes(image_bytes("PNG"))
     (tmp_path / "t.json").write_text(json.dumps([{"id": "1", "image": "i.png", "conversations": turns}]))
     for name in ("t.parquet", "t.json"):
         records = read(tmp_path / name)

@@ -12,7 +12,7 @@ from mmconvert.core.errors import Error
 from mmconvert.core.record import Part
 from mmconvert.io.detect import guess
 from mmconvert.pipeline.convert import read
-from support.records import picture_bytes
+from support.records import image_bytes
 
 TEXT, IMAGE = (lambda text: Part("text", text)), Part("image")
 
@@ -23,7 +23,7 @@ def row(question: str = "Q", **more: Any) -> dict[str, Any]:
 
 def mixture(folder: Path, text: str, **rows: list[dict[str, Any]]) -> Path:
     """Write a mixture and the files that it names."""
-    (folder / "a.png").write_bytes(picture_bytes("PNG"))
+    (folder / "a.png").write_bytes(image_bytes("PNG"))
     for name, data in rows.items():
         (folder / f"{name}.json").write_text(json.dumps(data), encoding="utf-8")
     file = folder / "mix.yaml"

@@ -1,4 +1,4 @@
-"""LMUData tables: the benchmarks of the kit's own list, rotated rows, dialogs, where pictures lie."""
+"""LMUData tables: the benchmarks of the kit's own list, rotated rows, dialogs, where images lie."""
 
 import base64
 import json
@@ -18,12 +18,12 @@ from mmconvert.pipeline.inputs import plan_inputs
 from mmconvert.plugins.format import Target
 from mmscore.core.predictions.load import open_rows
 from mmscore.core.select_recipe import choose_recipe, gather_facts
-from support.datasets_on_disk import picture
-from support.numbered_pictures import answered, asked
+from support.datasets_on_disk import make_image
+from support.numbered_images import answered, asked
 
 
 def cell(shade: int) -> str:
-    return base64.b64encode(picture(shade)).decode()
+    return base64.b64encode(make_image(shade)).decode()
 
 
 def listed(*items: str) -> str:
@@ -134,22 +134,22 @@ def test_a_row_of_each_benchmark_of_the_kits_list_has_its_task_and_columns(name:
         (cell(1)[:80] + "\udcff" + cell(1)[80:], "text.encoding"),
     ],
 )
-def test_a_picture_is_read_however_its_base64_is_written(written: str, code: str | None, tmp_path: Path) -> None:
+def test_an_image_is_read_however_its_base64_is_written(written: str, code: str | None, tmp_path: Path) -> None:
     path = tmp_path / "t.tsv"
     text = f"index\tquestion\tanswer\timage\n1\tWhy?\ta\t{written}\n2\tWhy?\ta\t{cell(2)}\n"
     path.write_bytes(text.encode(errors="surrogateescape"))
     records = read(path)
-    assert [record.images[0].bytes for record in records] == [*([picture(1)] if code is None else []), picture(2)]
+    assert [record.images[0].bytes for record in records] == [*([make_image(1)] if code is None else []), make_image(2)]
     assert [(reject.code, reject.field) for reject in records.rejects] == ([] if code is None else [(code, "image")])
 
 
-def test_numbered_pictures_stand_where_the_question_names_them(tmp_path: Path) -> None:
+def test_numbered_images_stand_where_the_question_names_them(tmp_path: Path) -> None:
     header, row, _ = BENCHMARKS["MMMU_DEV_VAL"]
     (record,) = read(table(tmp_path / "MMMU_DEV_VAL.tsv", header, row))
     assert parts(record)[0][:4] == ["<picture>", " or ", "<picture>", parts(record)[0][3]]
     assert [(image.slot, image.name, image.bytes) for image in record.images] == [
-        (2, "b.jpg", picture(2)),
-        (1, "a.jpg", picture(1)),
+        (2, "b.jpg", make_image(2)),
+        (1, "a.jpg", make_image(1)),
     ]
 
 
@@ -213,7 +213,7 @@ def test_a_rotated_table_goes_back_with_its_numbers(tmp_path: Path) -> None:
     ]
 
 
-def test_replies_beside_the_pictures_are_predictions(tmp_path: Path) -> None:
+def test_replies_beside_the_images_are_predictions(tmp_path: Path) -> None:
     rows = [("1", "Which?", "red", cell(1), "blue"), ("2", "Which?", "red", cell(2), "")]
     path = table(tmp_path / "t.tsv", "index question answer image prediction", *rows)
     assert [record.prediction for record in read(path)] == ["blue", None]
@@ -243,7 +243,7 @@ def test_a_list_of_questions_gives_a_record_a_round_with_what_was_said_before(tm
     ]
 
 
-def test_a_dialog_without_markers_shows_its_pictures_first_and_without_answers_leaves_them_empty(
+def test_a_dialog_without_markers_shows_its_images_first_and_without_answers_leaves_them_empty(
     tmp_path: Path,
 ) -> None:
     plain = ("5", listed("What?", "Why?"), listed("a", "b"), cell(1))
@@ -285,7 +285,7 @@ def lmudata(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     root = tmp_path / "LMUData"
     for name in ("dog", "museum"):
         (root / "images/custom_mcq").mkdir(parents=True, exist_ok=True)
-        (root / f"images/custom_mcq/{name}.jpg").write_bytes(picture(len(name)))
+        (root / f"images/custom_mcq/{name}.jpg").write_bytes(make_image(len(name)))
     monkeypatch.setenv("LMUData", str(root))
     return root
 
@@ -302,13 +302,13 @@ def test_absolute_and_relative_paths_below_the_kits_images_are_found(lmudata: Pa
     folder = lmudata / "images/custom_mcq"
     path = custom_mcq(lmudata, f"{folder}/dog.jpg", "museum.jpg", "custom_mcq/dog.jpg")
     records = read(path)
-    assert [record.images[0].bytes for record in records] == [picture(3), picture(6), picture(3)]
+    assert [record.images[0].bytes for record in records] == [make_image(3), make_image(6), make_image(3)]
     assert {record.options for record in records} == {("Dog", "Cat", "Tiger", "Elephant")}
     assert records.format == "lmudata"
 
 
 def test_a_path_outside_the_kits_images_is_refused(lmudata: Path, tmp_path: Path) -> None:
-    (tmp_path / "secret.png").write_bytes(picture(1))
+    (tmp_path / "secret.png").write_bytes(make_image(1))
     (lmudata / "images/link.png").symlink_to(tmp_path / "secret.png")
     records = read(custom_mcq(lmudata, str(tmp_path / "secret.png"), "../../secret.png", "link.png", "no.png"))
     assert list(records) == []
@@ -353,12 +353,12 @@ def written(record: Record, folder: Path) -> tuple[list[tuple[str, bool]], list[
     return [(loss.field, loss.left_out) for loss in losses], back
 
 
-def test_pictures_with_gaps_are_numbered_anew(tmp_path: Path) -> None:
+def test_images_with_gaps_are_numbered_anew(tmp_path: Path) -> None:
     record = asked("<image 2> or", 2, 3, 5, shown="<image_5><image 2> or", hint="<image_5>")
     lost, (back,) = written(record, tmp_path)
     assert (lost, back.question, back.hint) == ([("question", False)], "<image 1> or", "<image_3>")
-    assert [image.bytes for image in back.images] == [picture(5), picture(2)]
-    assert [image.bytes for image in back.attachments] == [picture(3)]
+    assert [image.bytes for image in back.images] == [make_image(5), make_image(2)]
+    assert [image.bytes for image in back.attachments] == [make_image(3)]
 
 
 def test_mmmus_demo_comes_back_from_a_table(repository: Path, tmp_path: Path) -> None:
@@ -380,19 +380,19 @@ def test_a_text_that_only_looks_like_a_placeholder_leaves_the_row_out(
     assert written(asked(question, 1, 2, shown=shown), tmp_path) == ([("question", True)], [])
 
 
-def test_a_prompt_that_shows_a_part_of_the_pictures_is_named(tmp_path: Path) -> None:
+def test_a_prompt_that_shows_a_part_of_the_images_is_named(tmp_path: Path) -> None:
     lost, (back,) = written(asked("<image 1> or <image 2>?", 1, 2, shown="<image 1>"), tmp_path)
-    assert (lost, shades([back])) == ([("messages", False)], [[picture(1), picture(2)]])
+    assert (lost, shades([back])) == ([("messages", False)], [[make_image(1), make_image(2)]])
 
 
-def test_a_picture_of_an_earlier_turn_may_be_named(tmp_path: Path) -> None:
+def test_an_image_of_an_earlier_turn_may_be_named(tmp_path: Path) -> None:
     record = asked("<image 1>?", 1)
     dialog = (*record.messages, Turn("assistant", ()), replace(record.messages[0], content=()))
     lost, (back,) = written(replace(record, messages=dialog), tmp_path)
-    assert (lost, shades([back])) == ([("messages", False)], [[picture(1)]])
+    assert (lost, shades([back])) == ([("messages", False)], [[make_image(1)]])
 
 
-def test_a_row_without_picture_or_question_is_left_out(tmp_path: Path) -> None:
+def test_a_row_without_image_or_question_is_left_out(tmp_path: Path) -> None:
     assert written(asked("What?"), tmp_path) == ([("images", True)], [])
     assert written(asked(" ", 1, shown="<image 1>"), tmp_path) == ([("question", True)], [])
 

@@ -43,7 +43,7 @@ def test_the_members_name_is_the_id_where_there_is_no_pid(tmp_path: Path) -> Non
     assert row.id == "seven"
 
 
-def test_a_question_needs_its_picture_and_a_result_does_not(tmp_path: Path) -> None:
+def test_a_question_needs_its_image_and_a_result_does_not(tmp_path: Path) -> None:
     records = read(file(tmp_path, a=CHOICE, b={name: CHOICE[name] for name in CHOICE if name != "response"}))
     assert [row.id for row in records] == ["7"]
     assert [reject.code for reject in records.rejects] == ["image.missing"]

@@ -16,7 +16,7 @@ from mmconvert.core.record import Image, Part, Record, Source, Turn
 from mmconvert.io.detect import guess
 from mmconvert.pipeline.convert import read, write
 from mmconvert.plugins.format import Target
-from support.datasets_on_disk import picture
+from support.datasets_on_disk import make_image
 
 HEADER = ("index", "question", "A", "B", "C", "D", "prediction", "category", "l2_category")
 
@@ -73,15 +73,15 @@ def test_the_index_tells_question_and_rotation(tmp_path, index, sample, variant)
     assert (got.id, got.sample, got.variant) == (index, sample, variant)
 
 
-def test_both_packagings_of_the_question_table_give_the_same_pictures(tmp_path):
-    first = base64.b64encode(picture(1)).decode()
+def test_both_packagings_of_the_question_table_give_the_same_images(tmp_path):
+    first = base64.b64encode(make_image(1)).decode()
     header = ("index", "question", "A", "B", "answer", "category", "L2-category", "image")
     rows = [("7", "What?", "one", "two", "A", "c", "CP"), ("1000007", "What?", "two", "one", "B", "c", "CP")]
     legacy = table(tmp_path / "legacy.tsv", header, *((*row, first) for row in rows))
     kit = table(tmp_path / "kit.tsv", header, (*rows[0], first), (*rows[1], "7"))
     for path in (legacy, kit):
         found = list(read(path, "mmbench"))
-        assert [r.images[0].bytes for r in found] == [picture(1)] * 2
+        assert [r.images[0].bytes for r in found] == [make_image(1)] * 2
         assert [(r.sample, r.variant, r.answer, r.l2_category) for r in found] == [
             ("7", 0, "A", "CP"),
             ("7", 1, "B", "CP"),
@@ -206,7 +206,7 @@ def test_what_a_cell_cannot_hold_is_an_error_or_a_loss_never_cut(tmp_path):
 
 
 def test_what_has_no_column_is_a_loss_by_name(tmp_path):
-    full = record(hint="h", split="dev", answer="A", images=(Image(picture(1), 1),), extra={"source": "web"})
+    full = record(hint="h", split="dev", answer="A", images=(Image(make_image(1), 1),), extra={"source": "web"})
     losses = write([full], Target(tmp_path / "s.xlsx"), "mmbench")
     assert [loss.field for loss in losses] == ["images", "answer", "hint", "split", "source"]
     losses = write([full], Target(tmp_path / "s.xlsx", columns="server"), "mmbench")

@@ -11,12 +11,12 @@ from msgspec.structs import replace
 from mmconvert.core.record import Record
 from mmconvert.pipeline.convert import read, write
 from mmconvert.plugins.format import Target
-from support.datasets_on_disk import picture
-from support.numbered_pictures import answered, asked
+from support.datasets_on_disk import make_image
+from support.numbered_images import answered, asked
 
 
 def cell(shade: int) -> dict:
-    return {"bytes": picture(shade), "path": None}
+    return {"bytes": make_image(shade), "path": None}
 
 
 def parquet(path: Path, **row: Any) -> Path:
@@ -47,28 +47,28 @@ def test_a_standard_row_of_mmmu_pro_has_ten_options_and_its_subject(tmp_path: Pa
     assert (record.options, record.answer, record.category) == (tuple(options), "J", "Art_Theory")
     assert record.l2_category == "Art and Design"
     assert shown(record)[:2] == ["See ", "<picture>"]
-    assert [image.bytes for image in record.images] == [picture(1), picture(2)]
-    assert [image.bytes for image in record.attachments] == [picture(3)]
+    assert [image.bytes for image in record.images] == [make_image(1), make_image(2)]
+    assert [image.bytes for image in record.attachments] == [make_image(3)]
 
 
-def test_a_vision_row_is_its_picture_and_the_letters(tmp_path: Path) -> None:
+def test_a_vision_row_is_its_image_and_the_letters(tmp_path: Path) -> None:
     row = {"id": "test_Math_3", "image": cell(1), "options": "['a', 'b']", "answer": "A", "subject": "Math"}
     record = only(parquet(tmp_path / "test.parquet", **row))
     assert (record.question, record.answer, shown(record)[0]) == (None, "A", "<picture>")
 
 
-def test_sequences_of_options_and_pictures_are_read_by_position(tmp_path: Path) -> None:
+def test_sequences_of_options_and_images_are_read_by_position(tmp_path: Path) -> None:
     row = {"id": "validation_Art_1", "question": "<image 2> or <image 1>?", "options": ["None", "two"], "answer": "B"}
     for name in ("image", "images"):
         record = only(parquet(tmp_path / f"{name}.parquet", **row, **{name: [cell(1), cell(2)]}))
         assert (record.options, record.answer) == (("None", "two"), "B")
-        assert [(image.slot, image.bytes) for image in record.images] == [(2, picture(2)), (1, picture(1))]
+        assert [(image.slot, image.bytes) for image in record.images] == [(2, make_image(2)), (1, make_image(1))]
     target = tmp_path / "back.parquet"
     assert write(read(tmp_path / "images.parquet"), Target(target), "mmmu") == []
     assert only(target).options == ("None", "two")
 
 
-def test_pictures_that_no_placeholder_names_come_first(tmp_path: Path) -> None:
+def test_images_that_no_placeholder_names_come_first(tmp_path: Path) -> None:
     row = {"id": "dev_Math_1", "question": "What?", "options": "[]", "answer": "7", "image_1": cell(1)}
     record = only(parquet(tmp_path / "dev.parquet", **row))
     assert (shown(record)[0], len(record.images), record.attachments) == ("<picture>", 1, ())
@@ -100,12 +100,12 @@ def test_a_row_that_would_be_read_as_another_is_left_out(record: Record, field: 
     assert written(record, tmp_path) == ([(field, True)], [])
 
 
-def test_a_prompt_that_shows_a_part_of_the_pictures_is_named(tmp_path: Path) -> None:
+def test_a_prompt_that_shows_a_part_of_the_images_is_named(tmp_path: Path) -> None:
     lost, (back,) = written(asked("<image 1> or <image 2>?", 1, 2, shown="<image 1>"), tmp_path)
     assert (lost, [image.slot for image in back.images]) == ([("messages", False)], [1, 2])
 
 
-def test_pictures_that_options_name_stay_where_they_are(tmp_path: Path) -> None:
+def test_images_that_options_name_stay_where_they_are(tmp_path: Path) -> None:
     options = answered("B", "<image 3>", "<image 2>")
     record = asked("Which?", 1, 2, 3, shown="<image 3><image 2>", **options)
     lost, (back,) = written(record, tmp_path)

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from mmconvert.pipeline.convert import Records, read, write
 from mmconvert.plugins.format import Target
-from support.records import picture_bytes
+from support.records import image_bytes
 
 TEXT = st.text(st.characters(codec="utf-8"), max_size=12)
 LABEL = st.one_of(
@@ -35,7 +35,7 @@ def log(*rows: dict[str, Any]) -> dict[str, Any]:
 ROW = {"x:pred_no_op": 1, "content": {"image_path": "/x/0.png", "text": "See?"}, "pred": "Yes", "label": 1}
 
 
-def test_a_log_gives_rows_without_pictures(tmp_path: Path) -> None:
+def test_a_log_gives_rows_without_images(tmp_path: Path) -> None:
     records = opened(log({**ROW, "extra": {"subset": "mirror"}}, {**ROW, "content": "Hear?"}), tmp_path)
     first, second = records
     assert (first.question, first.prediction, first.answer, first.label, first.category) == (
@@ -92,7 +92,7 @@ def test_a_bad_sample_is_refused_and_the_others_go_on(row: dict, code: str, tmp_
 @pytest.fixture(scope="module")
 def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
     folder = tmp_path_factory.mktemp("trust")
-    (folder / "red.png").write_bytes(picture_bytes("PNG"))
+    (folder / "red.png").write_bytes(image_bytes("PNG"))
     return folder
 
 

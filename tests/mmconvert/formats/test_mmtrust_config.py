@@ -9,7 +9,7 @@ import pytest
 from mmconvert.core.errors import Error
 from mmconvert.io.detect import guess
 from mmconvert.pipeline.convert import read
-from support.records import picture_bytes
+from support.records import image_bytes
 
 ROWS = [{"image": "a.png", "query": "Is it?", "truth": "Yes"}, {"image": "b.png", "text": "Was it?", "query": "kept"}]
 
@@ -17,7 +17,7 @@ ROWS = [{"image": "a.png", "query": "Is it?", "truth": "Yes"}, {"image": "b.png"
 def configured(folder: Path, rows: Any = ROWS, config: str = "annotation_file: rows.json\nimage_dir: images\n") -> Path:
     (folder / "images").mkdir(exist_ok=True)
     for name in ("a", "b"):
-        (folder / f"images/{name}.png").write_bytes(picture_bytes("PNG"))
+        (folder / f"images/{name}.png").write_bytes(image_bytes("PNG"))
     (folder / "rows.json").write_text(json.dumps(rows))
     (folder / "vispr-recognition.yaml").write_text(config)
     return folder / "vispr-recognition.yaml"
@@ -46,7 +46,7 @@ def test_annotations_may_be_json_lines_and_paths_those_of_the_working_folder(
     assert len(list(read(file, image_roots=(Path(),)))) == 2
 
 
-def test_an_absolute_folder_of_pictures_lies_inside_an_image_root(tmp_path: Path) -> None:
+def test_an_absolute_folder_of_images_lies_inside_an_image_root(tmp_path: Path) -> None:
     file = configured(tmp_path, config=f"annotation_file: rows.json\nimage_dir: {tmp_path}/images\n")
     assert [record.images[0].name for record in read(file)] == ["images/a.png", "images/b.png"]
 

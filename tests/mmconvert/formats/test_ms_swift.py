@@ -13,7 +13,7 @@ from mmconvert.io.detect import UnknownFormatError, guess
 from mmconvert.pipeline.convert import read, write
 from mmconvert.plugins.format import Target
 from support.dialogs import content, dialogs, there_and_back
-from support.records import picture_bytes
+from support.records import image_bytes
 
 TEXT, IMAGE = (lambda text: Part("text", text)), Part("image")
 
@@ -23,7 +23,7 @@ def said(*texts: str) -> list[dict[str, str]]:
 
 
 def rows(folder: Path, *data: dict[str, Any]) -> Any:
-    (folder / "a.png").write_bytes(picture_bytes("PNG"))
+    (folder / "a.png").write_bytes(image_bytes("PNG"))
     (folder / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in data), encoding="utf-8")
     return read(folder / "t.jsonl", "ms_swift")
 
@@ -48,7 +48,7 @@ def test_fields_that_ms_swift_knows_are_kept(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "back.jsonl").read_text()) == row
 
 
-def test_pictures_without_a_marker_stand_in_front_as_ms_swift_puts_them(tmp_path: Path) -> None:
+def test_images_without_a_marker_stand_in_front_as_ms_swift_puts_them(tmp_path: Path) -> None:
     system = {"role": "system", "content": "Be short."}
     records = rows(tmp_path, {"messages": [system, *said("Q", "A")], "image": "a.png"})
     (record,) = records
@@ -80,7 +80,7 @@ def test_a_bad_row_is_refused(row: dict, code: str, tmp_path: Path) -> None:
     assert records.rejects[0].code == code
 
 
-def test_pictures_beyond_the_markers_stand_in_front(tmp_path: Path) -> None:
+def test_images_beyond_the_markers_stand_in_front(tmp_path: Path) -> None:
     records = rows(tmp_path, {"messages": said("Q<image>", "A"), "images": ["a.png", "a.png"]})
     (record,) = records
     assert record.messages[0].content == (IMAGE, TEXT("Q"), IMAGE)
@@ -120,7 +120,7 @@ def test_fields_of_a_pair_stay_with_its_question(tmp_path: Path) -> None:
     assert record.extra == {"messages_extra": [{"loss": False}, {}]}
 
 
-def test_a_picture_may_stand_in_a_query(tmp_path: Path) -> None:
+def test_an_image_may_stand_in_a_query(tmp_path: Path) -> None:
     row = {
         "query": "<img>a.png</img>and <image> or <img>",
         "response": "A",
@@ -187,7 +187,7 @@ def test_ms_swifts_own_files_convert_whole(name: str, shared: Path) -> None:
     assert records.rejects == []
 
 
-def test_pictures_are_inline_files_or_addresses(tmp_path: Path) -> None:
+def test_images_are_inline_files_or_addresses(tmp_path: Path) -> None:
     address = "https://example.org/a.png"
     rows(tmp_path, {"messages": said("<image><image>Q", "A"), "images": ["a.png", address]})
     source = read(tmp_path / "t.jsonl", "ms_swift", keep_urls=True)
@@ -196,4 +196,4 @@ def test_pictures_are_inline_files_or_addresses(tmp_path: Path) -> None:
         first, second = json.loads((tmp_path / "o.jsonl").read_text())["images"]
         assert first.startswith(beginning)
         assert second == address
-    assert (tmp_path / "pics" / first).read_bytes() == picture_bytes("PNG")
+    assert (tmp_path / "pics" / first).read_bytes() == image_bytes("PNG")

@@ -10,7 +10,7 @@ from mmconvert.core.record import Record
 from mmconvert.io.detect import guess
 from mmconvert.pipeline.inputs import Input
 from mmconvert.pipeline.read import ReadOptions, Records
-from support.records import picture_bytes
+from support.records import image_bytes
 from support.terminal import mmscore
 
 USER = {"role": "user", "content": "<image>Which colour?"}
@@ -20,7 +20,7 @@ ROW: dict[str, Any] = {"response": "It is red.", "labels": "red", "logprobs": No
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Path:
-    (tmp_path / "a.png").write_bytes(picture_bytes("PNG"))
+    (tmp_path / "a.png").write_bytes(image_bytes("PNG"))
     return tmp_path
 
 

@@ -9,12 +9,12 @@ from typing import Any
 import pytest
 from hypothesis import given
 from msgspec.structs import replace
-from PIL import Image as Picture
+from PIL import Image as PILImage
 
 from mmconvert.core.errors import UsageError
 from mmconvert.core.record import Image, Part, Record, Source, Turn
 from mmconvert.formats import openai_finetune
-from mmconvert.images.loader import Pictures
+from mmconvert.images.loader import ImageLoader
 from mmconvert.io.detect import guess
 from mmconvert.pipeline.convert import read, write
 from mmconvert.plugins.format import Loss, Target
@@ -53,10 +53,10 @@ def test_dialogs_come_back(record: Record) -> None:
     assert content(back) == content(record)
 
 
-def picture(mode: str, kind: str = "PNG") -> Image:
+def make_image(mode: str, kind: str = "PNG") -> Image:
     out = io.BytesIO()
-    Picture.new(mode, (4, 3)).save(out, kind)
-    return Pictures(()).of_bytes(out.getvalue(), 1)
+    PILImage.new(mode, (4, 3)).save(out, kind)
+    return ImageLoader(()).of_bytes(out.getvalue(), 1)
 
 
 @pytest.mark.parametrize(
@@ -64,8 +64,8 @@ def picture(mode: str, kind: str = "PNG") -> Image:
     [
         (asked(*[checked("PNG", 0, 1)] * 11), "11 images, 10 at most"),
         (asked(checked("GIF", 0, 1)), "is GIF, not JPEG, PNG, WEBP"),
-        (asked(picture("P")), "mode P, not RGB"),
-        (asked(picture("CMYK", "JPEG")), "mode CMYK"),
+        (asked(make_image("P")), "mode P, not RGB"),
+        (asked(make_image("CMYK", "JPEG")), "mode CMYK"),
         (asked(replace(checked("PNG", 0, 1), bytes=checked("PNG", 0, 1).bytes + bytes(10_000_000))), "10 MB at most"),
         (
             Record("x", "x", (QUESTION, Turn("assistant", (Part("image"),))), "chat", Source("f", "f", 0),
@@ -75,14 +75,14 @@ def picture(mode: str, kind: str = "PNG") -> Image:
     ],
 )  # fmt: skip
 def test_what_the_service_refuses_is_left_out_and_named(record: Record, words: str, tmp_path: Path) -> None:
-    rows, losses = exported([record, asked(picture("RGBA"))], tmp_path)
+    rows, losses = exported([record, asked(make_image("RGBA"))], tmp_path)
     assert len(rows) == 1
     (loss,) = losses
     assert "left out" in loss.message
     assert words in loss.message
 
 
-def test_examples_with_pictures_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_examples_with_images_are_counted(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(openai_finetune, "MAX_IMAGE_EXAMPLES", 2)
     rows, losses = exported([asked(checked("PNG", 0, 1)), asked(), asked(checked("PNG", 0, 1))] * 2, tmp_path)
     assert len(rows) == 4
@@ -106,7 +106,7 @@ def test_addresses_and_details_pass_and_further_fields_do_not(tmp_path: Path) ->
     assert {loss.field for loss in losses} == {"note", "messages_extra"}
 
 
-def test_pictures_beside_the_file_are_wrong_usage(tmp_path: Path) -> None:
+def test_images_beside_the_file_are_wrong_usage(tmp_path: Path) -> None:
     with pytest.raises(UsageError, match="inline"):
         write([asked()], Target(tmp_path / "t.jsonl", "files"), "openai_finetune")
 

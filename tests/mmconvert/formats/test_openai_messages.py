@@ -12,7 +12,7 @@ from mmconvert.pipeline.convert import read, write
 from mmconvert.pipeline.inputs import Input
 from mmconvert.pipeline.read import ReadOptions, Records
 from mmconvert.plugins.format import Target
-from support.questions import picture
+from support.questions import make_image
 
 IMAGE = {"type": "image_url", "image_url": {"url": "red.png"}}
 RECORDS = [
@@ -23,7 +23,7 @@ RECORDS = [
 
 @pytest.fixture
 def folder(tmp_path):
-    (tmp_path / "red.png").write_bytes(picture("red"))
+    (tmp_path / "red.png").write_bytes(make_image("red"))
     return tmp_path
 
 
@@ -35,7 +35,7 @@ def test_a_pretty_printed_array_and_object_are_read(folder, held, count):
     found = list(records)
     assert records.format == "openai_messages"
     assert [(one.question, one.answer, one.images[0].bytes) for one in found] == [
-        (f"Colour {n}?<image 1>", "red", picture("red")) for n in range(count)
+        (f"Colour {n}?<image 1>", "red", make_image("red")) for n in range(count)
     ]
     assert found[0].messages[0].content == (Part("text", "Colour 0?"), Part("image"))
     write(found, Target(folder / "again.json"), "openai_messages")
@@ -49,7 +49,7 @@ def test_what_follows_an_object_is_not_passed_over(folder):
         list(read(file, "openai_messages"))
 
 
-DATA = base64.b64encode(picture("red")).decode()
+DATA = base64.b64encode(make_image("red")).decode()
 SOURCE = {"type": "base64", "media_type": "image/jpeg", "data": DATA}
 
 
@@ -81,7 +81,7 @@ def test_an_image_part_may_bring_its_image_as_anthropic_and_transformers_have_it
     file.write_text(json.dumps(rows if name == "a.json" else rows[0]))
     assert guess(file)[0] == "openai_messages"
     (record,) = read(file)
-    assert (record.images[0].bytes, record.answer, record.question) == (picture("red"), "red", "<image 1>Colour?")
+    assert (record.images[0].bytes, record.answer, record.question) == (make_image("red"), "red", "<image 1>Colour?")
 
 
 def test_anthropics_system_is_the_first_turn(folder):
@@ -103,7 +103,7 @@ def test_training_data_of_anthropic_are_read_as_openais(folder):
     assert guess(file)[0] == "openai_finetune"
     (record,) = read(file)
     assert [turn.role for turn in record.messages] == ["system", "user", "assistant"]
-    assert record.images[0].bytes == picture("red")
+    assert record.images[0].bytes == make_image("red")
 
 
 @pytest.mark.parametrize(

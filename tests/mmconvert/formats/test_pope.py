@@ -11,7 +11,7 @@ from mmconvert.pipeline.convert import read, write
 from mmconvert.plugins.format import Target
 from mmscore.core.predictions.join import join
 from mmscore.core.predictions.load import open_rows
-from support.datasets_on_disk import picture
+from support.datasets_on_disk import make_image
 
 ANSWERS = [
     {"question": "is there a bird in the image?", "answer": "Yes, a bird."},
@@ -42,14 +42,14 @@ def test_answers_and_questions_go_together_by_their_order(tmp_path: Path) -> Non
     ]
 
 
-def test_pictures_of_questions_are_shown_where_they_are_at_hand(tmp_path: Path) -> None:
+def test_images_of_questions_are_shown_where_they_are_at_hand(tmp_path: Path) -> None:
     path = lines(tmp_path / "coco_pope_popular.json", QUESTIONS)
     records = read(path)
     assert [record.images for record in records] == [(), ()]
     assert sum(records.warnings.values()) == 2
-    (tmp_path / "a.png").write_bytes(picture(1))
+    (tmp_path / "a.png").write_bytes(make_image(1))
     first, _ = records
-    assert [image.bytes for image in first.images] == [picture(1)]
+    assert [image.bytes for image in first.images] == [make_image(1)]
     assert [part.type for part in first.messages[0].content] == ["image", "text"]
     outside = lines(tmp_path / "t.json", [{**QUESTIONS[0], "image": "../../etc/passwd"}, QUESTIONS[1]])
     records = read(outside)

@@ -14,7 +14,7 @@ from mmconvert.io.detect import guess
 from mmconvert.pipeline.convert import read, write
 from mmconvert.plugins.format import Target
 from support.dialogs import content, dialogs, there_and_back
-from support.records import picture_bytes
+from support.records import image_bytes
 
 TEXT, IMAGE = (lambda text: Part("text", text)), Part("image")
 
@@ -29,7 +29,7 @@ def inline(*texts: str) -> list[dict[str, str]]:
 
 def rows(folder: Path, *data: dict[str, Any], file: str = "train.json") -> Any:
     for name in ("a.png", "b.png"):
-        (folder / name).write_bytes(picture_bytes("PNG", ord(name[0])))
+        (folder / name).write_bytes(image_bytes("PNG", ord(name[0])))
     text = json.dumps(data) if file.endswith(".json") else "".join(json.dumps(row) + "\n" for row in data)
     (folder / file).write_text(text, encoding="utf-8")
     return read(folder / file, "qwen_vl")
@@ -50,7 +50,7 @@ def test_dialogs_come_back_from_the_first_form(record: Record) -> None:
 
 
 @pytest.mark.parametrize("image", ["a.png", ["a.png"]])
-def test_one_picture_may_stand_alone_or_in_a_list(image: Any, tmp_path: Path) -> None:
+def test_one_image_may_stand_alone_or_in_a_list(image: Any, tmp_path: Path) -> None:
     (record,) = rows(tmp_path, {"image": image, "conversations": said("<image>\nQ", "A")}, file="t.jsonl")
     assert record.messages[0].content == (IMAGE, TEXT("Q"))
 
@@ -95,7 +95,7 @@ def test_a_bad_row_is_refused(row: dict, code: str, tmp_path: Path) -> None:
         (r"The tag <\img> and <img>", (TEXT("The tag <img> and <img>"),)),
     ],
 )
-def test_pictures_stand_in_the_text_of_the_first_form(text: str, parts: tuple[Part, ...], tmp_path: Path) -> None:
+def test_images_stand_in_the_text_of_the_first_form(text: str, parts: tuple[Part, ...], tmp_path: Path) -> None:
     (record,) = rows(tmp_path, {"id": "identity_0", "conversations": inline(text, "A")})
     assert record.messages[0].content == parts
     assert [image.name for image in record.images] == ["a.png"] * parts.count(IMAGE)
@@ -110,12 +110,12 @@ def test_the_first_form_counts_through_the_dialog(tmp_path: Path) -> None:
     assert json.loads((tmp_path / "back.json").read_text()) == [row]
 
 
-def test_lines_with_one_picture_are_qwens(tmp_path: Path) -> None:
+def test_lines_with_one_image_are_qwens(tmp_path: Path) -> None:
     rows(tmp_path, {"image": "a.png", "conversations": said("<image>", "A")}, file="t.jsonl")
     assert guess(tmp_path / "t.jsonl")[0] == "qwen_vl"
 
 
-def test_a_picture_in_an_assistants_turn_is_left_out_and_named(tmp_path: Path) -> None:
+def test_an_image_in_an_assistants_turn_is_left_out_and_named(tmp_path: Path) -> None:
     (record,) = rows(tmp_path, {"conversations": inline("Q", "<img>a.png</img>")})
     (loss,) = write([record], Target(tmp_path / "t.json"), "qwen_vl")
     assert "assistant's turn" in loss.message
@@ -128,7 +128,7 @@ def test_unknown_columns_are_wrong_usage(tmp_path: Path) -> None:
 
 
 def test_packed_rows_are_conversations_each(tmp_path: Path) -> None:
-    (tmp_path / "a.png").write_bytes(picture_bytes("PNG"))
+    (tmp_path / "a.png").write_bytes(image_bytes("PNG"))
     turns = [{"from": "human", "value": "<image>Q<image>"}, {"from": "gpt", "value": "A"}]
     row = {"image": ["a.png", "a.png"], "conversations": turns}
     file = tmp_path / "packed.json"

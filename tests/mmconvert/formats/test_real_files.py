@@ -34,7 +34,7 @@ def converted(file: Path, image_root: Path, output: Path) -> list[dict]:
 
 @pytest.mark.parametrize("name", FILES)
 @pytest.mark.slow
-def test_converts_whole_and_loads_with_decoded_pictures(name: str, root: Path, tmp_path: Path) -> None:
+def test_converts_whole_and_loads_with_decoded_images(name: str, root: Path, tmp_path: Path) -> None:
     format_, rows = FILES[name]
     file = root / "custom_eval/multimodal" / name
     assert read(file, image_roots=(root,)).format == format_

@@ -17,9 +17,9 @@ from mmconvert.kits.reform_eval.pools import load_pools
 from mmconvert.kits.reform_eval.shapes import SHAPES
 from mmconvert.pipeline.convert import Records, read, write
 from mmconvert.plugins.format import Target
-from support.records import picture_bytes
+from support.records import image_bytes
 
-PICTURE = b64encode(picture_bytes("PNG")).decode()
+IMAGE = b64encode(image_bytes("PNG")).decode()
 TEXT = st.text(st.characters(codec="utf-8"), min_size=1, max_size=12)
 
 
@@ -33,9 +33,9 @@ def first_instruction(family: str) -> str:
     return load_pools()[FAMILIES[family].pool].choose[0]
 
 
-VQA = {"question_id": "q1", "image_id": PICTURE, "question": "Red?", "answer": "no", "answer_options": ["yes", "no"]}
-CORE = {"question_id": 7, "image": PICTURE, "question": "Red?", "answer": 1, "answer_options": ["yes", "no"]}
-READING = {"question_id": "o1", "image": PICTURE, "question": ["Read it.", "What is written?"], "answer_txt": "STOP"}
+VQA = {"question_id": "q1", "image_id": IMAGE, "question": "Red?", "answer": "no", "answer_options": ["yes", "no"]}
+CORE = {"question_id": 7, "image": IMAGE, "question": "Red?", "answer": 1, "answer_options": ["yes", "no"]}
+READING = {"question_id": "o1", "image": IMAGE, "question": ["Read it.", "What is written?"], "answer_txt": "STOP"}
 ABC = ["a", "b", "c"]
 CLAIM = {"answer": "a", "answer_options": ABC}
 
@@ -55,7 +55,7 @@ FAMILY_CASES = [
     ),
     (
         "MCV",
-        {"instance_id": "m", "image_id": PICTURE, "claim": " C. ", "text_evidence": "E\n", **CLAIM},
+        {"instance_id": "m", "image_id": IMAGE, "claim": " C. ", "text_evidence": "E\n", **CLAIM},
         {},
         "m",
         "What is the truthfulness of this claim? Claim: C. Text Evidence: E",
@@ -64,12 +64,12 @@ FAMILY_CASES = [
         '"a"',
     ),
     ("Core", {**CORE, "bbox": [1, 2, 3, 4]}, {}, "7", "Red?", ("yes", "no"), "B", "1"),
-    ("CLEVR", {**CORE, "img": PICTURE}, {"instructs": ["Look."]}, "7", "Red?", ("yes", "no"), "B", "1"),
+    ("CLEVR", {**CORE, "img": IMAGE}, {"instructs": ["Look."]}, "7", "Red?", ("yes", "no"), "B", "1"),
     ("VSR", {**CORE, "question": ["R?", "S?"], "answer_options": ["a.", "b"]}, {}, "7", "R?", ("a.", "b."), "B", "1"),
     ("MP3D", {**CORE, "questions": ["R?", "S?"]}, {}, "7", "R?", ("yes", "no"), "B", "1"),
     (
         "Classification",
-        {"id": 3, "image": PICTURE, "question": "Q", "answer": 2, "options": ABC},
+        {"id": 3, "image": IMAGE, "question": "Q", "answer": 2, "options": ABC},
         None,
         "3",
         "Q",
@@ -81,7 +81,7 @@ FAMILY_CASES = [
     ("KIE", {**READING, "question": "Read."}, {}, "o1", "Read.", (), "STOP", '"STOP"'),
     (
         "TextVQA",
-        {"question_id": 5, "image_id": PICTURE, "question": "Q", "answer": ["x", "y"]},
+        {"question_id": 5, "image_id": IMAGE, "question": "Q", "answer": ["x", "y"]},
         {},
         "5",
         "Q",
@@ -91,7 +91,7 @@ FAMILY_CASES = [
     ),
     (
         "ObjectCounting",
-        {"Image_ID": PICTURE, "Question": "How many?", "Answer": 3, "Resolved_COCO_category": "dog"},
+        {"Image_ID": IMAGE, "Question": "How many?", "Answer": 3, "Resolved_COCO_category": "dog"},
         None,
         "0",
         "How many?",
@@ -118,7 +118,7 @@ def test_a_family_is_known_by_its_fields(
     assert record.category == family
     assert (record.id, record.question, record.options) == (key, question, options)
     assert (record.answer, record.label, record.task) == (answer, label, FAMILIES[family].task)
-    assert record.images[0].bytes == picture_bytes("PNG")
+    assert record.images[0].bytes == image_bytes("PNG")
     assert join_texts(record.messages[-1]).startswith(question)
 
 
@@ -137,9 +137,9 @@ def test_a_template_asks_in_our_words_with_the_topic_filled_in(
     family: str, item: dict, facts: dict, options: tuple, tmp_path: Path
 ) -> None:
     record, other = (
-        opened([{"img": PICTURE, "gt": 1, **item}] * 2, tmp_path, facts)
+        opened([{"img": IMAGE, "gt": 1, **item}] * 2, tmp_path, facts)
         if family != "RefCOCO"
-        else [*opened([{"img": PICTURE, "gt": 1, **item}], tmp_path, facts)] * 2
+        else [*opened([{"img": IMAGE, "gt": 1, **item}], tmp_path, facts)] * 2
     )
     topic = item.get("anno") if isinstance(item.get("anno"), str) else item.get("method", "")
     assert (record.category, record.options, record.answer, record.label) == (family, options, "B", "1")
@@ -150,7 +150,7 @@ def test_a_template_asks_in_our_words_with_the_topic_filled_in(
 
 @pytest.mark.parametrize(("name", "family"), [("mscoco", "Caption"), ("textcaps", "TextCaps")])
 def test_captions_keep_their_references(name: str, family: str, tmp_path: Path) -> None:
-    (record,) = opened([{"img": PICTURE, "annos": ["a cat", "cats"]}], tmp_path, {"dataset_name": name})
+    (record,) = opened([{"img": IMAGE, "annos": ["a cat", "cats"]}], tmp_path, {"dataset_name": name})
     assert (record.category, record.task, record.answers, record.answer) == (family, "caption", ("a cat", "cats"), None)
     assert record.question == first_instruction(family)
 
@@ -168,11 +168,11 @@ DIALOG = {
         "questions": ["is it day", "what colour"],
         "answers": ["yes", "no", "red"],
         "dialogs": [
-            {"image_id": 44, "image_base64": PICTURE, "dialog": [
+            {"image_id": 44, "image_base64": IMAGE, "dialog": [
                 {"question": 0, "answer": 1, "answer_options": [0, 1, 2]},
                 {"question": 1, "answer": 2, "answer_options": [2, 0], "note": "x"},
             ]},
-            {"image_id": 45, "image_base64": PICTURE, "dialog": [
+            {"image_id": 45, "image_base64": IMAGE, "dialog": [
                 {"question": 9, "answer": 0, "answer_options": [0, 1]},
             ]},
         ],
@@ -212,7 +212,7 @@ def test_a_dialog_gives_a_record_a_round(tmp_path: Path) -> None:
         ({**CORE, "answer": -1}, "answer.range"),
         ({**CORE, "answer": True}, "answer.type"),
         ({**READING, "answer_txt": 3}, "answer_txt.type"),
-        ({"img": PICTURE, "annos": []}, "annos.type"),
+        ({"img": IMAGE, "annos": []}, "annos.type"),
         ({"something": 1}, "item.shape"),
     ],
 )
@@ -229,8 +229,8 @@ def test_a_file_without_items_is_one_clear_error(value: dict, tmp_path: Path) ->
         list(read(tmp_path / "data.json", "reform_eval"))
 
 
-def test_a_picture_may_be_a_path(tmp_path: Path) -> None:
-    (tmp_path / "red.png").write_bytes(picture_bytes("PNG"))
+def test_an_image_may_be_a_path(tmp_path: Path) -> None:
+    (tmp_path / "red.png").write_bytes(image_bytes("PNG"))
     (record,) = opened([{**VQA, "image_id": "red.png"}], tmp_path, {})
     assert record.images[0].name == "red.png"
 

@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import to_arrow
 from mmconvert.core.rows import Row, Where
-from mmconvert.images.loader import Pictures
+from mmconvert.images.loader import ImageLoader
 from mmconvert.plugins.format import Context, Format, Sample
 from mmconvert.plugins.registry import load
-from support.records import picture_bytes
+from support.records import image_bytes
 
 pytestmark = pytest.mark.slow
 
@@ -43,7 +43,7 @@ MESSAGES = st.lists(
     ),
     max_size=3,
 )
-PICTURE = st.just({"bytes": picture_bytes("PNG"), "path": None})
+IMAGE = st.just({"bytes": image_bytes("PNG"), "path": None})
 FIELDS = {
     "vlmevalkit_predictions": ["index", "question", "A", "B", "answer", "hint", "g_index", "image_path", "prediction"],
     "evalscope_predictions": ["index", "model", "model_output", "messages", "metadata"],
@@ -62,8 +62,8 @@ SPECIAL = {
     ),
     "sample_score": st.one_of(st.fixed_dictionaries({"score": VALUES, "group_id": LEAVES}), VALUES),
 }
-CELLS = st.one_of(PICTURE, st.lists(PICTURE, max_size=2), VALUES)
-"""What a column of pictures may hold in parquet; JSON holds no bytes."""
+CELLS = st.one_of(IMAGE, st.lists(IMAGE, max_size=2), VALUES)
+"""What a column of images may hold in parquet; JSON holds no bytes."""
 
 NAMES = (
     "t.json",
@@ -77,9 +77,9 @@ NAMES = (
 
 def rows(name: str) -> st.SearchStrategy[dict[str, Any]]:
     parquet = load("mmconvert.formats", name).suffixes == (".parquet",)
-    pictures = dict.fromkeys(("image", "images", "image_1", "image_2"), CELLS) if parquet else {}
+    images = dict.fromkeys(("image", "images", "image_1", "image_2"), CELLS) if parquet else {}
     values = st.one_of(VALUES, st.floats(), st.lists(st.floats())) if parquet else VALUES
-    return st.fixed_dictionaries({}, optional={f: {**SPECIAL, **pictures}.get(f, values) for f in FIELDS[name]})
+    return st.fixed_dictionaries({}, optional={f: {**SPECIAL, **images}.get(f, values) for f in FIELDS[name]})
 
 
 @pytest.mark.parametrize("name", FIELDS)
@@ -88,7 +88,7 @@ def test_any_row_is_read_or_refused(name: str, data: st.DataObject, file: str) -
     plugin: Format = load("mmconvert.formats", name)
     row = data.draw(rows(name))
     with contextlib.suppress(RowError):
-        records = list(plugin.records(Row(row, Where(file, 0)), Context(Pictures(()), name)))
+        records = list(plugin.records(Row(row, Where(file, 0)), Context(ImageLoader(()), name)))
         to_arrow(records)
         for record in records:
             shown = [part for turn in record.messages for part in turn.content if part.type == "image"]

@@ -19,7 +19,7 @@ from mmconvert.pipeline.convert import ReadOptions, WriteOptions, convert, read,
 from mmconvert.pipeline.inputs import Input
 from mmconvert.plugins.format import Target
 from support.dialogs import content, dialogs, there_and_back
-from support.records import picture_bytes
+from support.records import image_bytes
 
 
 def said(*texts: str) -> list[dict[str, str]]:
@@ -27,7 +27,7 @@ def said(*texts: str) -> list[dict[str, str]]:
 
 
 def rows(folder: Path, *data: dict[str, Any]) -> Any:
-    (folder / "a.png").write_bytes(picture_bytes("PNG"))
+    (folder / "a.png").write_bytes(image_bytes("PNG"))
     path = folder / "train.json"
     path.write_text(json.dumps(data), encoding="utf-8")
     return read(path, "sharegpt")
@@ -82,14 +82,14 @@ def test_the_system_field_is_a_turn(tmp_path: Path) -> None:
     assert record.messages == (Turn("system", (Part("text", "Be short."),)), Turn("user", (Part("text", "Q"),)))
 
 
-def test_pictures_may_stand_in_parquet(tmp_path: Path) -> None:
+def test_images_may_stand_in_parquet(tmp_path: Path) -> None:
     message = pa.struct([("role", pa.string()), ("content", pa.string())])
     schema = pa.schema([("messages", pa.list_(message)), ("images", pa.list_(IMAGE_TYPE))])
-    row = {"messages": said("<image>Q", "A"), "images": [{"bytes": picture_bytes("PNG"), "path": "1.png"}]}
+    row = {"messages": said("<image>Q", "A"), "images": [{"bytes": image_bytes("PNG"), "path": "1.png"}]}
     pq.write_table(pa.Table.from_pylist([row], schema=schema), tmp_path / "t.parquet")
     assert guess(tmp_path / "t.parquet")[0] == "sharegpt"
     (record,) = read(tmp_path / "t.parquet")
-    assert record.images[0].bytes == picture_bytes("PNG")
+    assert record.images[0].bytes == image_bytes("PNG")
 
 
 def test_each_file_has_its_entry_in_dataset_info(tmp_path: Path) -> None:

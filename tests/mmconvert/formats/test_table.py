@@ -11,14 +11,14 @@ from mmconvert.core.errors import Error, UsageError
 from mmconvert.io.detect import guess
 from mmconvert.pipeline.inputs import Input
 from mmconvert.pipeline.read import ReadOptions, Records
-from support.records import picture_bytes
+from support.records import image_bytes
 
 
 @pytest.fixture
 def folder(tmp_path):
     (tmp_path / "pics").mkdir()
     for name in ("a", "b"):
-        (tmp_path / f"pics/{name}.png").write_bytes(picture_bytes("PNG"))
+        (tmp_path / f"pics/{name}.png").write_bytes(image_bytes("PNG"))
     return tmp_path
 
 
@@ -261,15 +261,15 @@ def test_options_may_have_a_column_each_and_none_is_a_text(folder):
 
 
 @pytest.mark.parametrize("cell", ['["pics/a.png", "pics/b.png"]', "['pics/a.png', 'pics/b.png']"])
-def test_a_cell_may_list_pictures(folder, cell):
+def test_a_cell_may_list_images(folder, cell):
     path = write(folder, [{"images": cell, "question": "<image 2> or <image 1>?", "answer": "x"}], "t.json")
     ((record,), _) = read(path)
     assert [image.name for image in record.images] == ["pics/b.png", "pics/a.png"]
     assert [part.type for part in record.messages[0].content] == ["image", "text", "image", "text"]
 
 
-def test_parquet_holds_pictures_as_datasets_writes_them(folder):
-    image = {"bytes": picture_bytes("PNG"), "path": "a.png"}
+def test_parquet_holds_images_as_datasets_writes_them(folder):
+    image = {"bytes": image_bytes("PNG"), "path": "a.png"}
     path = folder / "t.parquet"
     pq.write_table(
         pa.Table.from_pylist([{"img": image, "problem": "What?", "solution": "red", "meta": {"k": 1}}]), path
@@ -278,7 +278,7 @@ def test_parquet_holds_pictures_as_datasets_writes_them(folder):
     assert (record.answer, record.images[0].format, record.extra) == ("red", "PNG", {"meta": {"k": 1}})
 
 
-def test_a_missing_picture_refuses_a_question_and_not_a_prediction(folder):
+def test_a_missing_image_refuses_a_question_and_not_a_prediction(folder):
     rows = [{"image": "no.png", "question": "What?"}, {"image": "no.png", "question": "What?", "response": "red"}]
     ((record,), records) = read(write(folder, rows, "t.json"))
     assert (record.prediction, record.images) == ("red", ())
@@ -368,7 +368,7 @@ def test_columns_are_known_by_many_names(tmp_path: Path, question: str, answer: 
     "name", ["image_name", "imagename", "Image", "img_filename", "picture", "filepath", "imageUrl"]
 )
 def test_columns_of_images_are_known_by_many_names(tmp_path: Path, name: str) -> None:
-    (tmp_path / "i.png").write_bytes(picture_bytes("PNG"))
+    (tmp_path / "i.png").write_bytes(image_bytes("PNG"))
     path = tmp_path / "q.csv"
     path.write_text(f"{name},question\ni.png,Who?\n")
     assert [len(row.images) for row in read(path)[0]] == [1]
@@ -383,7 +383,7 @@ def test_the_usual_name_counts_where_another_column_has_one_as_well(tmp_path: Pa
 
 
 def test_a_caption_needs_no_question(tmp_path: Path) -> None:
-    (tmp_path / "i.png").write_bytes(picture_bytes("PNG"))
+    (tmp_path / "i.png").write_bytes(image_bytes("PNG"))
     path = tmp_path / "c.csv"
     path.write_text("image,caption\ni.png,A square.\n")
     (row,) = read(path)[0]

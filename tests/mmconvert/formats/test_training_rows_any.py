@@ -11,10 +11,10 @@ from hypothesis import strategies as st
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import to_arrow
 from mmconvert.core.rows import Row, Where
-from mmconvert.images.loader import Pictures
+from mmconvert.images.loader import ImageLoader
 from mmconvert.plugins.format import Context, Format, Sample
 from mmconvert.plugins.registry import load
-from support.records import picture_bytes
+from support.records import image_bytes
 
 pytestmark = pytest.mark.slow
 
@@ -25,7 +25,7 @@ WORDS = st.sampled_from(
      "assistant", "system", "tool", "image", "image_url", "", "<video>"]
 )  # fmt: skip
 LEAVES = st.one_of(
-    st.none(), st.booleans(), st.integers(-2, 9), WORDS, st.just(picture_bytes("PNG")), st.floats(allow_nan=False)
+    st.none(), st.booleans(), st.integers(-2, 9), WORDS, st.just(image_bytes("PNG")), st.floats(allow_nan=False)
 )
 KEYS = st.sampled_from(
     ["messages", "conversations", "images", "image", "prompt", "completion", "texts", "role", "content", "from",
@@ -57,7 +57,7 @@ def test_any_row_is_read_or_refused(row: dict[str, Any]) -> None:
     for name in FORMATS:
         plugin: Format = load("mmconvert.formats", name)
         with contextlib.suppress(RowError):
-            records = list(plugin.records(Row(row, Where("t", 0)), Context(Pictures(()), name)))
+            records = list(plugin.records(Row(row, Where("t", 0)), Context(ImageLoader(()), name)))
             to_arrow(records)
             for record in records:
                 shown = [part for turn in record.messages for part in turn.content if part.type == "image"]

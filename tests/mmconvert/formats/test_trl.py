@@ -17,10 +17,10 @@ from mmconvert.io.detect import guess
 from mmconvert.pipeline.convert import read, write
 from mmconvert.plugins.format import Target
 from support.dialogs import content, dialogs, there_and_back
-from support.records import picture_bytes
+from support.records import image_bytes
 
 TEXT, IMAGE = (lambda text: Part("text", text)), Part("image")
-PICTURE: dict[str, Any] = {"type": "image"}
+IMAGE_DATA: dict[str, Any] = {"type": "image"}
 COLUMNS = st.sampled_from([None, "prompt-completion"])
 
 
@@ -34,7 +34,7 @@ def said(*contents: Any) -> list[dict[str, Any]]:
 
 def rows(folder: Path, *data: dict[str, Any]) -> Any:
     for name in ("a.png", "b.png"):
-        (folder / name).write_bytes(picture_bytes("PNG", ord(name[0])))
+        (folder / name).write_bytes(image_bytes("PNG", ord(name[0])))
     (folder / "t.jsonl").write_text("".join(json.dumps(row) + "\n" for row in data), encoding="utf-8")
     return read(folder / "t.jsonl", "trl")
 
@@ -56,15 +56,15 @@ def test_dialogs_come_back_from_parquet(record: Record, columns: str | None) -> 
 @pytest.mark.parametrize(
     ("row", "parts"),
     [
-        ({"messages": said([words("See "), PICTURE], "A"), "images": ["a.png"]}, (TEXT("See "), IMAGE)),
+        ({"messages": said([words("See "), IMAGE_DATA], "A"), "images": ["a.png"]}, (TEXT("See "), IMAGE)),
         ({"messages": said("Q", "A"), "images": ["a.png", "b.png"]}, (IMAGE, IMAGE, TEXT("Q"))),
         ({"messages": said("Q", "A"), "image": "a.png"}, (IMAGE, TEXT("Q"))),
         ({"messages": said("Q", "A"), "images": []}, (TEXT("Q"),)),
         ({"prompt": "Q", "completion": "A", "images": ["a.png"]}, (IMAGE, TEXT("Q"))),
-        ({"prompt": said([PICTURE, words("Q")]), "completion": [said("", "A")[1]], "image": "a.png"},
+        ({"prompt": said([IMAGE_DATA, words("Q")]), "completion": [said("", "A")[1]], "image": "a.png"},
          (IMAGE, TEXT("Q"))),
-        ({"messages": said([{**PICTURE, "image": "a.png"}, words("Q")], "A")}, (IMAGE, TEXT("Q"))),
-        ({"messages": said([{**PICTURE, "image": None, "text": None}, words("Q")], "A"), "images": ["a.png"]},
+        ({"messages": said([{**IMAGE_DATA, "image": "a.png"}, words("Q")], "A")}, (IMAGE, TEXT("Q"))),
+        ({"messages": said([{**IMAGE_DATA, "image": None, "text": None}, words("Q")], "A"), "images": ["a.png"]},
          (IMAGE, TEXT("Q"))),
         ({"messages": said([words(r"<\image>")], "A"), "images": []}, (TEXT("<image>"),)),
     ],
@@ -77,8 +77,8 @@ def test_every_way_to_say_it_is_read(row: dict, parts: tuple[Part, ...], tmp_pat
     assert guess(tmp_path / "t.jsonl")[0] == "trl"
 
 
-def test_own_pictures_and_those_of_the_row_keep_their_order(tmp_path: Path) -> None:
-    row = {"messages": said([{**PICTURE, "image": "b.png"}, PICTURE], "A"), "images": ["a.png"]}
+def test_own_images_and_those_of_the_row_keep_their_order(tmp_path: Path) -> None:
+    row = {"messages": said([{**IMAGE_DATA, "image": "b.png"}, IMAGE_DATA], "A"), "images": ["a.png"]}
     (record,) = rows(tmp_path, row)
     assert [(image.name, image.slot) for image in record.images] == [("b.png", 1), ("a.png", 2)]
 
@@ -86,9 +86,9 @@ def test_own_pictures_and_those_of_the_row_keep_their_order(tmp_path: Path) -> N
 @pytest.mark.parametrize(
     ("row", "code"),
     [
-        ({"messages": said([PICTURE, PICTURE], "A"), "images": ["a.png"]}, "placeholder.count"),
+        ({"messages": said([IMAGE_DATA, IMAGE_DATA], "A"), "images": ["a.png"]}, "placeholder.count"),
         ({"messages": said([words("Q")], "A"), "images": ["a.png"]}, "placeholder.count"),
-        ({"messages": said([PICTURE], "A"), "images": []}, "placeholder.count"),
+        ({"messages": said([IMAGE_DATA], "A"), "images": []}, "placeholder.count"),
         ({"messages": [{"role": "assistant", "content": "A"}], "images": ["a.png"]}, "placeholder.count"),
         ({"messages": said([{"type": "video"}], "A")}, "media.unsupported"),
         ({"messages": [{"role": "tool", "content": "4"}]}, "media.unsupported"),
@@ -112,9 +112,9 @@ def test_a_schema_of_all_parts_filled_with_nulls_is_read(tmp_path: Path) -> None
         [("image", IMAGE_TYPE), ("messages", pa.list_(turn)), ("thumbnail", pa.binary()), ("digest", pa.binary())]
     )
     row = {
-        "image": {"bytes": picture_bytes("PNG"), "path": "x.png"},
-        "messages": said([PICTURE, words("Q")], [words("A")]),
-        "thumbnail": picture_bytes("JPEG"),
+        "image": {"bytes": image_bytes("PNG"), "path": "x.png"},
+        "messages": said([IMAGE_DATA, words("Q")], [words("A")]),
+        "thumbnail": image_bytes("JPEG"),
         "digest": b"x",
     }
     pq.write_table(pa.Table.from_pylist([row], schema=schema), tmp_path / "t.parquet")
@@ -127,7 +127,7 @@ def test_a_schema_of_all_parts_filled_with_nulls_is_read(tmp_path: Path) -> None
 
 
 @pytest.mark.parametrize("columns", [None, "prompt-completion"])
-def test_written_parts_have_two_keys_and_pictures_open(columns: str | None, tmp_path: Path) -> None:
+def test_written_parts_have_two_keys_and_images_open(columns: str | None, tmp_path: Path) -> None:
     source = rows(tmp_path, {"id": 7, "messages": said("Q", "A"), "images": ["a.png"]}, {"messages": said("2?", "4")})
     assert write(source, Target(tmp_path / "o.parquet", columns=columns), "trl") == []
     loaded = datasets.load_dataset("parquet", data_files=str(tmp_path / "o.parquet"), split="train")

@@ -12,16 +12,16 @@ from mmconvert.pipeline.convert import ReadOptions, WriteOptions, convert, read,
 from mmconvert.pipeline.inputs import Input
 from mmconvert.plugins.format import Target
 from mmconvert.testing.demo.tiny_vlm import CHAT_TEMPLATE, build
-from support.records import picture_bytes
+from support.records import image_bytes
 
 pytestmark = pytest.mark.slow
 trl = pytest.importorskip("trl", reason="TRL is not installed")
 
 
 def pairs(folder: Path) -> Path:
-    """A picture before, two pictures between texts, a text alone, a system turn: one pair each, twice."""
+    """An image before, two images between texts, a text alone, a system turn: one pair each, twice."""
     for name, shade in (("a.png", 1), ("b.png", 90)):
-        (folder / name).write_bytes(picture_bytes("PNG", shade, (32, 32)))
+        (folder / name).write_bytes(image_bytes("PNG", shade, (32, 32)))
     shown = [("<image>What is it?", ["a.png"]), ("Is <image> or <image> darker?", ["a.png", "b.png"]), ("2 + 2?", [])]
     system = {"role": "system", "content": "Be short."}
     rows: list[dict[str, Any]] = [

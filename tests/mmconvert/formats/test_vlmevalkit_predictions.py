@@ -106,7 +106,7 @@ def test_rotated_copies_are_told_by_their_rows(tmp_path: Path, suffix: str) -> N
     assert choose_recipe(gather_facts(open_rows(path))).name == "mmbench_circular"
 
 
-def test_a_table_without_questions_or_with_placeholders_needs_no_pictures(tmp_path: Path) -> None:
+def test_a_table_without_questions_or_with_placeholders_needs_no_images(tmp_path: Path) -> None:
     captions = {"index": 1, "answer": "['A cat.', 'Cat.']", "prediction": "A cat sits.", "image_path": "a.jpg"}
     (record,) = read(table(tmp_path / "m_COCO_VAL.tsv", captions))
     assert (record.task, record.messages, record.answers) == ("caption", (), ("A cat.", "Cat."))
@@ -117,7 +117,7 @@ def test_a_table_without_questions_or_with_placeholders_needs_no_pictures(tmp_pa
     assert (record.images, record.extra["image_path"]) == ((), "['a']")
 
 
-def test_yes_no_rows_of_one_picture_share_a_group(tmp_path: Path) -> None:
+def test_yes_no_rows_of_one_image_share_a_group(tmp_path: Path) -> None:
     rows = [
         {"index": n, "question": "Is it?", "answer": "Yes", "image_path": "a.jpg", "prediction": "no"} for n in (1, 2)
     ]

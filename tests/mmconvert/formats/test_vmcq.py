@@ -1,4 +1,4 @@
-"""General-VMCQ: where the pictures of a row may stand."""
+"""General-VMCQ: where the images of a row may stand."""
 
 import base64
 import json
@@ -9,10 +9,10 @@ import pytest
 
 from mmconvert.pipeline.convert import Records, read, write
 from mmconvert.plugins.format import Target
-from support.records import picture_bytes
+from support.records import image_bytes
 from support.videos import make_video
 
-RED, BLUE = picture_bytes("PNG", 200), picture_bytes("JPEG")
+RED, BLUE = image_bytes("PNG", 200), image_bytes("JPEG")
 ROW = {"question": "<image 1> or <image 2>?", "options": ["a", "b"], "answer": "A"}
 RED_BASE64 = base64.b64encode(RED).decode()
 
@@ -25,7 +25,7 @@ def opened(folder: Path, *rows: dict[str, Any]) -> Records:
 
 
 @pytest.mark.parametrize(
-    "pictures",
+    "images",
     [
         {"image_1": {"path": "red.png"}, "image_2": {"bytes": None, "path": "blue.jpg"}},
         {"image_1": {"bytes": RED_BASE64, "path": "x.png"}, "image_2": "blue.jpg"},
@@ -38,10 +38,10 @@ def opened(folder: Path, *rows: dict[str, Any]) -> Records:
         {"images": [{"bytes": None, "path": None}, "blue.jpg"], "image_1": "red.png"},
     ],
 )
-def test_a_picture_is_a_reference_or_an_object_in_a_column_of_its_own_or_in_a_list(
-    pictures: dict[str, Any], tmp_path: Path
+def test_an_image_is_a_reference_or_an_object_in_a_column_of_its_own_or_in_a_list(
+    images: dict[str, Any], tmp_path: Path
 ) -> None:
-    records = opened(tmp_path, pictures)
+    records = opened(tmp_path, images)
     (record,) = records
     assert ([image.bytes for image in record.images], [image.slot for image in record.images]) == ([RED, BLUE], [1, 2])
     assert record.extra == {}
@@ -50,7 +50,7 @@ def test_a_picture_is_a_reference_or_an_object_in_a_column_of_its_own_or_in_a_li
     assert [image.sha256 for image in again.images] == [image.sha256 for image in record.images]
 
 
-def test_a_table_may_list_its_pictures_and_those_that_are_not_shown_are_attached(tmp_path: Path) -> None:
+def test_a_table_may_list_its_images_and_those_that_are_not_shown_are_attached(tmp_path: Path) -> None:
     opened(tmp_path)
     (tmp_path / "t.tsv").write_text('question\toptions\timages\n<image 2>?\t["a", "b"]\t["red.png", "blue.jpg"]\n')
     (record,) = read(tmp_path / "t.tsv", "vmcq")
@@ -59,7 +59,7 @@ def test_a_table_may_list_its_pictures_and_those_that_are_not_shown_are_attached
 
 
 @pytest.mark.parametrize(
-    ("pictures", "code", "field"),
+    ("images", "code", "field"),
     [
         ({"images": ["red.png", "blue.jpg"], "image_1": "red.png"}, "image.twice", "images[0]"),
         ({"images": ["red.png", 5]}, "image.type", "images[1]"),
@@ -72,15 +72,15 @@ def test_a_table_may_list_its_pictures_and_those_that_are_not_shown_are_attached
         ({"image_1": 5, "image_2": "blue.jpg"}, "image.type", "image_1"),
     ],
 )
-def test_a_picture_of_another_kind_refuses_its_row(
-    pictures: dict[str, Any], code: str, field: str, tmp_path: Path
+def test_an_image_of_another_kind_refuses_its_row(
+    images: dict[str, Any], code: str, field: str, tmp_path: Path
 ) -> None:
-    records = opened(tmp_path, pictures, {"images": ["red.png", "blue.jpg"]})
+    records = opened(tmp_path, images, {"images": ["red.png", "blue.jpg"]})
     assert len(list(records)) == 1
     assert [(reject.code, reject.field) for reject in records.rejects] == [(code, field)]
 
 
-def test_a_row_with_more_pictures_than_the_format_has_columns_is_left_out_and_named(tmp_path: Path) -> None:
+def test_a_row_with_more_images_than_the_format_has_columns_is_left_out_and_named(tmp_path: Path) -> None:
     make_video(tmp_path / "a.mp4", frames=130)
     source = tmp_path / "q.jsonl"
     source.write_text('{"question": "<video 1>?", "options": ["a", "b"], "answer": "A", "video_1": "a.mp4"}\n')

@@ -21,7 +21,7 @@ from mmconvert.formats import webdataset
 from mmconvert.io.detect import guess
 from mmconvert.pipeline.convert import read, write
 from mmconvert.plugins.format import Target
-from support.datasets_on_disk import picture, record
+from support.datasets_on_disk import make_image, record
 from support.records import checked, records
 from support.terminal import mmconvert
 
@@ -160,26 +160,26 @@ def test_a_row_whose_image_is_an_address_is_left_out_by_name(tmp_path: Path) -> 
 @pytest.mark.parametrize("name", ["png", "0.png", "7.PNG"])
 def test_samples_of_others_are_read_by_their_messages(name: str, tmp_path: Path) -> None:
     talk = {"messages": [*SHOWN["messages"], {"role": "assistant", "content": "A."}], "topic": 3}
-    records = read(pack(tmp_path / "a.tar", {name: picture(1), "json": talk, "txt": b"A."}))
+    records = read(pack(tmp_path / "a.tar", {name: make_image(1), "json": talk, "txt": b"A."}))
     (row,) = records
     assert (row.sample, row.task, row.extra) == ("0", "chat", {"topic": 3})
     assert [part.type for part in row.messages[0].content] == ["image", "text"]
-    assert row.images[0].bytes == picture(1)
+    assert row.images[0].bytes == make_image(1)
     assert list(records.warnings.values()) == [1]
 
 
 @pytest.mark.parametrize(
     ("files", "code"),
     [
-        ({"0.png": picture(1)}, "messages.missing"),
+        ({"0.png": make_image(1)}, "messages.missing"),
         ({"json": b"[1]"}, "json.type"),
         ({"json": b"\xff"}, "text.encoding"),
         ({"json": b'{"a":'}, "json.syntax"),
         ({"json": SHOWN}, "placeholder.count"),
-        ({"0.png": picture(1), "1.png": picture(2), "json": SHOWN}, "placeholder.count"),
-        ({"0.png": picture(1), "0.jpg": picture(2), "json": SHOWN}, "image.twice"),
+        ({"0.png": make_image(1), "1.png": make_image(2), "json": SHOWN}, "placeholder.count"),
+        ({"0.png": make_image(1), "0.jpg": make_image(2), "json": SHOWN}, "image.twice"),
         ({"0.png": b"no picture", "json": SHOWN}, "image.format"),
-        ({"0.png": picture(1), "mp4": b"", "json": SHOWN}, "media.unsupported"),
+        ({"0.png": make_image(1), "mp4": b"", "json": SHOWN}, "media.unsupported"),
         ({"json": {"sample": "1", "task": "vqa", "id": "1", "messages": 3}}, "record.shape"),
         ({"json": {"sample": "1", "task": "vqa", "messages": []}}, "id.type"),
         ({"json": {"messages": [{"role": "user", "content": [{"type": "video"}]}]}}, "media.unsupported"),
@@ -189,7 +189,7 @@ def test_samples_of_others_are_read_by_their_messages(name: str, tmp_path: Path)
 def test_a_bad_sample_is_refused_by_name_and_the_others_go_on(
     files: dict[str, bytes | dict[str, Any]], code: str, tmp_path: Path
 ) -> None:
-    good: dict[str, bytes | dict[str, Any]] = {"0.png": picture(1), "json": SHOWN}
+    good: dict[str, bytes | dict[str, Any]] = {"0.png": make_image(1), "json": SHOWN}
     records = read(pack(tmp_path / "a.tar", good, files, good), "webdataset")
     assert len(list(records)) == 2
     assert [(reject.where.row, reject.code) for reject in records.rejects] == [(1, code)]
@@ -203,7 +203,7 @@ def test_a_folder_with_other_files_is_none(tmp_path: Path) -> None:
 
 
 def test_tar_and_find_write_the_same_layout(tmp_path: Path) -> None:
-    for name, data in {"k.0.png": picture(1), "k.json": json.dumps(SHOWN).encode()}.items():
+    for name, data in {"k.0.png": make_image(1), "k.json": json.dumps(SHOWN).encode()}.items():
         (tmp_path / name).write_bytes(data)
     subprocess.run([sys.executable, "-m", "tarfile", "-c", "a.tar", "k.0.png", "k.json"], cwd=tmp_path, check=True)
     assert [row.sample for row in read(tmp_path / "a.tar")] == ["k"]

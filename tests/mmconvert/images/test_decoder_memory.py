@@ -1,4 +1,4 @@
-"""What decoders may take of memory and time: all of them together, and each picture for itself."""
+"""What decoders may take of memory and time: all of them together, and each image for itself."""
 
 import io
 import threading
@@ -18,7 +18,7 @@ def encode(kind: str, mode: str = "RGB", side: int = 400, **options: object) -> 
     return out.getvalue()
 
 
-def test_a_picture_whose_decoder_takes_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_image_whose_decoder_takes_too_much_is_refused(monkeypatch: pytest.MonkeyPatch) -> None:
     data = {kind: encode(kind) for kind in ("PNG", "JPEG", "WEBP", "BMP", "TIFF", "GIF")}
     monkeypatch.setattr(verify, "MOST_BYTES", 10 * 400 * 400)
     for kind, one in data.items():
@@ -50,7 +50,7 @@ def test_a_jpeg_of_very_many_scans_is_refused() -> None:
         verify.verify_decoded(data[:-2] + scan * 2000 + data[-2:])
 
 
-def test_the_copies_that_are_made_of_a_picture_count(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_the_copies_that_are_made_of_an_image_count(monkeypatch: pytest.MonkeyPatch) -> None:
     data = encode("PNG")
     monkeypatch.setattr(verify, "MOST_BYTES", 4 * 400 * 400)
     verify.verify_decoded(data)
@@ -88,7 +88,7 @@ def test_decoders_wait_for_each_other() -> None:
         pass
 
 
-def test_memory_of_a_giant_picture_goes_back_to_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_memory_of_a_giant_image_goes_back_to_the_system(monkeypatch: pytest.MonkeyPatch) -> None:
     data, before = encode("PNG"), _imaging.get_block_size()
     with verify.open_image(data):
         assert _imaging.get_block_size() == before

@@ -1,4 +1,4 @@
-"""Pictures are decoded ahead and side by side; what is read, refused and said does not change."""
+"""Images are decoded ahead and side by side; what is read, refused and said does not change."""
 
 import base64
 import json
@@ -14,9 +14,9 @@ from mmconvert.images import prefetch
 from mmconvert.images.prefetch import decode_ahead
 from mmconvert.images.verify import verify_decoded
 from mmconvert.pipeline.convert import read
-from support.records import picture_bytes
+from support.records import image_bytes
 
-PNG = picture_bytes("PNG", 1, (20, 20))
+PNG = image_bytes("PNG", 1, (20, 20))
 # A fault that only a decoder sees: the structure of the file is whole.
 DAMAGED = PNG.replace(b"IDATx", b"IDATy")
 
@@ -27,7 +27,7 @@ def line(data: bytes, **more: object) -> str:
     return json.dumps({"messages": [{"role": "user", "content": content}], **more}) + "\n"
 
 
-def test_a_damaged_picture_refuses_its_row_by_name_and_in_its_place(tmp_path: Path) -> None:
+def test_a_damaged_image_refuses_its_row_by_name_and_in_its_place(tmp_path: Path) -> None:
     file = tmp_path / "in.jsonl"
     file.write_text("".join([line(PNG)] * 9 + [line(DAMAGED), line(PNG), "{bad\n", line(DAMAGED), line(PNG)]))
     records = read(file, decode=True)
@@ -60,7 +60,7 @@ def test_an_error_of_the_source_comes_behind_the_rows_before_it() -> None:
         next(given)
 
 
-def test_pictures_are_decoded_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_images_are_decoded_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(prefetch, "count_usable_cores", lambda: 3)
     together = threading.Barrier(3, timeout=20)
     monkeypatch.setattr(prefetch, "verify_decoded", lambda data: together.wait())
@@ -77,7 +77,7 @@ def test_filters_of_warnings_are_as_before() -> None:
     assert warnings.filters == before
 
 
-def test_a_picture_that_stands_in_many_rows_is_decoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_image_that_stands_in_many_rows_is_decoded_once(monkeypatch: pytest.MonkeyPatch) -> None:
     decoded: list[bytes] = []
     monkeypatch.setattr(prefetch, "verify_decoded", decoded.append)
     monkeypatch.setattr(prefetch, "count_usable_cores", lambda: 1)

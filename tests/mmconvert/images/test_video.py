@@ -12,7 +12,7 @@ import pytest
 
 from mmconvert.core.errors import RowError, UsageError
 from mmconvert.images import loader, video
-from mmconvert.images.loader import Pictures
+from mmconvert.images.loader import ImageLoader
 from mmconvert.images.video import Clip, FrameSampling, build_sampling, extract_frames
 from mmconvert.storage.source_files import ChangedError, watch_sources
 from support.deferred import defer
@@ -22,8 +22,8 @@ from support.web_server import reply, web_server
 FOUR = FrameSampling(frames=4)
 
 
-def within(folder: Path, sampling: FrameSampling | None = FOUR, **options: Any) -> Pictures:
-    return Pictures.within([folder], sampling=sampling, **options)
+def within(folder: Path, sampling: FrameSampling | None = FOUR, **options: Any) -> ImageLoader:
+    return ImageLoader.within([folder], sampling=sampling, **options)
 
 
 def refused(folder: Path, value: Any, sampling: FrameSampling | None = FOUR) -> tuple[str, str]:
@@ -81,19 +81,19 @@ def test_a_video_of_several_rows_is_decoded_once(tmp_path: Path, monkeypatch: py
     (tmp_path / "b.mp4").write_bytes(b"no video")
     taken = []
     monkeypatch.setattr(loader, "extract_frames", lambda *given: taken.append(given) or extract_frames(*given))
-    pictures = within(tmp_path)
-    first, later = pictures.of_video("a.mp4", 1)[0], pictures.of_video("a.mp4", 7)[0]
+    images = within(tmp_path)
+    first, later = images.of_video("a.mp4", 1)[0], images.of_video("a.mp4", 7)[0]
     assert [frame.bytes for frame in first] == [frame.bytes for frame in later]
     assert [frame.slot for frame in later] == [7, 8, 9, 10]
     assert len(taken) == 1
     messages = set()
     for _ in range(3):
         with pytest.raises(RowError) as caught:
-            pictures.of_video("b.mp4", 1)
+            images.of_video("b.mp4", 1)
         messages.add((caught.value.code, caught.value.message))
     assert (len(taken), len(messages)) == (2, 1)
     make_video(tmp_path / "a.mp4", frames=8)
-    assert len(pictures.of_video("a.mp4", 1)[0]) == 4
+    assert len(images.of_video("a.mp4", 1)[0]) == 4
     assert len(taken) == 3
 
 

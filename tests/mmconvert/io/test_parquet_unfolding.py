@@ -84,7 +84,7 @@ def test_a_row_over_the_limit_is_refused_and_the_others_are_read(tmp_path: Path,
     assert not refusal
 
 
-def test_pictures_that_a_writer_put_into_a_dictionary_are_read(
+def test_images_that_a_writer_put_into_a_dictionary_are_read(
     tmp_path: Path, small_limits: None, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     """As pandas and `datasets` write them: a thousand values come before the writer looks at its dictionary."""

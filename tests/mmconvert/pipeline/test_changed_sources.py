@@ -12,7 +12,7 @@ from mmconvert.dataset.dataset import open_dataset
 from mmconvert.pipeline import export, parts
 from mmconvert.viewer import preview
 from support.changes import ACTIONS, ROW, write_change
-from support.datasets_on_disk import picture, record, write_dataset
+from support.datasets_on_disk import make_image, record, write_dataset
 from support.predictions import write_predictions
 from support.terminal import Shown, mmconvert
 from support.workbooks import sheet, text_row, write_workbook
@@ -85,7 +85,7 @@ def write_talks(folder: Path) -> Path:
     (folder / "images").mkdir()
     rows = []
     for number in range(ROWS):
-        (folder / f"images/{number}.png").write_bytes(picture(number))
+        (folder / f"images/{number}.png").write_bytes(make_image(number))
         content = [
             {"type": "image_url", "image_url": {"url": f"images/{number}.png"}},
             {"type": "text", "text": "Which colour?"},
@@ -98,21 +98,21 @@ def write_talks(folder: Path) -> Path:
 
 @pytest.mark.parametrize("action", ACTIONS)
 @pytest.mark.parametrize("read", [ROW - 1, ROW])
-def test_a_picture_that_was_read_and_changes_then_is_not_published(action: str, read: int, tmp_path: Path) -> None:
+def test_an_image_that_was_read_and_changes_then_is_not_published(action: str, read: int, tmp_path: Path) -> None:
     source = write_talks(tmp_path)
     changed = tmp_path / f"images/{read}.png"
     assert_refused(convert(source, write_change(tmp_path, changed, action)), changed, tmp_path)
 
 
-def test_a_picture_that_changes_before_it_is_read_is_published_as_it_is_then(tmp_path: Path) -> None:
+def test_an_image_that_changes_before_it_is_read_is_published_as_it_is_then(tmp_path: Path) -> None:
     source, later = write_talks(tmp_path), tmp_path / f"images/{ROW + 5}.png"
-    data = picture(200)
+    data = make_image(200)
     assert convert(source, write_change(tmp_path, later, f"open(path, 'wb').write({data!r})")).code == 0
     images = [one.images[0].bytes for one in open_dataset(tmp_path / "out").records()]
     assert images[ROW + 5] == data
 
 
-def test_a_picture_that_changes_in_the_middle_of_its_reading_is_not_published(
+def test_an_image_that_changes_in_the_middle_of_its_reading_is_not_published(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     source, stat = write_talks(tmp_path), os.fstat

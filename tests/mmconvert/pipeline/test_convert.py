@@ -17,7 +17,7 @@ from mmconvert.pipeline.convert import ReadOptions, Summary, WriteOptions, conve
 from mmconvert.pipeline.inputs import plan_inputs
 from mmconvert.pipeline.parts import SMALL_FILE
 from mmconvert.plugins.format import Target
-from support.records import picture_bytes
+from support.records import image_bytes
 
 
 def table(path: Path, rows: list[str]) -> Path:
@@ -101,7 +101,7 @@ def test_ids_of_several_files_do_not_collide(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("longer", ["a", "b"])
 def test_what_belongs_together_gets_the_same_words_in_front(longer: str, tmp_path: Path) -> None:
-    image = base64.b64encode(picture_bytes("PNG")).decode()
+    image = base64.b64encode(image_bytes("PNG")).decode()
     for name in ("a", "b"):
         rounds = 3 if name == longer else 2
         said = [str([f"{name}{n}" for n in range(rounds)])] * 2

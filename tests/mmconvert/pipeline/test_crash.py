@@ -109,9 +109,9 @@ def large(tmp_path_factory: pytest.TempPathFactory) -> Path:
     with file.open("w", encoding="utf-8") as out:
         out.write("index\tquestion\tA\tB\tanswer\timage\n")
         for number in range(800):
-            picture = io.BytesIO()
-            PIL.Image.frombytes("RGB", (60, 60), chance.randbytes(10_800)).save(picture, "PNG", compress_level=0)
-            out.write(f"{number}\tWhat?\tx\ty\tA\t{base64.b64encode(picture.getvalue()).decode()}\n")
+            image = io.BytesIO()
+            PIL.Image.frombytes("RGB", (60, 60), chance.randbytes(10_800)).save(image, "PNG", compress_level=0)
+            out.write(f"{number}\tWhat?\tx\ty\tA\t{base64.b64encode(image.getvalue()).decode()}\n")
     return file
 
 

@@ -14,12 +14,12 @@ from hypothesis import strategies as st
 from mmconvert.core.text.field_path import find_value, parse_field_path, replace_value
 from mmconvert.pipeline.convert import Records, read
 from mmconvert.pipeline.diagnose import MOST
-from support.records import picture_bytes
+from support.records import image_bytes
 from support.workbooks import sheet, text_row, write_workbook
 
-PICTURE = base64.b64encode(picture_bytes("PNG")).decode()
-ADDRESS = f"data:image/png;base64,{PICTURE}"
-CUT = f"data:image/png;base64,{PICTURE[:60]}"
+IMAGE = base64.b64encode(image_bytes("PNG")).decode()
+ADDRESS = f"data:image/png;base64,{IMAGE}"
+CUT = f"data:image/png;base64,{IMAGE[:60]}"
 
 SHOWN = {"type": "image_url", "image_url": {"url": ADDRESS}}
 TEXT = {"type": "text", "text": "What?"}
@@ -43,9 +43,9 @@ ROWS: dict[str, dict[str, Any]] = {
     "vmcq": {"id": "1", "question": "<image 1>?", "options": ["x", "y", "z"], "answer": "B", "image_1": ADDRESS},
     "lmudata": {
         "index": "1", "question": "?", "A": "x", "B": "y", "answer": "A",
-        "image": json.dumps([PICTURE] * 3), "image_path": "['a.png', 'b.png', 'c.png']",
+        "image": json.dumps([IMAGE] * 3), "image_path": "['a.png', 'b.png', 'c.png']",
     },
-    "reform_eval": {"image_id": 1, "image_base64": PICTURE, "dialog": [ROUND] * 3},
+    "reform_eval": {"image_id": 1, "image_base64": IMAGE, "dialog": [ROUND] * 3},
     "reform_predictions": {"sample_id": "a", "answer": 0, "answer_options": ["x", "y"], "prediction": "x"},
 }  # fmt: skip
 DAMAGES: dict[str, dict[str, Any]] = {
@@ -61,7 +61,7 @@ DAMAGES: dict[str, dict[str, Any]] = {
     },
     "vmcq": {"id": [], "question": "", "options[0]": {}, "options[2]": None, "answer": "Q", "image_1": CUT},
     "lmudata": {
-        "index": None, "question": None, "answer": "Z", "image[0]": "%%%%", "image[2]": PICTURE[:60],
+        "index": None, "question": None, "answer": "Z", "image[0]": "%%%%", "image[2]": IMAGE[:60],
         "image_path[1]": "../up.png",
     },
     "reform_eval": {
@@ -148,7 +148,7 @@ def test_options_that_were_mended_do_not_judge_the_answer(tmp_path: Path) -> Non
     assert places(problems(path, "vmcq")) == {1: ["image_1", "options"]}
 
 
-def test_a_question_that_was_mended_does_not_judge_the_pictures(tmp_path: Path) -> None:
+def test_a_question_that_was_mended_does_not_judge_the_images(tmp_path: Path) -> None:
     row = {name: value for name, value in ROWS["vmcq"].items() if name != "image_1"}
     path = written([ROWS["vmcq"], {**row, "question": "", "answer": "Q"}], tmp_path / "a.jsonl")
     assert places(problems(path, "vmcq")) == {1: ["answer", "question"]}
@@ -169,7 +169,7 @@ def test_every_cell_of_a_workbook_that_is_no_plain_value_is_named(tmp_path: Path
 
 def test_every_cell_of_a_table_that_is_not_utf8_is_named_with_what_else_is_wrong(tmp_path: Path) -> None:
     table = tmp_path / "a.tsv"
-    good = b"1\tWhich?\thint\tyes\tno\tA\t" + PICTURE.encode() + b"\n"
+    good = b"1\tWhich?\thint\tyes\tno\tA\t" + IMAGE.encode() + b"\n"
     bad = b"2\tWhich\xff?\t\xffhint\tyes\tno\tQ\tno picture\n"
     table.write_bytes(b"index\tquestion\thint\tA\tB\tanswer\timage\n" + good + bad)
     records = problems(table, "lmudata")

@@ -14,7 +14,7 @@ import pytest
 import mmconvert
 import mmscore
 from mmconvert.core.errors import Error, UsageError
-from support.records import picture_bytes
+from support.records import image_bytes
 
 ROWS = [
     {"image": "images/a.png", "question": "Which colour?", "answer": "red"},
@@ -26,7 +26,7 @@ ROWS = [
 def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     (tmp_path / "images").mkdir()
     for number, name in enumerate("ab"):
-        (tmp_path / f"images/{name}.png").write_bytes(picture_bytes("PNG", number, (9, 7)))
+        (tmp_path / f"images/{name}.png").write_bytes(image_bytes("PNG", number, (9, 7)))
     monkeypatch.chdir(tmp_path)
     return tmp_path
 
@@ -99,7 +99,7 @@ def test_a_format_of_its_own_is_found_whatever_kind_of_file_it_has() -> None:
 
 def test_an_image_outside_the_image_root_is_not_read(tmp_path_factory: pytest.TempPathFactory) -> None:
     outside = tmp_path_factory.mktemp("elsewhere") / "secret.png"
-    outside.write_bytes(picture_bytes("PNG", 3, (9, 9)))
+    outside.write_bytes(image_bytes("PNG", 3, (9, 9)))
     for data in (
         [{**ROWS[0], "image": str(outside)}],
         datasets.Dataset.from_list([{**ROWS[0], "image": str(outside)}]).cast_column("image", datasets.Image()),

@@ -16,7 +16,7 @@ from mmconvert.pipeline import parts
 from mmconvert.pipeline.convert import ReadOptions, Records, Summary, WriteOptions, convert
 from mmconvert.pipeline.engines.local import open_crew
 from mmconvert.pipeline.inputs import Input
-from support.datasets_on_disk import picture
+from support.datasets_on_disk import make_image
 
 pytestmark = pytest.mark.slow
 
@@ -63,7 +63,7 @@ TABLE_HEAD = "index\tquestion\timage\tA\tB\tanswer\n"
 @pytest.mark.parametrize("head", ["\n", *(pytest.param(head, marks=pytest.mark.release) for head in ("", "\n\n"))])
 def test_a_file_that_is_read_on_is_cut_where_others_cut_it(head: str, small_parts: None, tmp_path: Path) -> None:
     # Blank lines, refused rows and quoted line ends stand where a part begins or ends.
-    cell = base64.b64encode(picture(1)).decode()
+    cell = base64.b64encode(make_image(1)).decode()
     rows = []
     for number in range(60):
         rows.append(f'{number}\t"a ""long""\nquestion {number}"\t{cell}\tx\ty\tA\n')

@@ -7,7 +7,10 @@ from pathlib import Path
 
 import pytest
 
+from mmconvert.images.loader import ImageLoader
+from mmconvert.plugins.format import Context
 from mmconvert.plugins.former_names import FORMER
+from mmconvert.plugins.transform import Setting
 
 QUIZ = """
 from mmconvert.errors import RowError, got, in_field
@@ -29,6 +32,7 @@ ATTRIBUTES = {
     "mmconvert.core.errors": {"got": "show"},
     "mmconvert.core.record": {"canonical_json": "encode_json"},
     "mmconvert.core.text.prompt_parts": {"pictures_first": "put_images_first"},
+    "mmconvert.images.loader": {"Pictures": "ImageLoader"},
     "mmconvert.io.columns": {"rest": "keep_extra_fields"},
     "mmconvert.plugins.transform": {"copies": "make_copies"},
     "mmconvert.testing": {"breaches": "find_breaches"},
@@ -44,6 +48,12 @@ def test_a_former_name_in_a_module_gives_what_it_is_called_now(module: str) -> N
     found = vars(import_module(module))
     for former, current in ATTRIBUTES[module].items():
         assert found[former] is found[current]
+
+
+def test_a_plug_in_still_finds_images_under_their_former_name() -> None:
+    images = ImageLoader(())
+    assert Context(images, "quiz").pictures is images
+    assert Setting("turn", images=images).pictures is images
 
 
 @pytest.mark.slow

@@ -51,12 +51,12 @@ def test_a_template_that_cannot_be_used(template):
         build_choice_text("Which?", ["cat", "dog"], template)
 
 
-def test_pictures_stand_where_they_are_named():
+def test_images_stand_where_they_are_named():
     record = _record("Is <image 2> red?", ("<image 1>", "no"), images=(2, 1))
     assert _shown(record, template=BRIEF) == "Is <image 2> red?\nA) <image 1>\nB) no"
 
 
-def test_pictures_that_no_placeholder_names_go_first():
+def test_images_that_no_placeholder_names_go_first():
     assert (
         _shown(_record("Which?", ("a", "b"), images=(1, 2)), template=BRIEF) == "<image 1><image 2>Which?\nA) a\nB) b"
     )
@@ -66,7 +66,7 @@ def test_gaps_between_options_close_up():
     assert _shown(_record("Which?", ("a", None, "c")), template=BRIEF) == "Which?\nA) a\nB) c"
 
 
-def test_a_picture_that_the_prompt_did_not_show_may_be_named():
+def test_an_image_that_the_prompt_did_not_show_may_be_named():
     assert _shown(_record("See <image_3>", ("a", "b"), attachments=(3,)), template=BRIEF) == "See <image 3>\nA) a\nB) b"
     with pytest.raises(RowError):
         evalscope(_record("See <image 4>", ("a", "b")))

@@ -1,4 +1,4 @@
-"""A wording of the last turn shows the pictures of that turn, not those of the rounds before."""
+"""A wording of the last turn shows the images of that turn, not those of the rounds before."""
 
 from collections.abc import Callable
 
@@ -13,29 +13,29 @@ from mmconvert.prompts.mmbench import mmbench
 from mmconvert.prompts.mmmu import mmmu
 from mmconvert.prompts.reform_eval import reform_eval
 from mmconvert.prompts.vlmevalkit import vlmevalkit
-from support.records import picture_bytes
+from support.records import image_bytes
 
 BEFORE = (Turn("user", (Part("image"), Part("text", "What?"))), Turn("assistant", (Part("text", "A cat."),)))
-PICTURE = Image(picture_bytes("PNG"), 1, format="PNG", width=3, height=2)
+IMAGE = Image(image_bytes("PNG"), 1, format="PNG", width=3, height=2)
 
 
 @pytest.mark.parametrize("style", [vlmevalkit, mmbench, lmms_mmbench])
-def test_pictures_of_earlier_turns_are_not_shown_again(style: Callable[[Record], Wording]) -> None:
+def test_images_of_earlier_turns_are_not_shown_again(style: Callable[[Record], Wording]) -> None:
     asked = Turn("user", (Part("text", "And now?"),))
-    record = Record("1", "1", (*BEFORE, asked), "vqa", Source("f", "f", 0), images=(PICTURE,), question="And now?")
+    record = Record("1", "1", (*BEFORE, asked), "vqa", Source("f", "f", 0), images=(IMAGE,), question="And now?")
     worded = replace_prompt(record, style(record))
     assert worded.messages[:2] == BEFORE
-    assert (worded.images, {part.type for part in worded.messages[2].content}) == ((PICTURE,), {"text"})
+    assert (worded.images, {part.type for part in worded.messages[2].content}) == ((IMAGE,), {"text"})
 
 
 @pytest.mark.parametrize("style", [vlmevalkit, reform_eval, evalscope, mmmu])
-def test_a_record_without_turns_shows_each_picture_once(style: Callable[[Record], Wording]) -> None:
-    record = Record("1", "1", (), "vqa", Source("f", "f", 0), images=(PICTURE,), question="Which?")
+def test_a_record_without_turns_shows_each_image_once(style: Callable[[Record], Wording]) -> None:
+    record = Record("1", "1", (), "vqa", Source("f", "f", 0), images=(IMAGE,), question="Which?")
     worded = replace_prompt(record, style(record))
     assert sum(part.type == "image" for turn in worded.messages for part in turn.content) == len(worded.images) == 1
 
 
-def test_mmmu_shows_no_picture_of_an_earlier_round() -> None:
+def test_mmmu_shows_no_image_of_an_earlier_round() -> None:
     asked = Turn("user", (Part("text", "And now?"),))
-    record = Record("1", "1", (*BEFORE, asked), "vqa", Source("f", "f", 0), images=(PICTURE,), question="And now?")
+    record = Record("1", "1", (*BEFORE, asked), "vqa", Source("f", "f", 0), images=(IMAGE,), question="And now?")
     assert mmmu(record).slots == ()

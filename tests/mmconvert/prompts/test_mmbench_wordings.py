@@ -35,7 +35,7 @@ def test_numbers_are_no_text(question, hint):
         build_mmbench_text(question, {}, hint)
 
 
-def test_records_are_worded_with_the_picture_first():
+def test_records_are_worded_with_the_image_first():
     wording = mmbench(_record(hint="Look."))
     assert wording.slots == (1,)
     assert [part.text for part in wording.parts] == [

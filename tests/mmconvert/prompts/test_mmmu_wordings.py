@@ -16,7 +16,7 @@ def _shape(wording):
     return [part.text if part.type == "text" else part.type for part in wording.parts]
 
 
-def test_mmmu_shows_the_first_picture_and_keeps_the_placeholders():
+def test_mmmu_shows_the_first_image_and_keeps_the_placeholders():
     wording = mmmu(_record("Is <image 2> {like} <image 1>?"))
     assert wording.slots == (1,)
     assert _shape(wording) == [
@@ -28,11 +28,11 @@ def test_mmmu_shows_the_first_picture_and_keeps_the_placeholders():
     ]
 
 
-def test_mmmu_without_its_first_picture_is_text():
+def test_mmmu_without_its_first_image_is_text():
     assert _shape(mmmu(_record("How many?", (), "vqa", (2,)))) == [build_mmmu_text("How many?", None)]
 
 
-def test_mmmu_pro_names_pictures_in_reading_order_with_repeats():
+def test_mmmu_pro_names_images_in_reading_order_with_repeats():
     wording = mmmu_pro(_record("<image 2>, <image\n1>, <image 2>"), script="transformers")
     assert wording.slots == (2, 1, 2)
     assert _shape(wording)[0].startswith("[image], [image], [image]\nA. cat\nB. dog\nAnswer with")
@@ -47,7 +47,7 @@ def test_mmmu_pro_explains_its_options():
         build_mmmu_pro_text("q", [], script="vllm")
 
 
-def test_lmms_eval_takes_each_named_picture_once_by_its_number():
+def test_lmms_eval_takes_each_named_image_once_by_its_number():
     wording = lmms_mmmu(_record("<image 2> then <image 1> then <image 2>"))
     assert wording.slots == (1, 2)
     assert _shape(wording)[:2] == ["image", "image"]
@@ -55,7 +55,7 @@ def test_lmms_eval_takes_each_named_picture_once_by_its_number():
         list_named_images("<image 01>")
 
 
-def test_interleaved_pictures_follow_their_numbers_not_the_text():
+def test_interleaved_images_follow_their_numbers_not_the_text():
     wording = lmms_mmmu(_record("a <image 2> b <image 1> c <image 2> d", (), "vqa"), interleaved=True)
     assert wording.slots == (1, 2)
     assert _shape(wording) == ["a", "image", "b", "image", "d\n\nAnswer the question using a single word or phrase."]

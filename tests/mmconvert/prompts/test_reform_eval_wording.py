@@ -33,7 +33,7 @@ def text(record: Record, **options: object) -> str:
     return "".join(part.text for part in PROMPT(record, **options).parts)
 
 
-def test_instruction_question_and_marked_options_follow_the_picture() -> None:
+def test_instruction_question_and_marked_options_follow_the_image() -> None:
     assert PROMPT(RECORD).slots == (1,)
     assert text(RECORD) == "Choose. Red? Options: (A) yes; (B) no."
     assert text(RECORD, alphabet_choice="number") == "Choose. Red? Options: (1) yes; (2) no."

@@ -58,7 +58,7 @@ def test_a_number_cannot_be_followed_by_a_suffix(question):
     )
 
 
-def test_pictures_stand_where_the_text_names_them():
+def test_images_stand_where_the_text_names_them():
     assert _values(split_at_images("<image 2><image 1> and <image 2>", ["a", "b"])) == [
         "",
         "b",
@@ -73,12 +73,12 @@ def test_pictures_stand_where_the_text_names_them():
 
 
 @pytest.mark.parametrize("text", ["<image 10>", "<image  1>", "<image x>", "<image ", "<image 3>"])
-def test_other_spellings_and_missing_pictures_are_refused(text):
+def test_other_spellings_and_missing_images_are_refused(text):
     with pytest.raises(RowError):
         split_at_images(text, ["a", "b"])
 
 
-def test_a_dialog_takes_pictures_in_order():
+def test_a_dialog_takes_images_in_order():
     turns = build_conversation(
         {"question": "['<ImageHere> this?', 'and <ImageHere>']", "answer": "['a', 'b']"}, ["1", "2"]
     )

@@ -5,13 +5,13 @@ import pytest
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.record import encode_json, join_prompt_text
 from mmconvert.pipeline.convert import read
-from support.records import picture_bytes
+from support.records import image_bytes
 
 
 @pytest.fixture
 def folder(tmp_path):
     for name in ("a.png", "b.png"):
-        (tmp_path / name).write_bytes(picture_bytes("PNG", ord(name[0])))
+        (tmp_path / name).write_bytes(image_bytes("PNG", ord(name[0])))
     return tmp_path
 
 
@@ -29,7 +29,7 @@ def _chat(content, **fields):
     return {"messages": [{"role": "user", "content": content}], "answer": "yes", **fields}
 
 
-def test_placeholders_without_a_picture_are_dropped(folder):
+def test_placeholders_without_an_image_are_dropped(folder):
     first, second = _records(
         folder, _choice(image_1="a.png", options=["<image 2>", "<image_01>!"]), _choice(images=["", "a.png"])
     )
@@ -42,7 +42,7 @@ def test_options_may_be_any_literal(folder):
     assert record.options == ("x", "y")
 
 
-def test_a_list_column_gives_the_pictures(folder):
+def test_a_list_column_gives_the_images(folder):
     (record,) = _records(
         folder, _chat("<image 2> and <image 1>", images=[{"path": "a.png"}, "b.png"]), format="openai_messages"
     )

@@ -4,10 +4,10 @@ import pytest
 
 from mmconvert.core.errors import Error
 from mmconvert.pipeline.convert import read
-from support.records import picture_bytes
+from support.records import image_bytes
 
 NAMES = ["index", "question", "A", "B", "E", "F", "hint", "answer", "category", "l2-category", "image"]
-IMAGE = base64.b64encode(picture_bytes("PNG")).decode()
+IMAGE = base64.b64encode(image_bytes("PNG")).decode()
 
 
 def _table(folder, *rows, names=NAMES):

@@ -8,10 +8,10 @@ from mmconvert.cli import program
 from mmconvert.core.errors import UsageError
 from mmconvert.dataset.dataset import open_dataset
 from mmconvert.pipeline.convert import read
-from support.records import picture_bytes
+from support.records import image_bytes
 from support.workbooks import sheet, text_row, write_workbook
 
-IMAGE = base64.b64encode(picture_bytes("PNG")).decode()
+IMAGE = base64.b64encode(image_bytes("PNG")).decode()
 
 
 def _table(folder, *rows, name="mine.tsv"):
@@ -44,7 +44,7 @@ def test_a_question_that_is_lost_is_asked_as_nan(tmp_path):
     assert [record.question for record in read(file, read_as="vlmevalkit")] == ["nan", "Which?"]
 
 
-def test_a_row_whose_picture_is_lost_is_refused(tmp_path):
+def test_a_row_whose_image_is_lost_is_refused(tmp_path):
     records = read(_table(tmp_path, _row("1", image="None"), _row("2")), read_as="vlmevalkit")
     assert [record.id for record in records] == ["2"]
     assert records.rejects[0].code == "image.absent"

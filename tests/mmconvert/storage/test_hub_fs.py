@@ -15,7 +15,7 @@ import pytest
 from mmconvert.core.record import Image, Part, Record, Source, Turn
 from mmconvert.dataset.dataset import DatasetWriter, open_dataset
 from support.changes import write_change
-from support.datasets_on_disk import picture, record, write_dataset
+from support.datasets_on_disk import make_image, record, write_dataset
 from support.hub_client import hub_client
 from support.hub_repo import Blob, Repo
 from support.predictions import choices, write_predictions
@@ -31,7 +31,7 @@ def program(hub_server, hub_process):
 
 
 def noise(number: int) -> Record:
-    """A row with a picture of 196 kB that no compression makes smaller."""
+    """A row with an image of 196 kB that no compression makes smaller."""
     buffer = BytesIO()
     pixels = random.Random(number).randbytes(256 * 256 * 3)
     PIL.Image.frombytes("RGB", (256, 256), pixels).save(buffer, "PNG", compress_level=0)
@@ -97,7 +97,7 @@ def test_a_task_file_may_name_a_dataset_of_the_hub(hub_server, program, large, t
     assert 0 < hub_server.served < 3 * MEGABYTE
 
 
-def test_references_come_without_pictures(hub_server, program, large, tmp_path):
+def test_references_come_without_images(hub_server, program, large, tmp_path):
     rows = [{"id": str(n), "prediction": "A" if n % 2 else "B"} for n in range(60)]
     file = write_predictions(tmp_path / "bare.parquet", rows)
     options = ("--recipe", "own_short_answer", "--json", "--quiet")
@@ -157,15 +157,15 @@ def test_several_processes_read_from_the_hub(program, small, tmp_path):
     assert there == here
 
 
-def test_pictures_beside_a_table_come_from_the_hub_too(hub_server, program, tmp_path):
+def test_images_beside_a_table_come_from_the_hub_too(hub_server, program, tmp_path):
     part = {"type": "image_url", "image_url": {"url": "pictures/a.png"}}
     row = {"messages": [{"role": "user", "content": [part, {"type": "text", "text": "What?"}]}], "answer": "a"}
-    upload(hub_server, "beside", {"talks.jsonl": json.dumps(row).encode(), "pictures/a.png": picture(1)})
+    upload(hub_server, "beside", {"talks.jsonl": json.dumps(row).encode(), "pictures/a.png": make_image(1)})
     arguments = ("convert", "hf://datasets/user/beside/talks.jsonl", "-o", tmp_path / "out", "--json")
     code, out, err = program("mmconvert", *arguments)
     assert (code, json.loads(out)["images"]) == (0, 1), out + err
     [found] = open_dataset(tmp_path / "out").records()
-    assert found.images[0].bytes == picture(1)
+    assert found.images[0].bytes == make_image(1)
 
 
 def test_a_dataset_is_written_to_the_hub_in_one_commit(hub_server, program, small, tmp_path):

@@ -24,7 +24,7 @@ from mmconvert.storage.object_store import fetch
 from mmscore.cli import program as scoring
 from mmscore.scoring.evaluate import score
 from support.changes import write_change
-from support.datasets_on_disk import picture, record, write_dataset
+from support.datasets_on_disk import make_image, record, write_dataset
 from support.deferred import defer
 from support.hub_client import hub_client
 from support.hub_repo import Blob, Repo
@@ -120,7 +120,7 @@ print(json.dumps([{{split: len(rows[split]) for split in rows}}, rows["train"][0
 )
 def test_the_call_that_is_printed_loads_the_dataset_from_the_store(output, options, bucket, convert, tmp_path):
     bucket.pipe({"bucket/talks.jsonl": lines(3).encode(), "bucket/shown.jsonl": json.dumps(SHOWN).encode()})
-    bucket.pipe("bucket/0.png", picture(0))
+    bucket.pipe("bucket/0.png", make_image(0))
     inputs = [f"train={BUCKET}/talks.jsonl", f"test={BUCKET}/shown.jsonl"]
     code, out, _ = convert(*inputs, "-o", f"{BUCKET}/{output}", *options)
     call = out.partition("dataset:")[2].splitlines()[0].strip()
@@ -210,10 +210,10 @@ def test_predictions_and_references_of_a_store_are_scored(bucket, tmp_path):
     assert joined.metrics["accuracy"].value == 0.5
 
 
-def shown(*pictures: str) -> bytes:
+def shown(*shown_images: str) -> bytes:
     rows = (
         {"messages": [{"role": "user", "content": [{"type": "image_url", "image_url": {"url": name}}]}], "answer": "a"}
-        for name in pictures
+        for name in shown_images
     )
     return "".join(json.dumps(row) + "\n" for row in rows).encode()
 
@@ -222,14 +222,14 @@ def refusals(file: Path) -> list[tuple[str, str]]:
     return [(row["code"], row["message"]) for row in map(json.loads, file.read_text().splitlines())]
 
 
-def test_pictures_beside_a_file_of_a_store_are_fetched_when_they_are_wanted(bucket, convert, tmp_path):
-    bucket.pipe({f"bucket/in/pictures/{n}.png": picture(n) for n in range(3)})
+def test_images_beside_a_file_of_a_store_are_fetched_when_they_are_wanted(bucket, convert, tmp_path):
+    bucket.pipe({f"bucket/in/pictures/{n}.png": make_image(n) for n in range(3)})
     names = ["pictures/0.png", "./pictures/../pictures/1.png", "pictures/2.png", "pictures/2.png"]
     bucket.pipe("bucket/in/talks.jsonl", shown(*names))
     code, out, _ = convert(f"{BUCKET}/in/talks.jsonl", "-o", "d", "--json")
     assert (code, json.loads(out)["images"]) == (0, 4)
     images = [record.images[0] for record in open_dataset(tmp_path / "d").records()]
-    assert [image.bytes for image in images] == [picture(n) for n in (0, 1, 2, 2)]
+    assert [image.bytes for image in images] == [make_image(n) for n in (0, 1, 2, 2)]
     assert [image.name for image in images][:2] == ["pictures/0.png", "pictures/1.png"]
 
 
@@ -255,8 +255,10 @@ def test_videos_beside_a_file_of_a_store_are_copied_when_they_are_wanted(bucket,
     assert rejects == ["video.missing", "video.path", "video.path"]
 
 
-def test_pictures_of_a_store_are_held_to_the_rules_of_a_folder(bucket, convert, tmp_path):
-    bucket.pipe({"bucket/secret.png": picture(1), "bucket/in/empty.png": b"", "bucket/in/large.png": b"x" * 2_000_000})
+def test_images_of_a_store_are_held_to_the_rules_of_a_folder(bucket, convert, tmp_path):
+    bucket.pipe(
+        {"bucket/secret.png": make_image(1), "bucket/in/empty.png": b"", "bucket/in/large.png": b"x" * 2_000_000}
+    )
     names = ["../secret.png", "/bucket/secret.png", "a/../../secret.png", "b/..", "..", "\\in\\large.png", "none.png"]
     chained = [f"none::memory://x::{BUCKET}/secret.png", f"{BUCKET}/secret.png", "secret.png?versionId=1"]
     bucket.pipe("bucket/in/talks.jsonl", shown(*names, *chained, "empty.png", "large.png"))
@@ -281,12 +283,12 @@ def test_pictures_of_a_store_are_held_to_the_rules_of_a_folder(bucket, convert, 
 
 
 def test_an_image_root_may_be_in_the_store(bucket, convert, tmp_path):
-    bucket.pipe("bucket/pictures/0.png", picture(0))
+    bucket.pipe("bucket/pictures/0.png", make_image(0))
     (tmp_path / "talks.jsonl").write_bytes(shown("0.png"))
     (tmp_path / "empty").mkdir()
     code, _, err = convert("talks.jsonl", "-o", "d", "--image-root", "empty", "--image-root", f"{BUCKET}/pictures/")
     assert (code, err) == (0, "")
-    assert [record.images[0].bytes for record in open_dataset(tmp_path / "d").records()] == [picture(0)]
+    assert [record.images[0].bytes for record in open_dataset(tmp_path / "d").records()] == [make_image(0)]
     assert convert("talks.jsonl", "-o", "e", "--image-root", "none")[0] == 2
 
 
@@ -327,21 +329,21 @@ def test_what_changes_in_a_store_while_it_is_copied_is_refused(bucket, name, cha
 
 @pytest.mark.parametrize("number", [0, 29])
 @pytest.mark.release
-def test_a_picture_of_a_store_that_was_read_and_changes_then_is_refused(bucket, number, convert, tmp_path):
-    bucket.pipe({f"bucket/in/pictures/{n}.png": picture(n) for n in range(30)})
+def test_an_image_of_a_store_that_was_read_and_changes_then_is_refused(bucket, number, convert, tmp_path):
+    bucket.pipe({f"bucket/in/pictures/{n}.png": make_image(n) for n in range(30)})
     bucket.pipe("bucket/in/talks.jsonl", shown(*(f"pictures/{n}.png" for n in range(30))))
     place = f"bucket/in/pictures/{number}.png"
-    change = put_later(tmp_path, place, picture(99), row="000000029")
+    change = put_later(tmp_path, place, make_image(99), row="000000029")
     code, _, err = convert(f"{BUCKET}/in/talks.jsonl", "-o", "d", "--transform", change)
     assert (code, f"s3://{place}: {CHANGED}" in err) == (1, True), err
     assert not (tmp_path / "d").exists()
-    change = put_later(tmp_path, "bucket/in/pictures/unread.png", picture(99), row="000000029")
+    change = put_later(tmp_path, "bucket/in/pictures/unread.png", make_image(99), row="000000029")
     assert convert(f"{BUCKET}/in/talks.jsonl", "-o", "d", "--transform", change)[0] == 0
 
 
 @pytest.mark.release
-def test_pictures_beside_a_file_of_the_hub_are_fetched_too(hub, tmp_path):
-    files = {"in/talks.jsonl": shown("pictures/0.png", "../README.md"), "in/pictures/0.png": picture(0)}
+def test_images_beside_a_file_of_the_hub_are_fetched_too(hub, tmp_path):
+    files = {"in/talks.jsonl": shown("pictures/0.png", "../README.md"), "in/pictures/0.png": make_image(0)}
     files["README.md"] = b"# Talks"
     repo = hub.repos["datasets/user/talks"] = Repo("user/talks")
     repo.commit("main", {path: Blob(data, lfs=False) for path, data in files.items()}, "new")
@@ -349,7 +351,7 @@ def test_pictures_beside_a_file_of_the_hub_are_fetched_too(hub, tmp_path):
         inputs = "hf://datasets/user/talks/in/talks.jsonl"
         code, _, err = client("command", "mmconvert", "convert", inputs, "-o", tmp_path / "d", "--quiet")
     assert (code, err) == (3, "")
-    assert [record.images[0].bytes for record in open_dataset(tmp_path / "d").records()] == [picture(0)]
+    assert [record.images[0].bytes for record in open_dataset(tmp_path / "d").records()] == [make_image(0)]
     assert [code for code, _ in refusals(tmp_path / "d.rejects.jsonl")] == ["image.path"]
 
 
@@ -397,7 +399,7 @@ def test_replies_outlive_a_store_that_fails(bucket, tmp_path, monkeypatch):
     assert bucket.exists("bucket/out/p.parquet")
 
 
-def test_a_table_and_its_pictures_are_exported_to_the_store(bucket, tmp_path, monkeypatch, capsys):
+def test_a_table_and_its_images_are_exported_to_the_store(bucket, tmp_path, monkeypatch, capsys):
     monkeypatch.chdir(tmp_path)
     folder = write_dataset(tmp_path / "d", {"test": map(record, range(3))})
 

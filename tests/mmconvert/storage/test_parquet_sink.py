@@ -20,7 +20,7 @@ from mmconvert.core import buffers
 from mmconvert.dataset.shards import list_parquet_options
 from mmconvert.storage import parquet_sink
 from mmconvert.storage.parquet_sink import HashedFile, OutputFile
-from support.records import picture_bytes
+from support.records import image_bytes
 
 PAGE = os.sysconf("SC_PAGE_SIZE")
 SCHEMA = pa.schema([("text", pa.string())])
@@ -168,7 +168,7 @@ def test_the_first_error_is_kept_and_the_process_lives(tmp_path: Path) -> None:
 
 @pytest.mark.slow
 def test_a_conversion_of_long_texts_ends_in_words_where_a_file_may_not_grow(tmp_path: Path) -> None:
-    shown = b64encode(picture_bytes("PNG")).decode()
+    shown = b64encode(image_bytes("PNG")).decode()
     rows = "".join(f"{i}\t{shown}\t{os.urandom(10_000).hex()}\ta\n" for i in range(100))
     (tmp_path / "t.tsv").write_text("index\timage\tquestion\tanswer\n" + rows)
     code = (

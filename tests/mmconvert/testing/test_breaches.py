@@ -8,7 +8,7 @@ import pytest
 
 from mmconvert.core.errors import UsageError
 from mmconvert.testing import Breach, find_breaches, list_promises, prompts, transforms
-from support.records import picture_bytes
+from support.records import image_bytes
 from support.terminal import mmconvert, one_message
 
 pytestmark = pytest.mark.slow
@@ -31,7 +31,7 @@ STEP = code("transforms.md", "## Your own transform")
 def scene(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     """A folder with an example of the docs' format."""
     monkeypatch.chdir(tmp_path)
-    Path("a.png").write_bytes(picture_bytes("PNG"))
+    Path("a.png").write_bytes(image_bytes("PNG"))
     rows = [{"key": f"q{n}", "ask": f"What is {n}?", "picture": "a.png", "reply": f"response {n}"} for n in range(6)]
     Path("example.jsonl").write_text("".join(json.dumps({**row, "note": "n"}) + "\n" for row in rows))
 
@@ -65,7 +65,7 @@ def test_the_plug_ins_of_the_docs_keep_every_promise(kind: str, text: str, name:
     assert found(kind, text, name, *examples) == []
 
 
-READ, TOLD, OTHERS, EMPTY, DAMAGED, ODD, PIECES, BACK, COLUMN, PICTURE, ADDRESS, NAMED = list_promises("formats")[1:]
+READ, TOLD, OTHERS, EMPTY, DAMAGED, ODD, PIECES, BACK, COLUMN, IMAGE, ADDRESS, NAMED = list_promises("formats")[1:]
 BY_HAND = "import json, mmconvert.io as s\n    lines = path.read_text().splitlines()\n"
 
 
@@ -118,7 +118,7 @@ BY_HAND = "import json, mmconvert.io as s\n    lines = path.read_text().splitlin
         (
             "picture = store_image(record.images[0], target)",
             "picture = store_image(__import__('mmconvert.testing.values', fromlist=['x']).HIDDEN, target)",
-            PICTURE,
+            IMAGE,
             "an image that the prompt shows is gone",
         ),
         (

@@ -1,4 +1,4 @@
-"""Pictures that have nothing to do with the text: one colour, or noise."""
+"""Images that have nothing to do with the text: one colour, or noise."""
 
 import subprocess
 import sys
@@ -14,11 +14,11 @@ from support.drawing import applied, asked, photo, pixels
 SPECS = ["color_image:size=5x3", "noise_image:size=5x3"]
 
 
-def test_a_colour_fills_the_picture_and_hangs_on_text_and_seed():
+def test_a_colour_fills_the_image_and_hangs_on_text_and_seed():
     made = applied(asked("What is it?"), "color_image:size=3x2", seed=1)
-    picture = pixels(made.images[0])
-    assert picture.size == (3, 2)
-    assert {picture.getpixel((x, y)) for x in range(3) for y in range(2)} == {(228, 219, 104)}
+    one_image = pixels(made.images[0])
+    assert one_image.size == (3, 2)
+    assert {one_image.getpixel((x, y)) for x in range(3) for y in range(2)} == {(228, 219, 104)}
     others = [
         applied(asked(text), "color_image:size=3x2", seed=seed) for text, seed in (("What is it?", 2), ("Who?", 1))
     ]
@@ -26,20 +26,20 @@ def test_a_colour_fills_the_picture_and_hangs_on_text_and_seed():
 
 
 def test_noise_differs_from_pixel_to_pixel():
-    picture = pixels(applied(asked("What is it?"), "noise_image:size=5x4").images[0])
-    assert picture.size == (5, 4)
-    assert picture.getpixel((0, 0)) == (153, 193, 237)
-    assert len({picture.getpixel((x, y)) for x in range(5) for y in range(4)}) == 20
+    one_image = pixels(applied(asked("What is it?"), "noise_image:size=5x4").images[0])
+    assert one_image.size == (5, 4)
+    assert one_image.getpixel((0, 0)) == (153, 193, 237)
+    assert len({one_image.getpixel((x, y)) for x in range(5) for y in range(4)}) == 20
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_copies_of_one_text_have_one_picture(spec):
+def test_copies_of_one_text_have_one_image(spec):
     first, second = (applied(asked("What is it?", id_=id_), spec) for id_ in ("1", "2"))
     assert first.images[0].sha256 == second.images[0].sha256
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_a_text_is_led_by_the_picture(spec):
+def test_a_text_is_led_by_the_image(spec):
     made = applied(asked("What is it?", extra={"subset": "s"}, answer="cat", answers=("cat",)), spec)
     assert made.messages == (Turn("user", (Part("image"), Part("text", "What is it?"))),)
     assert [(image.slot, image.format, image.width, image.height) for image in made.images] == [(1, "PNG", 5, 3)]
@@ -49,7 +49,7 @@ def test_a_text_is_led_by_the_picture(spec):
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_pictures_of_the_turn_are_replaced_by_the_one_and_kept(spec):
+def test_images_of_the_turn_are_replaced_by_the_one_and_kept(spec):
     first, second = photo(9, 9, slot=1), photo(8, 8, slot=2)
     made = applied(asked("Are ", first, " and ", second, " and ", first, " alike?"), spec)
     assert made.messages == (
@@ -60,7 +60,7 @@ def test_pictures_of_the_turn_are_replaced_by_the_one_and_kept(spec):
 
 
 @pytest.mark.parametrize("spec", SPECS)
-def test_pictures_of_earlier_turns_stay(spec):
+def test_images_of_earlier_turns_stay(spec):
     shown = photo(9, 9, slot=1)
     before = asked(
         "What is it?",
@@ -139,7 +139,7 @@ def test_what_a_killed_run_left_in_the_folder_goes_with_the_next_one(tmp_path):
     assert [path.suffix for path in folder.iterdir()] == [".png"]
 
 
-def test_a_file_that_is_no_picture_refuses_the_row(tmp_path):
+def test_a_file_that_is_no_image_refuses_the_row(tmp_path):
     (tmp_path / f"{hash_text('What is it?')}.png").write_bytes(b"nonsense")
     with pytest.raises(RowError) as error:
         applied(asked("What is it?"), f"noise_image:size=3x2,folder={tmp_path}")

@@ -1,4 +1,4 @@
-"""A picture cut to a box: the same pixels, black beyond the edge, bad boxes refused."""
+"""An image cut to a box: the same pixels, black beyond the edge, bad boxes refused."""
 
 import io
 
@@ -7,20 +7,20 @@ import pytest
 
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import Image
-from mmconvert.images.loader import Pictures
+from mmconvert.images.loader import ImageLoader
 from support.drawing import applied, asked, pixels
 
 
 def chequered() -> bytes:
-    picture = PIL.Image.new("RGB", (6, 5))
-    picture.putdata([(x * 40, y * 50, 7) for y in range(5) for x in range(6)])
+    one_image = PIL.Image.new("RGB", (6, 5))
+    one_image.putdata([(x * 40, y * 50, 7) for y in range(5) for x in range(6)])
     out = io.BytesIO()
-    picture.save(out, "PNG")
+    one_image.save(out, "PNG")
     return out.getvalue()
 
 
 def cropped(box, spec="crop_box"):
-    before = asked(Pictures(()).of_bytes(chequered(), 1), "Read it.", extra={"bbox": box})
+    before = asked(ImageLoader(()).of_bytes(chequered(), 1), "Read it.", extra={"bbox": box})
     return applied(before, spec)
 
 
@@ -33,22 +33,22 @@ def cropped(box, spec="crop_box"):
         ([[0, 0, 6, 5]], "crop_box", (0, 0, 6, 5)),
     ],
 )
-def test_the_part_has_the_pixels_of_the_picture(box, spec, corners):
+def test_the_part_has_the_pixels_of_the_image(box, spec, corners):
     made = cropped(box, spec)
-    picture = pixels(made.images[0])
-    assert picture.size == (corners[2] - corners[0], corners[3] - corners[1])
-    assert [picture.getpixel((x, y)) for y in range(picture.height) for x in range(picture.width)] == [
+    one_image = pixels(made.images[0])
+    assert one_image.size == (corners[2] - corners[0], corners[3] - corners[1])
+    assert [one_image.getpixel((x, y)) for y in range(one_image.height) for x in range(one_image.width)] == [
         (x * 40, y * 50, 7) for y in range(corners[1], corners[3]) for x in range(corners[0], corners[2])
     ]
 
 
 def test_beyond_the_edge_it_is_black():
-    picture = pixels(cropped([4, 3, 4, 4]).images[0])
-    assert picture.size == (4, 4)
-    assert [picture.getpixel((x, y)) for x, y in ((1, 1), (2, 0), (0, 2))] == [(200, 200, 7), (0, 0, 0), (0, 0, 0)]
+    one_image = pixels(cropped([4, 3, 4, 4]).images[0])
+    assert one_image.size == (4, 4)
+    assert [one_image.getpixel((x, y)) for x, y in ((1, 1), (2, 0), (0, 2))] == [(200, 200, 7), (0, 0, 0), (0, 0, 0)]
 
 
-def test_the_whole_picture_is_attached():
+def test_the_whole_image_is_attached():
     made = cropped([1, 2, 3, 2])
     assert [image.bytes for image in made.attachments] == [chequered()]
     assert (made.images[0].width, made.images[0].height, made.images[0].format) == (3, 2, "PNG")
@@ -73,7 +73,7 @@ def test_a_box_that_holds_nothing_refuses_the_row(box, code):
     assert error.value.code == code
 
 
-def test_a_picture_of_which_only_the_address_is_known_refuses_the_row():
+def test_an_image_of_which_only_the_address_is_known_refuses_the_row():
     before = asked(Image(None, 1, url="https://example.org/x.png", width=9, height=9), extra={"bbox": [1, 1, 2, 2]})
     with pytest.raises(RowError, match="only a URL"):
         applied(before, "crop_box")

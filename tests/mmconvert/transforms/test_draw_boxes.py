@@ -1,4 +1,4 @@
-"""Boxes on pictures: the same pixels as ReForm-Eval's, the source's own picture kept, bad boxes refused."""
+"""Boxes on images: the same pixels as ReForm-Eval's, the source's own image kept, bad boxes refused."""
 
 import hashlib
 import random
@@ -58,7 +58,7 @@ def test_the_outline_has_the_pixels_of_the_kits_library(size, box, width, expect
     assert as_text(pixels(made.images[0])) == expected.split()
 
 
-def test_what_lies_beyond_the_picture_is_cut_off():
+def test_what_lies_beyond_the_image_is_cut_off():
     made = applied(asked(photo(8, 7), "Which?", extra={"bbox": [-30, -20, 32, 26]}), "draw_boxes")
     assert as_text(pixels(made.images[0])) == ["#####..."] * 7
 
@@ -70,9 +70,9 @@ def test_any_box_at_any_width_has_the_pixels_of_opencv():
         for _ in range(100):
             x, y = draw.randint(-20, 60), draw.randint(-20, 60)
             w, h = draw.randint(0, 60), draw.randint(0, 60)
-            picture = PIL.Image.new("RGB", (44, 40))
-            draw_outline(picture, Box(x, y, x + w, y + h), width, (255, 128, 0))
-            digest.update(picture.tobytes())
+            one_image = PIL.Image.new("RGB", (44, 40))
+            draw_outline(one_image, Box(x, y, x + w, y + h), width, (255, 128, 0))
+            digest.update(one_image.tobytes())
     assert digest.hexdigest() == "52bc9d61dbf9eb5b09d2aaeeb084f7767fc19f6f479b38b7c13ec77b6e5a20a9"
 
 
@@ -84,8 +84,8 @@ def test_a_coordinate_far_away_costs_nothing_and_changes_nothing():
 
 def test_boxes_take_the_colours_in_order():
     boxes = [[0, 0, 2, 2], [6, 0, 2, 2], [0, 6, 2, 2], [6, 6, 2, 2]]
-    picture = pixels(applied(asked(photo(9, 9), extra={"bbox": boxes}), "draw_boxes:width=1").images[0])
-    assert [picture.getpixel((box[0], box[1])) for box in boxes] == [
+    one_image = pixels(applied(asked(photo(9, 9), extra={"bbox": boxes}), "draw_boxes:width=1").images[0])
+    assert [one_image.getpixel((box[0], box[1])) for box in boxes] == [
         (255, 0, 0),
         (0, 128, 0),
         (0, 0, 255),
@@ -117,7 +117,7 @@ def test_a_box_may_lie_inside_another_field():
     assert applied(asked(photo(9, 9), extra={"meta": {"box": [1, 1, 2, 2]}}), "draw_boxes:field=meta.box").images
 
 
-def test_the_drawn_picture_is_a_png_and_the_sources_own_is_attached():
+def test_the_drawn_image_is_a_png_and_the_sources_own_is_attached():
     original = photo(20, 10, kind="JPEG", colour=(9, 9, 9))
     before = asked(original, "Which?", extra={"bbox": [2, 3, 7, 5], "other": 1})
     made = applied(before, "draw_boxes")
@@ -142,12 +142,12 @@ def test_pixels_outside_the_outline_stay_as_they_were():
 @pytest.mark.parametrize(
     ("mode", "colour", "kind"), [("L", 90, "PNG"), ("RGBA", (1, 2, 3, 0), "PNG"), ("P", 3, "GIF"), ("1", 1, "TIFF")]
 )
-def test_pictures_of_other_modes_become_rgb(mode, colour, kind):
+def test_images_of_other_modes_become_rgb(mode, colour, kind):
     made = applied(asked(photo(9, 9, colour=colour, mode=mode, kind=kind), extra={"bbox": [1, 1, 5, 5]}), "draw_boxes")
     assert pixels(made.images[0]).getpixel((1, 1)) == (255, 0, 0)
 
 
-def test_a_picture_shown_twice_is_drawn_on_in_both_places():
+def test_an_image_shown_twice_is_drawn_on_in_both_places():
     image, other = photo(9, 9, slot=1), photo(9, 9, slot=2, colour=(1, 1, 1))
     before = asked(image, "and", other, "and", image, extra={"bbox": [1, 1, 5, 5]})
     made = applied(before, "draw_boxes")
@@ -156,11 +156,11 @@ def test_a_picture_shown_twice_is_drawn_on_in_both_places():
     assert [kept.slot for kept in made.attachments] == [3]
 
 
-def test_a_second_drawing_stands_on_the_first_and_keeps_both_pictures():
+def test_a_second_drawing_stands_on_the_first_and_keeps_both_images():
     before = asked(photo(30, 30), extra={"a": [1, 1, 5, 5], "b": [20, 20, 5, 5]})
     made = applied(before, "draw_boxes:field=a,width=1", "draw_boxes:field=b,width=1")
-    picture = pixels(made.images[0])
-    assert [picture.getpixel((1, 1)), picture.getpixel((20, 20))] == [(255, 0, 0)] * 2
+    one_image = pixels(made.images[0])
+    assert [one_image.getpixel((1, 1)), one_image.getpixel((20, 20))] == [(255, 0, 0)] * 2
     assert [kept.slot for kept in made.attachments] == [2, 3]
     assert len(made.extra["transforms"]) == 2
 
@@ -191,7 +191,7 @@ def test_a_box_that_is_none_refuses_the_row(box, code):
     assert error.value.code == code
 
 
-def test_a_missing_field_and_a_missing_picture_refuse_the_row():
+def test_a_missing_field_and_a_missing_image_refuse_the_row():
     with pytest.raises(RowError, match=r"no such field\. Did you mean bbx"):
         applied(asked(photo(9, 9), extra={"bbx": [1, 1, 2, 2]}), "draw_boxes")
     with pytest.raises(RowError, match=r"no image 3 \(its images: 1\)"):

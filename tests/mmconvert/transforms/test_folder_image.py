@@ -1,4 +1,4 @@
-"""Pictures drawn from a folder: by seed and text, as they are or resized."""
+"""Images drawn from a folder: by seed and text, as they are or resized."""
 
 import pytest
 
@@ -37,7 +37,7 @@ def test_a_size_makes_a_png_of_it(folder):
     assert (made.images[0].format, made.images[0].width, made.images[0].height) == ("PNG", 7, 2)
 
 
-def test_a_file_that_is_no_picture_refuses_the_row(tmp_path):
+def test_a_file_that_is_no_image_refuses_the_row(tmp_path):
     (tmp_path / "a.png").write_bytes(b"nonsense")
     with pytest.raises(RowError):
         applied(asked("What is it?"), f"folder_image:source={tmp_path}")
@@ -54,7 +54,7 @@ def test_a_link_out_of_the_folder_is_not_followed(tmp_path):
 
 
 @pytest.mark.parametrize("make", [True, False])
-def test_a_folder_without_pictures_is_told_at_once(tmp_path, make):
+def test_a_folder_without_images_is_told_at_once(tmp_path, make):
     if make:
         (tmp_path / "source").mkdir()
     with pytest.raises(UsageError, match="source=DIR"):

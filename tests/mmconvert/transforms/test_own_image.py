@@ -1,4 +1,4 @@
-"""Pictures that a function of the user's makes: what it gets, what it may give, and what its failures are."""
+"""Images that a function of the user's makes: what it gets, what it may give, and what its failures are."""
 
 import hashlib
 
@@ -73,7 +73,7 @@ def own(tmp_path):
     return lambda name, more="": f"own_image:function={file}@{name}{more}"
 
 
-def test_a_function_gets_a_sample_and_its_picture_leads_the_text(own):
+def test_a_function_gets_a_sample_and_its_image_leads_the_text(own):
     made = applied(asked("What?", extra={"subset": "s"}, answers=("cat", "kitten"), answer="cat"), own("plain"), seed=3)
     assert [part.type for part in made.messages[0].content] == ["image", "text"]
     assert (made.images[0].width, made.images[0].height) == (4, 3)
@@ -88,7 +88,7 @@ def test_the_seed_hangs_on_the_text_and_the_runs_seed(own):
     assert len(drawn) == 3
 
 
-def test_a_class_changes_the_samples_picture(own, tmp_path):
+def test_a_class_changes_the_samples_image(own, tmp_path):
     original = photo(5, 4, colour=(9, 9, 9))
     made = applied(asked(original, "What?"), own("Attack", f",folder={tmp_path}/made"))
     assert pixels(made.images[0]).getpixel((0, 0)) == (1, 2, 3)
@@ -97,7 +97,7 @@ def test_a_class_changes_the_samples_picture(own, tmp_path):
     assert [path.name for path in (tmp_path / "made").iterdir()] == ["attack-Wha.png"]
 
 
-def test_without_a_hash_files_are_named_by_text_and_picture(own, tmp_path):
+def test_without_a_hash_files_are_named_by_text_and_image(own, tmp_path):
     spec = own("plain", f",folder={tmp_path}/made")
     applied(asked("What?"), spec)
     assert [path.stem for path in (tmp_path / "made").iterdir()] == [hashlib.sha3_256(b"What?").hexdigest()]
@@ -112,7 +112,7 @@ def test_a_file_that_stands_is_used_without_a_call(own, tmp_path):
     assert applied(asked("What?"), spec).images[0].bytes == photo(6, 6).bytes
 
 
-def test_bytes_of_any_picture_stay_as_they_are(own):
+def test_bytes_of_any_image_stay_as_they_are(own):
     assert applied(asked("What?"), own("as_bytes")).images[0].format == "WEBP"
 
 

@@ -1,4 +1,4 @@
-"""A picture in the middle of a white square: its own pixels, the original attached."""
+"""An image in the middle of a white square: its own pixels, the original attached."""
 
 import io
 
@@ -7,21 +7,21 @@ import pytest
 
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import Image, Record
-from mmconvert.images.loader import Pictures
+from mmconvert.images.loader import ImageLoader
 from support.drawing import applied, asked, pixels
 
 
 def question(width: int, height: int) -> Record:
     out = io.BytesIO()
     PIL.Image.new("RGB", (width, height), (10, 20, 30)).save(out, "PNG")
-    return asked(Pictures(()).of_bytes(out.getvalue(), 1), "What?")
+    return asked(ImageLoader(()).of_bytes(out.getvalue(), 1), "What?")
 
 
 @pytest.mark.parametrize(
     ("size", "rows", "columns"),
     [((4, 2), range(1, 3), range(4)), ((4, 1), range(1, 2), range(4)), ((1, 4), range(4), range(1, 2))],
 )
-def test_the_picture_stands_in_the_middle_of_white(size: tuple[int, int], rows: range, columns: range) -> None:
+def test_the_image_stands_in_the_middle_of_white(size: tuple[int, int], rows: range, columns: range) -> None:
     square = pixels(applied(question(*size), "pad_square").images[0])
     assert square.size == (4, 4)
     for y in range(4):
@@ -38,6 +38,6 @@ def test_the_original_is_attached_and_a_square_one_stays() -> None:
     assert applied(question(3, 3), "pad_square") == question(3, 3)
 
 
-def test_a_picture_that_is_only_an_address_is_refused() -> None:
+def test_an_image_that_is_only_an_address_is_refused() -> None:
     with pytest.raises(RowError, match="Download it first"):
         applied(asked(Image(None, 1, url="https://example.org/a.png"), "What?"), "pad_square")

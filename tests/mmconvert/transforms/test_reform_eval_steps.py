@@ -18,10 +18,10 @@ from mmconvert.kits.reform_eval.pools import load_pools, read_pools
 from mmconvert.pipeline.convert import read
 from mmconvert.plugins.transform import load_steps
 from support.drawing import applied, asked, photo
-from support.records import picture_bytes
+from support.records import image_bytes
 
-PICTURE = b64encode(picture_bytes("PNG")).decode()
-VQA = {"question_id": "q", "image_id": PICTURE, "question": "Red?", "answer": "no", "answer_options": ["yes", "no"]}
+IMAGE = b64encode(image_bytes("PNG")).decode()
+VQA = {"question_id": "q", "image_id": IMAGE, "question": "Red?", "answer": "no", "answer_options": ["yes", "no"]}
 
 
 def records(data: Any, folder: Path, *specs: str, **facts: Any) -> list[Record]:
@@ -49,18 +49,18 @@ def test_rows_take_them_in_turn_if_asked(tmp_path: Path) -> None:
 
 
 def test_a_template_asks_another_question_and_wordings_change_along(tmp_path: Path) -> None:
-    match = {"img": PICTURE, "anno": "a {cat}", "gt": 1}
+    match = {"img": IMAGE, "anno": "a {cat}", "gt": 1}
     made = records([match], tmp_path, "duplicate", "random_instruct", dataset_name="MSCOCO")
     pool = load_pools()[FAMILIES["ITM"].pool].choose
     assert [record.question for record in made] == [text.replace("{}", "a {cat}") for text in pool]
     assert {record.instruction for record in made} == {None}
-    reading = {"question_id": "o", "image": PICTURE, "question": ["R?", "S?"], "answer_txt": "STOP"}
+    reading = {"question_id": "o", "image": IMAGE, "question": ["R?", "S?"], "answer_txt": "STOP"}
     made = records([reading], tmp_path, "duplicate:times=3", "random_instruct")
     assert [record.question for record in made] == ["R?", "S?", "R?"]
 
 
 def test_a_file_may_bring_its_own_instructions(tmp_path: Path) -> None:
-    item = {"question_id": 1, "image": PICTURE, "question": "Q", "answer": 0, "answer_options": ["a", "b"]}
+    item = {"question_id": 1, "image": IMAGE, "question": "Q", "answer": 0, "answer_options": ["a", "b"]}
     made = records([item], tmp_path, "duplicate:times=2", "random_instruct", instructs=["Look.", "See."])
     assert [record.instruction for record in made] == ["Look.", "See."]
 
@@ -109,7 +109,7 @@ def test_our_own_words_are_said_to_be_ours(tmp_path: Path) -> None:
         f"one-shot example: {built_in}": 2,
     }
     assert remarks([VQA], tmp_path, *theirs) == {}
-    match = {"img": PICTURE, "anno": "a cat", "gt": 1}
+    match = {"img": IMAGE, "anno": "a cat", "gt": 1}
     asked_plainly = remarks([match], tmp_path, dataset_name="MSCOCO")
     assert [text.startswith(f"questions: {built_in}") for text in asked_plainly] == [True]
     assert remarks([match], tmp_path, "random_instruct", dataset_name="MSCOCO") == {f"instructions: {built_in}": 1}
@@ -126,7 +126,7 @@ def test_a_family_that_a_checkout_lacks_ends_the_run(tmp_path: Path) -> None:
         records([VQA], tmp_path, f"random_instruct:pools={tmp_path}")
 
 
-def test_an_example_goes_first_with_the_picture(tmp_path: Path) -> None:
+def test_an_example_goes_first_with_the_image(tmp_path: Path) -> None:
     (one,) = records([VQA], tmp_path, "in_context_sample:prefix=The answer is")
     example = load_pools()[FAMILIES["VQA"].pool].example
     assert [join_texts(turn) for turn in one.messages[:2]] == [
@@ -142,7 +142,7 @@ DIALOG = {
     "questions": ["is it DAY", "what colour?", "why"],
     "answers": ["yes", "no", "RED"],
     "dialogs": [
-        {"image_id": 4, "image_base64": PICTURE, "dialog": [
+        {"image_id": 4, "image_base64": IMAGE, "dialog": [
             {"question": n, "answer": n, "answer_options": [2, 1, 0]} for n in range(3)
         ]}
     ],

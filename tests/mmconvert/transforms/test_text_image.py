@@ -1,4 +1,4 @@
-"""A text as a picture: lines, sizes, characters that the font has not."""
+"""A text as an image: lines, sizes, characters that the font has not."""
 
 from dataclasses import dataclass
 
@@ -40,21 +40,21 @@ def test_lines_break_at_blanks_before_the_width_is_reached(text, lines):
     assert wrap_text(text, Monospaced(), 80) == lines
 
 
-def test_the_picture_is_as_high_as_its_lines_and_black_on_white():
-    picture = pixels(applied(asked("Which?\nThis."), "text_image:font_size=20,max_width=200").images[0])
-    assert picture.size == (200, 44)
-    colours = {picture.getpixel((x, y)) for x in range(200) for y in range(44)}
+def test_the_image_is_as_high_as_its_lines_and_black_on_white():
+    image = pixels(applied(asked("Which?\nThis."), "text_image:font_size=20,max_width=200").images[0])
+    assert image.size == (200, 44)
+    colours = {image.getpixel((x, y)) for x in range(200) for y in range(44)}
     assert {(0, 0, 0), (255, 255, 255)} <= colours
     assert all(r == g == b for r, g, b in colours)
 
 
 def test_the_block_stands_in_the_middle():
-    picture = pixels(applied(asked("Which?"), "text_image:font_size=20,max_width=300").images[0])
-    dark = [x for x in range(300) if any(picture.getpixel((x, y))[0] < 128 for y in range(picture.height))]
+    image = pixels(applied(asked("Which?"), "text_image:font_size=20,max_width=300").images[0])
+    dark = [x for x in range(300) if any(image.getpixel((x, y))[0] < 128 for y in range(image.height))]
     assert abs((dark[0] + dark[-1]) / 2 - 150) < 5
 
 
-def test_a_word_wider_than_the_picture_widens_it():
+def test_a_word_wider_than_the_image_widens_it():
     assert pixels(applied(asked("W" * 40), "text_image:font_size=20,max_width=100").images[0]).width > 400
 
 
@@ -70,8 +70,8 @@ def test_the_same_text_gives_the_same_bytes_and_another_another():
 
 
 def test_the_kits_defaults_are_ours():
-    picture = pixels(applied(asked("Which?"), "text_image").images[0])
-    assert picture.size == (1024, 100)
+    image = pixels(applied(asked("Which?"), "text_image").images[0])
+    assert image.size == (1024, 100)
 
 
 @pytest.mark.parametrize("text", ["Was für ein Tier?", "\u732b", "a\u200bb", "smile \U0001f600"])
@@ -86,7 +86,7 @@ def test_tabs_and_carriage_returns_are_blanks_and_line_ends():
     assert len({applied(asked(text), "text_image").images[0].sha256 for text in texts}) == 1
 
 
-def test_a_text_too_long_for_a_picture_refuses_the_row():
+def test_a_text_too_long_for_an_image_refuses_the_row():
     with pytest.raises(RowError) as error:
         applied(asked("\n" * 100_000), "text_image")
     assert error.value.code == "image.too_large"

@@ -7,13 +7,13 @@ from pathlib import Path
 import mmconvert
 from mmconvert.core.record import Image, Part, Record, Source, Turn
 from support.datasets_on_disk import record, write_dataset
-from support.records import picture_bytes
+from support.records import image_bytes
 
 HOSTILE = "<script>alert(1)</script>"
 
 
 def test_a_records_repr_is_one_short_line_without_bytes() -> None:
-    data = picture_bytes("PNG", 1, (9, 7))
+    data = image_bytes("PNG", 1, (9, 7))
     image = Image(data, 1, "a.png", format="PNG", width=9, height=7)
     shown = Record("7", "7", (), "vqa", Source("f", "f", 0), (image,), question="x" * 500, answer="red")
     assert repr(image) == f"<Image 1 'a.png', PNG 9x7, {len(data):,} bytes>"
@@ -23,7 +23,7 @@ def test_a_records_repr_is_one_short_line_without_bytes() -> None:
 
 
 def test_a_record_shows_its_columns_and_a_thumbnail(tmp_path: Path) -> None:
-    data = picture_bytes("PNG", 1, (9, 7))
+    data = image_bytes("PNG", 1, (9, 7))
     turns = (Turn("user", (Part("image"), Part("text", HOSTILE))),)
     shown = Record("7", "7", turns, "vqa", Source("f", "f", 0), (Image(data, 1, HOSTILE, format="PNG"),), answer="red")
     page = shown._repr_html_()
@@ -44,7 +44,7 @@ def test_a_dataset_shows_its_splits_and_first_rows(tmp_path: Path) -> None:
 
 
 def test_a_preview_shows_its_first_samples_with_thumbnails_and_skipped_rows(tmp_path: Path) -> None:
-    data = picture_bytes("PNG", 1, (40, 30))
+    data = image_bytes("PNG", 1, (40, 30))
     (tmp_path / "a.png").write_bytes(data)
     rows = [{"question": f"{HOSTILE} {n}", "answer": "red", "image": "a.png"} for n in range(9)]
     lines = [json.dumps(row) for row in ({**rows[0], "image": "none.png"}, *rows)]

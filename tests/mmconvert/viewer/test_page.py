@@ -11,9 +11,10 @@ import pytest
 from playwright.sync_api import Browser, Page, expect
 
 import mmconvert.viewer
-from mmconvert.viewer.items import Choice, Column, Mark, Message, PageItem, Picture, Text, TextSpan
+from mmconvert.viewer.items import Choice, Column, Mark, Message, PageImage, PageItem, Text, TextSpan
 from mmconvert.viewer.page import write_page
 from support.browser import opened
+from support.layout import find_problems
 
 COLUMNS = (Column("id"), Column("question", kind="long"), Column("kind"), Column("score", kind="number"))
 FILTERS = (Choice("kind", "Kind"), Mark("wrong", "Wrong", tone="bad"), Mark("odd"))
@@ -67,6 +68,24 @@ def test_filters_narrow_each_other_and_the_address_keeps_them(browser: Browser, 
     with opened(browser, path, state) as again:
         assert ids(again) == wanted
         assert again.get_by_role("button", name="Wrong").get_attribute("aria-pressed") == "true"
+
+
+def test_many_filters_fold_until_one_of_them_is_chosen(browser: Browser, tmp_path: Path) -> None:
+    names = [f"kind {n}" for n in range(6)]
+    items = [PageItem(f"i{n}", {"id": f"i{n}"} | dict.fromkeys(names, "AB"[n % 2])) for n in range(4)]
+    columns, filters = [Column("id"), *map(Column, names)], [Choice(name, name.title()) for name in names]
+    path = tmp_path / "page.html"
+    write_page(path, "Items", items=items, columns=columns, filters=filters)
+    with opened(browser, path) as page:
+        expect(page.get_by_label("Kind 2")).to_be_visible()
+        expect(page.get_by_label("Kind 3")).to_be_hidden()
+        page.get_by_text("3 more filters").click()
+        page.get_by_label("Kind 5").select_option("B")
+        assert ids(page) == ["i1", "i3"]
+        state = page.evaluate("location.hash.slice(1)") or "is.kind+5=B"
+    with opened(browser, path, state) as again:
+        expect(again.get_by_label("Kind 5")).to_be_visible()
+        assert ids(again) == ["i1", "i3"]
 
 
 def test_rows_without_a_value_can_be_chosen(browser: Browser, tmp_path: Path) -> None:
@@ -129,7 +148,7 @@ def test_hostile_text_is_shown_as_text_everywhere(browser: Browser, tmp_path: Pa
             cells={"id": text, "question": text, "kind": text},
             marks=["wrong"],
             messages=[Message(text, (text, 0))],
-            pictures=[Picture(None, text, text, text, 1)],
+            images=[PageImage(None, text, text, text, 1)],
             fields={text: [text, Text(text, (TextSpan(0, len(text), text),), text, "bad")]},
             facts={text: text},
         )
@@ -193,6 +212,31 @@ def test_what_cannot_be_seen_is_marked(browser: Browser, tmp_path: Path) -> None
         assert body.locator(".unseen").all_inner_texts() == ["RLO", "ZWSP", "ESC", "CR", "ZWJ"]
         assert body.locator(".unseen").first.get_attribute("title") == "U+202E right-to-left override"
         assert "\u202e" not in body.text_content()
+
+
+def test_no_empty_line_stands_behind_an_image(browser: Browser, tmp_path: Path) -> None:
+    message = Message("user", ("\nA. ", 0, "\nB. ", 1, "\n\nWhich?"))
+    item = PageItem("x", {"id": "x"}, messages=[message], images=[PageImage(None, "", "", "", 1)] * 2)
+    with opened(browser, page_of(tmp_path, [item]), "item=x") as page:
+        assert page.locator("#item .text").all_text_contents() == ["\nA. ", "B. ", "\nWhich?"]
+
+
+@pytest.mark.parametrize(
+    ("cards", "width", "rows"), [(4, 1000, [2, 2]), (4, 1300, [4]), (5, 1000, [3, 2]), (1, 1000, [1])]
+)
+def test_cards_fill_their_rows(browser: Browser, tmp_path: Path, cards: int, width: int, rows: list[int]) -> None:
+    own = tmp_path / "own.js"
+    own.write_text(
+        "document.getElementById('summary').append(mm.fillRows(mm.el('div', { class: 'statistics' },"
+        " mm.data.cards.map((card) => mm.el('section', {}, card))), 288));"
+    )
+    path = page_of(tmp_path, some(1), scripts=[own], data={"cards": [f"card {n}" for n in range(cards)]})
+    with opened(browser, path, viewport={"width": width, "height": 600}) as page:
+        assert find_problems(page) == []
+        tops = page.locator(".statistics section").evaluate_all(
+            "(all) => all.map((one) => one.getBoundingClientRect().top)"
+        )
+        assert [tops.count(top) for top in sorted(set(tops))] == rows
 
 
 def test_the_keyboard_reaches_everything(browser: Browser, tmp_path: Path) -> None:

@@ -1,4 +1,4 @@
-"""Records as items: every picture matched to its part, every text there."""
+"""Records as items: every image matched to its part, every text there."""
 
 from hypothesis import given
 
@@ -10,22 +10,22 @@ from support.records import checked, records
 
 
 @given(records(pairs=True))
-def test_messages_show_each_picture_in_its_place(record: Record) -> None:
+def test_messages_show_each_image_in_its_place(record: Record) -> None:
     item = build_item(record, Thumbnails(4))
     parts = [part for message in item.messages for part in message.parts]
     assert [part for part in parts if isinstance(part, int)] == list(range(len(record.images)))
     assert [part for part in parts if isinstance(part, str)] == [
         part.text for turn in list_turns(record) for part in turn.content if part.type == "text"
     ]
-    assert len(item.pictures) == len(record.images) + len(record.attachments)
-    assert [item.pictures[n].slot for n in item.others] == [None] * len(record.attachments)
+    assert len(item.images) == len(record.images) + len(record.attachments)
+    assert [item.images[n].slot for n in item.others] == [None] * len(record.attachments)
 
 
-def test_a_placeholder_stands_for_the_first_picture_of_its_number() -> None:
+def test_a_placeholder_stands_for_the_first_image_of_its_number() -> None:
     images = (checked("PNG", 1, 2), checked("PNG", 2, 1), checked("PNG", 1, 2))
     text = link_images("a <image 2> b <image_1> c <image 7>", images)
     assert isinstance(text, Text)
-    assert [(text.text[s.start : s.end], s.picture) for s in text.spans] == [
+    assert [(text.text[s.start : s.end], s.image) for s in text.spans] == [
         ("<image 2>", 0),
         ("<image_1>", 1),
         ("<image 7>", None),

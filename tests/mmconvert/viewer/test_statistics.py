@@ -1,7 +1,7 @@
 from msgspec.structs import replace
 
 from mmconvert.viewer.statistics import Statistics
-from support.questions import picture, record
+from support.questions import make_image, record
 
 
 def lines(statistics, title):
@@ -16,7 +16,7 @@ def counted(*records):
 
 
 def asked(n, **columns):
-    one = record(n, picture("red"), "Which colour?", task="vqa", **columns)
+    one = record(n, make_image("red"), "Which colour?", task="vqa", **columns)
     return replace(one, images=tuple(replace(image, width=32, height=16, format="PNG") for image in one.images))
 
 

@@ -7,15 +7,15 @@ import PIL.Image
 import pytest
 
 from mmconvert.core.record import Image
-from mmconvert.images.loader import Pictures
+from mmconvert.images.loader import ImageLoader
 from mmconvert.viewer.thumbnails import SIDES, Thumbnails
-from support.records import KINDS, picture_bytes
+from support.records import KINDS, image_bytes
 
 
-def image(picture: PIL.Image.Image, kind: str = "PNG", **options: object) -> Image:
+def image(one_image: PIL.Image.Image, kind: str = "PNG", **options: object) -> Image:
     out = io.BytesIO()
-    picture.save(out, kind, **options)
-    return Pictures(()).of_bytes(out.getvalue(), 1)
+    one_image.save(out, kind, **options)
+    return ImageLoader(()).of_bytes(out.getvalue(), 1)
 
 
 def shown(src: str | None) -> PIL.Image.Image:
@@ -27,9 +27,9 @@ def shown(src: str | None) -> PIL.Image.Image:
 
 @pytest.mark.parametrize("kind", KINDS)
 def test_every_format_becomes_a_small_webp(kind: str) -> None:
-    picture = Thumbnails(1).describe_image(Pictures(()).of_bytes(picture_bytes(kind, 3, (2000, 500)), 1))
-    assert shown(picture.src).size == (1024, 256)
-    assert picture.facts.startswith(f"{kind} · 2000 × 500 · ")
+    one_image = Thumbnails(1).describe_image(ImageLoader(()).of_bytes(image_bytes(kind, 3, (2000, 500)), 1))
+    assert shown(one_image.src).size == (1024, 256)
+    assert one_image.facts.startswith(f"{kind} · 2000 × 500 · ")
 
 
 @pytest.mark.parametrize("mode", ["1", "L", "LA", "P", "PA", "RGB", "RGBA", "I", "I;16", "CMYK", "YCbCr", "F"])
@@ -49,13 +49,13 @@ def test_sixteen_bit_grey_keeps_its_shades() -> None:
     assert [round(seen.getpixel((x, 15)) / 64) for x in (15, 45, 75)] == [0, 2, 4]
 
 
-def test_a_picture_is_turned_as_its_metadata_says_and_loses_it() -> None:
+def test_an_image_is_turned_as_its_metadata_says_and_loses_it() -> None:
     exif = PIL.Image.Exif()
     exif[0x0112] = 6
     exif.get_ifd(0x8825)[1] = "N"
-    picture = Thumbnails(1).describe_image(image(PIL.Image.new("RGB", (40, 20)), "JPEG", exif=exif))
-    assert shown(picture.src).size == (20, 40)
-    assert dict(shown(picture.src).getexif()) == {}
+    one_image = Thumbnails(1).describe_image(image(PIL.Image.new("RGB", (40, 20)), "JPEG", exif=exif))
+    assert shown(one_image.src).size == (20, 40)
+    assert dict(shown(one_image.src).getexif()) == {}
 
 
 def test_transparency_stays() -> None:
@@ -66,7 +66,7 @@ def noise(seed: int) -> Image:
     return image(PIL.Image.effect_noise((300 + seed, 300), 90).convert("RGB"))
 
 
-def test_one_picture_is_held_once() -> None:
+def test_one_image_is_held_once() -> None:
     made = Thumbnails(2)
     one = noise(1)
     assert made.describe_image(one, 1).src is made.describe_image(one, 2).src
@@ -75,19 +75,19 @@ def test_one_picture_is_held_once() -> None:
 @pytest.mark.slow
 def test_all_together_stay_within_the_room_and_shrink_before_they_end() -> None:
     made = Thumbnails(10, max_bytes=60_000)
-    pictures = [made.describe_image(noise(n)) for n in range(30)]
-    sizes = [max(shown(one.src).size) for one in pictures if one.src]
-    assert sum(len(one.src) for one in pictures if one.src) <= 60_000
+    images = [made.describe_image(noise(n)) for n in range(30)]
+    sizes = [max(shown(one.src).size) for one in images if one.src]
+    assert sum(len(one.src) for one in images if one.src) <= 60_000
     assert len(sizes) >= 10
     assert min(sizes) == SIDES[0]
-    assert pictures[-1].note == "the page has no room for more images"
-    assert pictures[-1].facts.startswith("PNG · 329 × 300 · ")
+    assert images[-1].note == "the page has no room for more images"
+    assert images[-1].facts.startswith("PNG · 329 × 300 · ")
 
 
 def test_what_cannot_be_shown_says_why() -> None:
-    good = picture_bytes("PNG", 1, (20, 20))
+    good = image_bytes("PNG", 1, (20, 20))
     damaged = Image(good.replace(b"IDATx", b"IDATy"), 1, sha256="d", format="PNG", width=20, height=20)
-    picture = Thumbnails(1).describe_image(damaged)
-    assert (picture.src, "cannot be decoded" in picture.note) == (None, True)
+    one_image = Thumbnails(1).describe_image(damaged)
+    assert (one_image.src, "cannot be decoded" in one_image.note) == (None, True)
     away = Thumbnails(1).describe_image(Image(None, 1, url="https://x.example/a.png"))
     assert (away.src, away.name) == (None, "https://x.example/a.png")

@@ -84,7 +84,7 @@ def test_the_signature_is_that_of_the_files_before(tmp_path):
     assert verify(tmp_path / "b").faults == ()
 
 
-def test_references_come_along_without_pictures(tmp_path):
+def test_references_come_along_without_images(tmp_path):
     rows = [{**row, "images": None} for row in choices(("A", "A"), ("B", "A"), category="c")]
     answers = write_predictions(
         tmp_path / "d.parquet", [{k: v for k, v in r.items() if k != "prediction"} for r in rows]

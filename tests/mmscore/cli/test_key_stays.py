@@ -10,7 +10,7 @@ import pytest
 
 from support.asking import written
 from support.chat_server import Said, chat_server, completion, refused
-from support.questions import picture, record
+from support.questions import make_image, record
 from support.terminal import Shown, mmscore
 
 KEY = "sk-loopback/0123456789+abcdef=="
@@ -85,7 +85,7 @@ def check(folder: Path, shown: list[Shown]) -> None:
 def asked(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
     monkeypatch.setattr("mmscore.llm.client._SAME_CAUSE", 1_000)
-    rows = [record(i, picture("red"), f"question {i}", answer="A") for i in range(len(SAID))]
+    rows = [record(i, make_image("red"), f"question {i}", answer="A") for i in range(len(SAID))]
     return written(tmp_path / "d", rows)
 
 

@@ -18,7 +18,7 @@ from mmconvert.dataset.dataset import DatasetWriter
 from mmscore.infer.predictions_file import RUN_METADATA
 from mmscore.llm.cache_lock import hold
 from mmscore.llm.response_cache import store_path
-from support.questions import picture, record
+from support.questions import make_image, record
 
 pytestmark = pytest.mark.slow
 
@@ -27,7 +27,7 @@ PROGRAM = [sys.executable, "-c", "from mmscore.cli import main; main()", "predic
 
 def write(folder: Path, count: int) -> Path:
     with DatasetWriter(folder, overwrite=folder.exists()) as writer:
-        writer.write([record(i, picture("red"), f"question {i}", answer=str(i)) for i in range(count)])
+        writer.write([record(i, make_image("red"), f"question {i}", answer=str(i)) for i in range(count)])
     return folder
 
 
@@ -114,7 +114,7 @@ def test_more_replies_are_rows_and_ask_only_what_is_new(predict, dataset, output
     assert [row["prediction"] for row in rows] == [row["sample"] for row in rows]
 
 
-def test_without_interleaving_a_prompt_begins_with_its_picture(predict, dataset, output):
+def test_without_interleaving_a_prompt_begins_with_its_image(predict, dataset, output):
     predict(*echo(dataset, output, "prompt", "--no-interleave", "--limit", "1"))
     assert pq.read_table(output)["prediction"].to_pylist() == ["<image>question 0"]
 

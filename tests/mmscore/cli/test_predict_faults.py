@@ -19,7 +19,7 @@ from support.asking import written
 from support.chat_server import ChatServer, Said, chat_server, said
 from support.deferred import defer
 from support.faults import FAULTS, HARMLESS, PASSING, ROW, RUN, SILENCE, SILENT
-from support.questions import picture, record
+from support.questions import make_image, record
 
 pytestmark = pytest.mark.slow
 
@@ -37,7 +37,7 @@ def right(request: Mapping[str, Any]) -> Said:
 
 
 def dataset(folder: Path, rows: int) -> Path:
-    return written(folder, [record(i, picture("red"), f"question {i}") for i in range(rows)])
+    return written(folder, [record(i, make_image("red"), f"question {i}") for i in range(rows)])
 
 
 @pytest.fixture

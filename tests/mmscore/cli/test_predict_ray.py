@@ -12,7 +12,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mmconvert.dataset.dataset import DatasetWriter
-from support.questions import picture, record
+from support.questions import make_image, record
 from support.ray_cluster import two_nodes
 
 pytestmark = pytest.mark.slow
@@ -66,7 +66,7 @@ def cluster() -> Iterator[Any]:
 @pytest.fixture
 def asking(tmp_path: Path, output: Path):
     with DatasetWriter(tmp_path / "d") as writer:
-        writer.write([record(n, picture("red"), f"question {n}", answer="A") for n in range(ROWS)])
+        writer.write([record(n, make_image("red"), f"question {n}", answer="A") for n in range(ROWS)])
     (tmp_path / "mine.py").write_text(BACKEND)
 
     def arguments(name: str, *more: str) -> list[str]:
@@ -87,7 +87,7 @@ def test_every_node_answers_rows_and_each_row_is_asked_once(predict, tmp_path, o
     assert (json.loads(out)["rows"], json.loads(out)["asked"]) == (ROWS, ROWS)
     assert sorted(int(row) for row, _ in asked(tmp_path)) == list(range(ROWS))
     assert len({process for _, process in asked(tmp_path)}) == 2
-    size = len(picture("red"))
+    size = len(make_image("red"))
     assert pq.read_table(output)["prediction"].to_pylist() == [f"{number}:{size}" for number in range(ROWS)]
     assert json.loads(predict(*asking("slowly", "--resume"))[1])["reused"] == ROWS
 

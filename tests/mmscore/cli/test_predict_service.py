@@ -19,7 +19,7 @@ from mmconvert.core.record import Part, Turn
 from mmconvert.dataset.dataset import DatasetWriter
 from mmscore.llm.response_cache import store_path
 from support.chat_server import ChatServer, Said, chat_server, refused, said
-from support.questions import picture, record
+from support.questions import make_image, record
 
 pytestmark = pytest.mark.slow
 
@@ -34,7 +34,7 @@ def question(number: int) -> str:
 
 def write(folder: Path, count: int) -> Path:
     with DatasetWriter(folder, overwrite=folder.exists()) as writer:
-        writer.write([record(i, picture("red"), question(i), answer=str(i)) for i in range(count)])
+        writer.write([record(i, make_image("red"), question(i), answer=str(i)) for i in range(count)])
     return folder
 
 
@@ -91,7 +91,7 @@ def test_a_finished_run_asks_nothing_again_at_any_address_and_counts_the_same_to
 
 
 def test_a_reference_that_changed_asks_nothing_of_a_service_and_anew_of_what_sees_it(predict, tmp_path, output):
-    records = [record(i, picture("red"), question(i), answer="A") for i in range(3)]
+    records = [record(i, make_image("red"), question(i), answer="A") for i in range(3)]
     seen = tmp_path / "seen.parquet"
     with chat_server(echoed) as server:
         for answer in "AB":
@@ -158,7 +158,7 @@ def test_rows_that_are_refused_end_no_resumed_run_where_they_come_first(predict,
     dataset, first = tmp_path / "d", {question(number) for number in range(5)}
     with DatasetWriter(dataset) as writer:
         for split, numbers in (("dev", range(5)), ("test", range(5, 12))):
-            writer.write([record(i, picture("red"), question(i)) for i in numbers], split)
+            writer.write([record(i, make_image("red"), question(i)) for i in numbers], split)
     answers = threading.Semaphore(0)
 
     def say(request):

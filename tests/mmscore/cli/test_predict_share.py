@@ -19,7 +19,7 @@ from mmscore.infer.predictions_file import RUN_METADATA
 from mmscore.llm.cache_lock import hold
 from mmscore.llm.response_cache import store_path
 from support.chat_server import Said, chat_server, said
-from support.questions import picture, record
+from support.questions import make_image, record
 
 pytestmark = pytest.mark.slow
 
@@ -28,7 +28,7 @@ PROGRAM = [sys.executable, "-c", "from mmscore.cli import main; main()", "predic
 
 def write(folder: Path, count: int) -> Path:
     with DatasetWriter(folder) as writer:
-        writer.write([record(i, picture("red"), f"question {i}", answer=str(i)) for i in range(count)])
+        writer.write([record(i, make_image("red"), f"question {i}", answer=str(i)) for i in range(count)])
     return folder
 
 

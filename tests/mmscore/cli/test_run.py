@@ -89,7 +89,7 @@ def test_the_example_of_the_page_runs(run, folder):
     assert "Please select the correct answer from the options above." in wording[-1]["content"][-1]["text"]
 
 
-def test_html_puts_all_models_on_a_page_for_each_dataset_with_its_pictures(run):
+def test_html_puts_all_models_on_a_page_for_each_dataset_with_its_images(run):
     models = [{"model": "answer", "backend": "echo"}, {"model": "text=B", "backend": "echo", "name": "always-b"}]
     assert run(task(models=models), "--html")[0] == 0
     for dataset in ("Colours", "quiz"):

@@ -92,7 +92,7 @@ def test_html_writes_a_page_that_lists_as_many_rows_as_wanted(run, good, tmp_pat
     assert (code, "no/r.html: cannot be written" in err) == (2, True)
 
 
-def test_pictures_of_a_page_are_looked_for_before_anything_is_scored(run, good, tmp_path):
+def test_images_of_a_page_are_looked_for_before_anything_is_scored(run, good, tmp_path):
     page = ("--html", tmp_path / "r.html")
     for options, said in (([*page, "--html-pictures", "none"], "none: no such"), (["--html-pictures", good], "--html")):
         code, out, err = run(good, "--recipe", "vlmevalkit_mcq", *options)

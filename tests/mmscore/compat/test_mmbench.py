@@ -11,15 +11,15 @@ import pytest
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.pipeline.convert import read
 from mmscore.compat.mmbench import MMBenchDataset, decode_base64_to_image, inference_prompt, save_results
-from support.records import picture_bytes
+from support.records import image_bytes
 
-PICTURE = base64.b64encode(picture_bytes("PNG")).decode()
+IMAGE = base64.b64encode(image_bytes("PNG")).decode()
 COLUMNS = ("index", "question", "hint", "A", "B", "C", "D", "answer", "category", "l2-category", "image")
 
 
 def table(folder: Path, *rows: dict[str, Any]) -> Path:
     whole = {"hint": None, "C": None, "D": None, "answer": "A", "category": "leaf", "l2-category": "branch"}
-    frame = pd.DataFrame([{**whole, "image": PICTURE, **row} for row in rows])
+    frame = pd.DataFrame([{**whole, "image": IMAGE, **row} for row in rows])
     file = folder / "MMBench_DEV_EN.tsv"
     frame.to_csv(file, sep="\t", index=False, columns=[name for name in COLUMNS if name in frame])
     return file
@@ -34,7 +34,7 @@ def test_a_sample_has_the_keys_and_values_of_the_document(tmp_path: Path) -> Non
     first, second = dataset
     assert len(dataset) == 2
     image = first.pop("img")
-    assert (image.format, image.size) == ("PNG", decode_base64_to_image(PICTURE).size)
+    assert (image.format, image.size) == ("PNG", decode_base64_to_image(IMAGE).size)
     assert first == {
         "question": "Question 3?",
         "answer": "A",
@@ -64,7 +64,7 @@ def test_an_answer_is_nan_where_the_cell_is_empty_and_none_without_a_column(tmp_
     assert MMBenchDataset(file)[0]["answer"] is None
 
 
-def test_a_picture_cell_may_name_another_row(tmp_path: Path) -> None:
+def test_an_image_cell_may_name_another_row(tmp_path: Path) -> None:
     file = table(tmp_path, row(1), row(1_000_001, image="1"))
     one, other = MMBenchDataset(file)
     assert one["img"].tobytes() == other["img"].tobytes()

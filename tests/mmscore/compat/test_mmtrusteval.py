@@ -33,7 +33,7 @@ from mmscore.compat.mmtrusteval.runner import Surroundings, predict_options, run
 from mmscore.compat.mmtrusteval.task import read_task, task_of
 from mmscore.kits.mmtrusteval.evaluators import EvaluatorContext, UnconnectedError
 from support.chat_server import chat_server, refused, said
-from support.questions import picture
+from support.questions import make_image
 from support.terminal import mmscore, one_message
 
 CLASSES = """
@@ -81,11 +81,11 @@ YES_NO = {"rule_yes_or_no_eval": {"metrics_cfg": {"pred_no_op": {}, "accuracy_sc
 
 @pytest.fixture
 def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Path]:
-    """A folder with classes, a picture and a task."""
+    """A folder with classes, an image and a task."""
     monkeypatch.chdir(tmp_path)
     monkeypatch.delenv("OPENAI_API_KEY", raising=False)
     (tmp_path / "pets.py").write_text(CLASSES)
-    (tmp_path / "cat.png").write_bytes(picture("red"))
+    (tmp_path / "cat.png").write_bytes(make_image("red"))
     write_task(tmp_path)
     with registry.importing(["pets.py"]):
         yield tmp_path
@@ -355,7 +355,7 @@ def test_methods_and_evaluators_of_ones_own(place: Path) -> None:
     assert log["per_sample_results"][2]["content"] == "SAY YES."
 
 
-def test_a_method_that_draws_shows_its_picture(place: Path) -> None:
+def test_a_method_that_draws_shows_its_image(place: Path) -> None:
     options = ["method_cfg.unrelated-image-color.img_dir=made", "method_cfg.unrelated-image-color.img_size=[4,6]"]
     run("run", "task.yaml", "--cfg-options", *options)
     contents = [sample["content"] for sample in saved(place)["per_sample_results"]]

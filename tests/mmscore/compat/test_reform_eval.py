@@ -1,4 +1,4 @@
-"""ReForm-Eval's door where its guide is silent: pictures, prompts, failures, what is refused."""
+"""ReForm-Eval's door where its guide is silent: images, prompts, failures, what is refused."""
 
 import inspect
 import json
@@ -28,7 +28,7 @@ from mmscore.compat.reform_eval import (
 )
 from mmscore.compat.reform_eval.__main__ import program
 from mmscore.kits.reform_eval.benchmarks import BENCHMARKS, find_benchmark
-from support.questions import picture
+from support.questions import make_image
 from support.reform_files import written
 
 CONFIG: dict[str, Any] = {"data_config": {}}
@@ -37,14 +37,14 @@ RED, GREEN, BACK = (255, 0, 0), (0, 128, 0), (255, 255, 255)
 
 
 def loaded(folder: Path, name: str, box: Any = None, **more: Any) -> Any:
-    """Load a benchmark whose one picture is white and has this box."""
+    """Load a benchmark whose one image is white and has this box."""
     benchmark = find_benchmark(name)
     config = written(folder, benchmark, count=1)
     if box is not None:
         file = Path(yaml.safe_load(config.read_text())["data_config"]["offline_huggingface_data"])
         data = json.loads(file.read_text())
         field, image = ("region", "img") if "RefCOCO" in name else ("bbox", "image")
-        data["data"][0] |= {field: box, image: b64encode(picture(BACK, (40, 30))).decode()}
+        data["data"][0] |= {field: box, image: b64encode(make_image(BACK, (40, 30))).decode()}
         file.write_text(json.dumps(data))
     return load_reform_dataset(benchmark.dataset_name, benchmark.formulation, config, **LOCAL, **more)
 
@@ -414,15 +414,15 @@ def test_open_answers_have_a_stability_when_they_are_copied(tmp_path):
     assert result.evaluation.numbers == {"accuracy": 0.0, "format_hit_rate": 1.0, "instability": 0.0}
 
 
-def test_pictures_keep_their_bytes(tmp_path):
+def test_images_keep_their_bytes(tmp_path):
     image = loaded(tmp_path, "VQA v2").visit(0)[1]
-    assert image.bytes == picture("red")
+    assert image.bytes == make_image("red")
     assert isinstance(loaded(tmp_path, "VQA v2")[0]["image"], PIL.Image.Image)
 
 
 def test_samples_are_the_kits(shared, tmp_path):
     """The golden cases of the kit's own loader, through the call and the files that its users have."""
-    image = b64encode(picture("red", (4, 3))).decode()
+    image = b64encode(make_image("red", (4, 3))).decode()
     seen = Counter()
     for line in (shared / "golden/reform_loader.visible.jsonl").read_text().splitlines():
         case = json.loads(line)

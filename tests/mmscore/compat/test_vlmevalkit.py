@@ -1,4 +1,4 @@
-"""VLMEvalKit's names: tables, pictures, classes of benchmarks, and what a run of them gives."""
+"""VLMEvalKit's names: tables, images, classes of benchmarks, and what a run of them gives."""
 
 import io
 import json
@@ -16,11 +16,11 @@ from mmconvert.core.errors import Error, RowError, UsageError
 from mmconvert.dataset.dataset import open_dataset
 from mmscore.compat import vlmevalkit as kit
 from mmscore.compat.vlmevalkit.recipes import as_recipe, numbers_of, rows_of
-from support.questions import picture
+from support.questions import make_image
 
 pytestmark = pytest.mark.slow
 
-RED, BLUE = picture("red"), picture("blue")
+RED, BLUE = make_image("red"), make_image("blue")
 RED_TEXT, BLUE_TEXT = (pybase64.b64encode(data).decode() for data in (RED, BLUE))
 
 
@@ -118,7 +118,7 @@ def test_what_cannot_be_read_or_written_is_said(tmp_path):
         kit.dump(pd.DataFrame({"index": [1], "t": ["x" * 40_000]}), tmp_path / "long.xlsx")
 
 
-def test_a_pictures_file_keeps_its_bytes_both_ways(tmp_path):
+def test_a_images_file_keeps_its_bytes_both_ways(tmp_path):
     (tmp_path / "a.png").write_bytes(RED)
     text = kit.encode_image_file_to_base64(str(tmp_path / "a.png"))
     kit.decode_base64_to_image_file(text, str(tmp_path / "new/b.png"))
@@ -132,14 +132,14 @@ def test_a_pictures_file_keeps_its_bytes_both_ways(tmp_path):
 
 
 @pytest.mark.parametrize("mode", ["RGB", "RGBA", "P", "LA"])
-def test_an_open_picture_is_encoded_whatever_its_mode(mode):
+def test_an_open_image_is_encoded_whatever_its_mode(mode):
     image = PIL.Image.new("RGB", (30, 20), "red").convert(mode)
     text = kit.encode_image_to_base64(image)
     assert kit.decode_base64_to_image(text).mode == "RGB"
     assert (image.mode, image.size) == (mode, (30, 20))
 
 
-def test_what_is_no_picture_is_refused(tmp_path):
+def test_what_is_no_image_is_refused(tmp_path):
     (tmp_path / "a.png").write_bytes(b"text")
     with pytest.raises(UsageError, match=r"missing\.png"):
         kit.encode_image_file_to_base64(tmp_path / "missing.png")
@@ -164,7 +164,7 @@ def test_a_table_is_prepared_as_the_kit_does_it(lmudata):
     assert mine.build_prompt(mine.data.iloc[1])[-1] == asked
 
 
-def test_paths_stand_where_there_are_no_pictures_and_names_stay_inside(lmudata):
+def test_paths_stand_where_there_are_no_images_and_names_stay_inside(lmudata):
     questions(lmudata, "paths", image_path=["a.png", "['b.png', 'c.png']", "d.png"], image=["", "", ""])
     frame = kit.load(lmudata / "paths.tsv").drop(columns="image")
     kit.dump(frame, lmudata / "paths.tsv")
@@ -177,7 +177,7 @@ def test_paths_stand_where_there_are_no_pictures_and_names_stay_inside(lmudata):
     assert out.build_prompt(2)[0]["value"] == str(Path(out.img_root).resolve() / "c/d.png")
 
 
-def test_pictures_are_named_by_number_where_names_are_of_another_number(lmudata):
+def test_images_are_named_by_number_where_names_are_of_another_number(lmudata):
     questions(lmudata, "odd", image_path=["['a.png', 'b.png']", "x.png", "y.png"], image=[RED_TEXT, None, BLUE_TEXT])
     odd = kit.CustomVQADataset("odd", skip_noimg=False)
     assert [Path(piece["value"]).name for piece in odd.build_prompt(0)[:-1]] == ["1.png"]
@@ -196,7 +196,7 @@ def test_images_are_encoded_anew_and_kept_where_the_class_says_so(lmudata):
     assert second == first
 
 
-def test_rows_without_a_picture_are_left_out_and_a_picture_that_is_not_there_is_named(lmudata):
+def test_rows_without_an_image_are_left_out_and_an_image_that_is_not_there_is_named(lmudata):
     questions(lmudata, "some", image=[RED_TEXT, None, "1"])
     assert len(kit.CustomVQADataset("some")) == 2
     questions(lmudata, "none", image=[RED_TEXT, "9", "1"])
@@ -442,7 +442,7 @@ def test_a_dialog_is_asked_round_by_round(tmp_path, lmudata):
     assert sorted(len(record.images) for record in rounds) == [1, 2]
 
 
-def test_a_picture_that_build_prompt_names_must_be_one(tmp_path, lmudata):
+def test_an_image_that_build_prompt_names_must_be_one(tmp_path, lmudata):
     class Odd(Colours):
         NAMES = ("Odd",)
 
@@ -566,7 +566,7 @@ def test_a_model_that_answers_no_row_is_said_so(lmudata):
         kit.run(Colours("Colours"), model="m", backend=Breaks())
 
 
-def test_a_class_stores_pictures_by_its_own_method_and_words_rows_as_any_class_of_the_kit(lmudata):
+def test_a_class_stores_images_by_its_own_method_and_words_rows_as_any_class_of_the_kit(lmudata):
     questions(lmudata, "own_names", image=[RED_TEXT, BLUE_TEXT, RED_TEXT])
 
     class Mine(kit.ImageBaseDataset):
@@ -576,20 +576,20 @@ def test_a_class_stores_pictures_by_its_own_method_and_words_rows_as_any_class_o
         def build_prompt(self, line):
             return self.build_prompt_as(line, "ImageVQADataset")
 
-    picture_piece, text_piece = Mine("own_names").build_prompt(0)
-    assert picture_piece["value"] == "mine.png"
+    image_piece, text_piece = Mine("own_names").build_prompt(0)
+    assert image_piece["value"] == "mine.png"
     assert text_piece["value"].endswith("\nAnswer the question using a single word or phrase.")
     assert [piece["type"] for piece in Mine("own_names").build_prompt_as(0, "TextMCQDataset")] == ["text"]
 
 
-def test_a_row_that_names_no_picture_is_refused_when_the_table_is_opened(lmudata):
+def test_a_row_that_names_no_image_is_refused_when_the_table_is_opened(lmudata):
     for name, second in (("late", "3"), ("none", "nobody")):
         questions(lmudata, name, image=[RED_TEXT, second, "1"])
         with pytest.raises(Error, match="names no row with an image"):
             kit.ImageBaseDataset(name)
 
 
-def test_a_picture_that_a_file_cannot_hold_is_refused(tmp_path):
+def test_an_image_that_a_file_cannot_hold_is_refused(tmp_path):
     data = io.BytesIO()
     PIL.Image.new("CMYK", (2, 2)).save(data, "JPEG")
     text = pybase64.b64encode(data.getvalue()).decode()

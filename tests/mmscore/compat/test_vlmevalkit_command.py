@@ -15,7 +15,7 @@ from mmscore.cli import program as mmscore
 from mmscore.compat import vlmevalkit as kit
 from mmscore.compat.vlmevalkit.__main__ import program, spread
 from support.chat_server import ChatServer, chat_server, said
-from support.questions import COLOURS, picture
+from support.questions import COLOURS, make_image
 
 MODELS = """
 class Says:
@@ -57,7 +57,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("LMUData", str(tmp_path / "LMUData"))
     monkeypatch.setenv("OPENAI_API_KEY", "key")
     (tmp_path / "LMUData").mkdir()
-    images = [pybase64.b64encode(picture(colour)).decode() for colour in COLOURS]
+    images = [pybase64.b64encode(make_image(colour)).decode() for colour in COLOURS]
     columns = {"index": range(4), "image": images, "question": ["Which?"] * 4}
     for name in ("One", "Two"):
         kit.dump(pd.DataFrame({**columns, "answer": COLOURS}), tmp_path / f"LMUData/{name}.tsv")

@@ -11,7 +11,7 @@ from mmconvert.core.errors import Error, UsageError
 from mmscore.compat import kit_imports
 from mmscore.compat import vlmevalkit as kit
 from support.chat_server import chat_server, refused, said
-from support.questions import picture
+from support.questions import make_image
 
 JUDGED = """
 from vlmeval.dataset import ImageBaseDataset
@@ -54,7 +54,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 def test_an_evaluate_that_asks_a_judge_runs_as_it_is(tmp_path):
     kit_imports.install()
-    image = pybase64.b64encode(picture("red")).decode()
+    image = pybase64.b64encode(make_image("red")).decode()
     kit.dump(pd.DataFrame({"index": [1, 2], "image": image, "question": "?", "answer": "red"}), tmp_path / "Judged.tsv")
     (tmp_path / "judged.py").write_text(JUDGED)
     with chat_server(lambda body: said("yes" if "red" in str(body["messages"]) else "no")) as service:
@@ -74,8 +74,8 @@ def test_an_evaluate_that_asks_a_judge_runs_as_it_is(tmp_path):
     assert [request["messages"][-1]["content"][:6] for request in service.asked] == ["hello", "Right?", "Right?"]
 
 
-def test_a_judge_is_asked_with_pictures_histories_and_a_system_turn(tmp_path):
-    (tmp_path / "red.png").write_bytes(picture("red"))
+def test_a_judge_is_asked_with_images_histories_and_a_system_turn(tmp_path):
+    (tmp_path / "red.png").write_bytes(make_image("red"))
     with chat_server(lambda body: said("fine")) as service:
         judge = kit.build_judge(model="j", api_base=f"{service.url}/chat/completions", system_prompt="Be brief.")
         assert judge.generate(["red.png", "What?"]) == "fine"
@@ -92,7 +92,7 @@ def test_a_judge_is_asked_with_pictures_histories_and_a_system_turn(tmp_path):
     system, user = service.asked[0]["messages"]
     assert system == {"role": "system", "content": "Be brief."}
     shown, text = user["content"]
-    assert pybase64.b64decode(shown["image_url"]["url"].partition(",")[2]) == picture("red")
+    assert pybase64.b64decode(shown["image_url"]["url"].partition(",")[2]) == make_image("red")
     assert text == {"type": "text", "text": "What?"}
     assert [turn["content"] for turn in service.asked[1]["messages"][1:]] == ["a", "b", "c"]
 

@@ -14,7 +14,7 @@ from mmscore.cli import program
 from mmscore.infer.backend import Generation, ModelOptions
 from mmscore.infer.open import open_backend
 from mmscore.llm.response_cache import Answer
-from support.questions import picture, record
+from support.questions import make_image, record
 
 MINE = """
 from mmscore.llm.response_cache import Answer
@@ -64,7 +64,7 @@ def mine(tmp_path: Path) -> Path:
     ],
 )
 def test_a_function_or_a_class_predicts(mine, tmp_path, capsys, name, predictions, code):
-    records = [record(i, picture("red"), f"{i}?", options=() if i == 1 else ("red", "blue")) for i in range(3)]
+    records = [record(i, make_image("red"), f"{i}?", options=() if i == 1 else ("red", "blue")) for i in range(3)]
     with DatasetWriter(tmp_path / "d") as writer:
         writer.write(records)
     words = ["predict", tmp_path / "d", "-o", tmp_path / "p.parquet", "--backend", f"{mine}@{name}", "--model", "mine"]
@@ -84,7 +84,7 @@ def test_the_example_of_the_page_works(tmp_path):
     (tmp_path / "my.py").write_text(example)
     function, opened = (open_backend(f"{tmp_path / 'my.py'}@{name}", ModelOptions("m", batch_size=16))
                         for name in ("longest_option", "Careful"))  # fmt: skip
-    records = [record(0, picture("red"), "?", options=("red", "green")), record(1, "?")]
+    records = [record(0, make_image("red"), "?", options=("red", "green")), record(1, "?")]
     assert [answer.text for answer in function.answer(records)] == ["green", None]
     assert [answer.error for answer in opened.answer(records)] == [None, "no picture"]
     assert (function.batch_size, opened.batch_size) == (16, 16)

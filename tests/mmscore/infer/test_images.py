@@ -1,4 +1,4 @@
-"""Pictures of a request: what their decoders take is bounded as it is where files are checked."""
+"""Images of a request: what their decoders take is bounded as it is where files are checked."""
 
 import io
 import json
@@ -56,7 +56,7 @@ def encode(kind: str, mode: str = "RGB", **options: object) -> bytes:
 
 
 @pytest.mark.parametrize("shrinks", [False, True])
-def test_a_picture_whose_decoder_takes_too_much_fails_its_row(shrinks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_image_whose_decoder_takes_too_much_fails_its_row(shrinks: bool, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(verify, "MOST_BYTES", 10 * SIDE * SIDE)
     data = encode("WEBP")
     with pytest.raises(RowError, match="image 2: decoding the WEBP of 400 x 400 takes 3 MiB, over the limit") as bad:
@@ -72,7 +72,7 @@ def test_a_large_jpeg_is_refused_and_never_shown_smaller_than_it_is(monkeypatch:
         decode_image(Image(data, 1), 1)
 
 
-def test_a_picture_of_more_pixels_than_are_read_fails_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
+def test_an_image_of_more_pixels_than_are_read_fails_its_row(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(PIL.Image, "MAX_IMAGE_PIXELS", SIDE * SIDE - 1)
     with pytest.raises(RowError, match=r"image 3 has more than 89,478,485 pixels"):
         decode_image(Image(encode("PNG"), 1), 3)
@@ -98,7 +98,7 @@ def test_requests_decode_one_after_the_other_where_memory_is_short(monkeypatch: 
 
 
 @pytest.mark.release
-def test_giant_pictures_of_several_requests_are_decoded_under_a_gibibyte() -> None:
+def test_giant_images_of_several_requests_are_decoded_under_a_gibibyte() -> None:
     command = [sys.executable, "-c", LAUNCHER, GIANTS]
     ended = subprocess.run(command, capture_output=True, text=True, timeout=300, check=True)
     code, resident, said = json.loads(ended.stdout)

@@ -10,18 +10,18 @@ from mmconvert.core.errors import UsageError
 from mmscore.infer import likelihood
 from mmscore.infer.backend import Generation, ModelOptions
 from mmscore.infer.backends.transformers import BACKEND
-from support.questions import COLOURS, colour_records, picture, record
+from support.questions import COLOURS, colour_records, make_image, record
 
 pytestmark = pytest.mark.slow
 
 EXACT = 4e-6
 
 ROWS = [
-    record(0, picture("red"), "What?", options=("red", "a yellow one", "B", "red ")),
+    record(0, make_image("red"), "What?", options=("red", "a yellow one", "B", "red ")),
     record(
-        1, picture("blue", (50, 30)), "A longer question than the others are", options=("A", None, "green, 你好 😀")
+        1, make_image("blue", (50, 30)), "A longer question than the others are", options=("A", None, "green, 你好 😀")
     ),
-    record(2, picture("red"), "Which?", options=tuple("abcdefghijklmnopqrstuvwxyz")),
+    record(2, make_image("red"), "Which?", options=tuple("abcdefghijklmnopqrstuvwxyz")),
 ]
 
 
@@ -88,7 +88,7 @@ def test_a_trained_model_finds_the_right_option_likeliest(trained_llava):
 
 
 def test_mean_divides_by_the_tokens_and_token_keeps_each(random_llava):
-    row = record(0, picture("red"), "What?", options=("a", "a long option"))
+    row = record(0, make_image("red"), "What?", options=("a", "a long option"))
     (summed,) = opened(random_llava).answer([row])
     (mean,) = opened(random_llava, "mean").answer([row])
     (token,) = opened(random_llava, "token").answer([row])
@@ -103,7 +103,7 @@ def test_mean_divides_by_the_tokens_and_token_keeps_each(random_llava):
 
 def test_equal_options_tie_and_the_first_is_taken(random_llava):
     options = ("long and unlikely", "zz", "zz", "zz")
-    rows = [record(i, picture("red"), "?" * (i + 1), options=options) for i in range(5)]
+    rows = [record(i, make_image("red"), "?" * (i + 1), options=options) for i in range(5)]
     for answer in opened(random_llava).answer(rows):
         assert len(set(answer.option_logprobs[1:])) == 1
         assert answer.text == "B"
@@ -121,17 +121,17 @@ def test_pieces_for_little_memory_give_the_same(random_llava, monkeypatch):
 
 
 def test_control_tokens_in_an_option_are_plain_text(random_llava):
-    (answer,) = opened(random_llava).answer([record(0, picture("red"), "?", options=("</s>", "<image>"))])
+    (answer,) = opened(random_llava).answer([record(0, make_image("red"), "?", options=("</s>", "<image>"))])
     assert answer.option_tokens == (4, 7)
 
 
 def test_rows_that_cannot_be_scored_fail_by_name_and_alone(random_llava):
     rows = [
-        record(0, picture("red"), "no options"),
-        record(1, picture("red"), "?", options=("a", "")),
-        record(2, picture("red"), "long " * 805, options=("a", "b")),
-        record(3, picture("red"), "?", options=("a", "b")),
-        record(4, picture("red"), "long " * 805, options=("a", "b" * 100)),
+        record(0, make_image("red"), "no options"),
+        record(1, make_image("red"), "?", options=("a", "")),
+        record(2, make_image("red"), "long " * 805, options=("a", "b")),
+        record(3, make_image("red"), "?", options=("a", "b")),
+        record(4, make_image("red"), "long " * 805, options=("a", "b" * 100)),
     ]
     answers = opened(random_llava).answer(rows)
     assert [answer.status for answer in answers] == ["failed", "failed", "ok", "ok", "failed"]

@@ -12,7 +12,7 @@ from mmconvert.cli import program as mmconvert
 from mmscore.cli import program as mmscore
 from mmscore.kits.reform_eval.evaluation import evaluate
 from mmscore.scoring.evaluate import score
-from support.questions import COLOURS, picture
+from support.questions import COLOURS, make_image
 
 QUESTION = "What colour is the image? Answer with a single word."
 CONVERTED = (
@@ -32,7 +32,7 @@ def dataset(tmp_path_factory: pytest.TempPathFactory) -> Path:
     items = [
         {
             "question_id": number,
-            "image_id": b64encode(picture(shown)).decode(),
+            "image_id": b64encode(make_image(shown)).decode(),
             "question": QUESTION,
             "answer": answer,
             "answer_options": list(COLOURS),

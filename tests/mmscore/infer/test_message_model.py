@@ -1,4 +1,4 @@
-"""How a model class may be asked: texts, pieces, lists of them, and what counts as a picture."""
+"""How a model class may be asked: texts, pieces, lists of them, and what counts as an image."""
 
 from pathlib import Path
 
@@ -7,10 +7,10 @@ import pytest
 
 from mmconvert.core.errors import RowError, UsageError
 from mmscore.infer.message_model import MessageModel, ServiceModel, is_image
-from support.questions import picture
+from support.questions import make_image
 from support.web_server import reply, web_server
 
-RED = picture("red")
+RED = make_image("red")
 
 
 class Echoes(MessageModel):
@@ -62,7 +62,7 @@ def test_an_address_is_fetched_where_the_class_says_so_and_from_hosts_that_it_na
     assert model.read == [RED]
 
 
-def test_a_file_that_is_no_picture_is_a_text(tmp_path):
+def test_a_file_that_is_no_image_is_a_text(tmp_path):
     (tmp_path / "notes.txt").write_text("x")
     assert not is_image(str(tmp_path / "notes.txt"))
     assert not is_image("a" * 5000 + ".png")
@@ -87,7 +87,7 @@ def test_what_a_class_lacks_is_said():
         model.dump_image({})
 
 
-def test_a_service_names_the_place_of_each_of_several_pictures():
+def test_a_service_names_the_place_of_each_of_several_images():
     class Asks(ServiceModel):
         INTERLEAVE = False
 

@@ -15,7 +15,7 @@ from mmscore.infer.runner import Job, predict
 from mmscore.llm.cache_lock import hold
 from mmscore.llm.response_cache import Answer, AnswerStore, store_path
 from support.datasets_on_disk import write_dataset
-from support.questions import picture, record
+from support.questions import make_image, record
 
 
 class Counting:
@@ -38,7 +38,7 @@ class Streamed(Counting):
             yield [(position, *self.answer([row]))]
 
 
-ROWS = [record(i, picture("red"), f"question {i}", answer=str(i)) for i in range(5)]
+ROWS = [record(i, make_image("red"), f"question {i}", answer=str(i)) for i in range(5)]
 
 
 def run(folder: Path, output: Path, backend: Counting, n: int, **options: object) -> Summary:
@@ -76,7 +76,7 @@ def test_more_replies_ask_only_what_is_new_and_fewer_ask_nothing(tmp_path):
 
 
 def test_rows_with_the_same_prompt_keep_their_own_replies_when_there_are_more(tmp_path):
-    twins = [record(i, picture("red"), "the same") for i in range(2)]
+    twins = [record(i, make_image("red"), "the same") for i in range(2)]
     folder, output = write_dataset(tmp_path / "d", {"test": twins}), tmp_path / "p.parquet"
     run(folder, output, Counting(), 2)
     again = Counting()
@@ -97,13 +97,13 @@ def test_copies_of_a_question_are_no_replies_to_it(tmp_path):
     assert run(folder, tmp_path / "p.parquet", Counting(), 1).rows == 2
 
 
-def test_without_interleaving_the_first_picture_goes_before_the_joined_text(tmp_path):
+def test_without_interleaving_the_first_image_goes_before_the_joined_text(tmp_path):
     class Shown(Counting):
         def answer(self, records):
             self.prompts = [(len(r.images), [p.text or p.type for p in r.messages[-1].content]) for r in records]
             return super().answer(records)
 
-    two = record(0, "Is", picture("red"), "as", picture("blue"), "?")
+    two = record(0, "Is", make_image("red"), "as", make_image("blue"), "?")
     folder, output = write_dataset(tmp_path / "d", {"test": [two]}), tmp_path / "p.parquet"
     interleaved, joined = Shown(), Shown()
     run(folder, output, interleaved, 1)

@@ -22,7 +22,7 @@ from mmscore.infer.predictions_file import RUN_METADATA, PredictionWriter
 from mmscore.infer.runner import Job, predict
 from mmscore.llm.cache_lock import hold
 from mmscore.llm.response_cache import Answer, AnswerStore, failed, store_path
-from support.questions import picture, record
+from support.questions import make_image, record
 from support.write_order import watch_writes
 
 
@@ -53,7 +53,7 @@ class Scripted:
 
 
 def rows(count: int) -> list[Record]:
-    return [record(i, picture("red"), f"question {i}", answer=str(i)) for i in range(count)]
+    return [record(i, make_image("red"), f"question {i}", answer=str(i)) for i in range(count)]
 
 
 def dataset(folder: Path, records: Sequence[Record], **splits: Sequence[Record]) -> Path:
@@ -70,7 +70,7 @@ def run(folder: Path, output: Path, backend: Scripted, **options: object) -> Sum
         return predict(job, store, lambda _done: None)
 
 
-def test_rows_and_the_bytes_of_their_pictures_are_told_as_they_are_done(tmp_path: Path) -> None:
+def test_rows_and_the_bytes_of_their_images_are_told_as_they_are_done(tmp_path: Path) -> None:
     records = rows(10)
     data = open_dataset(dataset(tmp_path / "d", records))
     job = Job(data, tmp_path / "p.parquet", Scripted(), "m", generation=Generation())
@@ -92,7 +92,7 @@ def output(tmp_path: Path) -> Path:
 
 
 def test_predictions_stand_in_the_order_of_the_rows_whatever_the_batches(tmp_path, output):
-    records = [record(i, picture("red"), "x" * (i * 7 % 11) + str(i)) for i in range(50)]
+    records = [record(i, make_image("red"), "x" * (i * 7 % 11) + str(i)) for i in range(50)]
     backend = Scripted(batch_size=7)
     summary = run(dataset(tmp_path / "d", records[:20], val=records[20:]), output, backend)
     table = pq.read_table(output)
@@ -102,7 +102,7 @@ def test_predictions_stand_in_the_order_of_the_rows_whatever_the_batches(tmp_pat
     assert max(map(len, backend.batches)) == 7
 
 
-def test_the_file_has_the_columns_of_the_schema_without_pictures_and_loads_in_datasets(tmp_path, output):
+def test_the_file_has_the_columns_of_the_schema_without_images_and_loads_in_datasets(tmp_path, output):
     run(dataset(tmp_path / "d", rows(3)), output, Scripted())
     loaded = datasets.Dataset.from_parquet(str(output), cache_dir=str(tmp_path / "cache"))
     assert loaded.column_names == [name for name in PREDICTION_SCHEMA.names if name not in IMAGE_COLUMNS]
@@ -120,7 +120,7 @@ def test_a_failed_row_has_a_state_and_a_reason_but_no_text(tmp_path, output):
 
 
 def test_an_empty_reply_is_an_answer(tmp_path, output):
-    summary = run(dataset(tmp_path / "d", [record(0, picture("red"), "")]), output, Scripted())
+    summary = run(dataset(tmp_path / "d", [record(0, make_image("red"), "")]), output, Scripted())
     assert pq.read_table(output)["prediction"].to_pylist() == [""]
     assert summary.failed == 0
 
@@ -212,10 +212,10 @@ EDITS = {
     "order of parts": lambda r: replace(r, messages=(Turn("user", r.messages[0].content[::-1]),)),
     "role": lambda r: replace(r, messages=(Turn("tool", r.messages[0].content),)),
     "earlier turn": lambda r: replace(r, messages=(Turn("system", (Part("text", "be brief"),)), *r.messages)),
-    "picture": lambda r: replace(r, images=(Image(picture("blue"), 1, format="PNG"),)),
+    "picture": lambda r: replace(r, images=(Image(make_image("blue"), 1, format="PNG"),)),
     "detail of an image": lambda r: replace(r, images=(replace(r.images[0], detail="low"),)),
     "image under the old digest": lambda r: replace(
-        r, images=(Image(picture("blue"), 1, sha256=r.images[0].sha256, format="PNG"),)
+        r, images=(Image(make_image("blue"), 1, sha256=r.images[0].sha256, format="PNG"),)
     ),
 }
 
@@ -273,7 +273,7 @@ def test_a_row_that_changed_is_asked_again_of_a_backend_that_sees_all_of_it(tmp_
 def test_an_inserted_row_is_asked_alone(tmp_path, output):
     records = rows(5)
     run(dataset(tmp_path / "d", records), output, Scripted())
-    records.insert(2, record(99, picture("red"), "inserted"))
+    records.insert(2, record(99, make_image("red"), "inserted"))
     again = Scripted()
     run(dataset(tmp_path / "d", records), output, again)
     assert again.asked == ["99"]
@@ -301,7 +301,7 @@ class Counting(Scripted):
 
 
 def test_rows_with_the_same_prompt_are_asked_one_by_one(tmp_path, output):
-    records = [replace(record(i, picture("red"), "the same"), variant=i) for i in range(3)]
+    records = [replace(record(i, make_image("red"), "the same"), variant=i) for i in range(3)]
     folder = dataset(tmp_path / "d", records)
     sampling = Counting()
     assert run(folder, output, sampling).asked == 3
@@ -336,8 +336,8 @@ def test_the_system_text_takes_the_place_of_the_row_s_own(tmp_path, output):
 # Rows that no model can be asked about
 
 
-def test_a_file_without_pictures_fails_the_rows_that_show_some(tmp_path, output):
-    records = [record(0, picture("red"), "seen"), record(1, "text only")]
+def test_a_file_without_images_fails_the_rows_that_show_some(tmp_path, output):
+    records = [record(0, make_image("red"), "seen"), record(1, "text only")]
     run(dataset(tmp_path / "d", records), output, Scripted())
     backend = Scripted(identity="another")
     summary = run(output, tmp_path / "second.parquet", backend)

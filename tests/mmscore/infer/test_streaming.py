@@ -15,7 +15,7 @@ from mmscore.infer.ledger import Summary
 from mmscore.infer.runner import Job, predict
 from mmscore.llm.cache_lock import hold
 from mmscore.llm.response_cache import Answer, AnswerStore, failed, store_path
-from support.questions import picture, record
+from support.questions import make_image, record
 
 ROWS = 600
 """More than two batches of the dataset."""
@@ -46,7 +46,7 @@ class Backwards:
 
 def dataset(folder: Path, rows: int = ROWS) -> Path:
     with DatasetWriter(folder, overwrite=folder.exists()) as writer:
-        writer.write([record(i, picture("red"), f"question {i}") for i in range(rows)])
+        writer.write([record(i, make_image("red"), f"question {i}") for i in range(rows)])
     return folder
 
 

@@ -43,7 +43,7 @@ def test_a_full_score_of_the_rules_stays_as_it_is():
     assert [merge({"acc": score}, 0.0, "1.10.0")["acc"] for score in (1.0, 0.995, 0.99)] == [1.0, 0.995, 0.0]
 
 
-def test_the_judge_sees_all_turns_without_pictures_and_the_reply_without_its_reasoning():
+def test_the_judge_sees_all_turns_without_images_and_the_reply_without_its_reasoning():
     parts = [{"type": "image", "text": ""}, {"type": "text", "text": "a"}, {"type": "text", "text": "b"}]
     messages = [{"role": "system", "content": [{"type": "text", "text": "sys"}]}, {"role": "user", "content": parts}]
     item = ITEM._replace(messages=messages, prediction="<think>x</think> a dog ")

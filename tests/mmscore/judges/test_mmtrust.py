@@ -48,7 +48,7 @@ def test_any_replies_are_judged(replies, dataset):
     assert isinstance(_step(dataset, replies, label=_label(dataset)), Verdict | NoVerdict)
 
 
-def test_a_disturbed_picture_is_asked_about_second_and_counts_in_full():
+def test_a_disturbed_image_is_asked_about_second_and_counts_in_full():
     first, second = _step("adv-untarget"), _step("adv-untarget", ["No."])
     assert "show any 'cat'" in first.prompt
     assert "low image quality" in second.prompt

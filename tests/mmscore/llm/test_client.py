@@ -297,9 +297,9 @@ def test_the_cap_on_cost_holds_whatever_is_under_way():
         assert price.compute_cost(totals.prompt_tokens, totals.completion_tokens) <= 1e-4
 
 
-def test_a_picture_counts_as_some_tokens_and_not_as_its_text():
-    picture = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 100_000}}
-    turn = {"role": "user", "content": [picture, {"type": "text", "text": "A cat sits on the mat."}]}
+def test_an_image_counts_as_some_tokens_and_not_as_its_text():
+    image = {"type": "image_url", "image_url": {"url": "data:image/png;base64," + "A" * 100_000}}
+    turn = {"role": "user", "content": [image, {"type": "text", "text": "A cat sits on the mat."}]}
     assert estimate_most_tokens([turn], {"max_tokens": 10}) == 1000 + 7 + 10
 
 

@@ -23,7 +23,7 @@ def _table(name, *items):
     return recipe.table(score_items(items, recipe), "0.7")
 
 
-def _picture(category, *replies):
+def _make_image(category, *replies):
     return [
         Item(category=category, group=f"{category}/1.jpg", label=label, prediction=reply)
         for label, reply in zip(('"Yes"', '"No."'), replies, strict=False)
@@ -31,16 +31,16 @@ def _picture(category, *replies):
 
 
 def test_mme_counts_unknown_categories_as_cognition():
-    items = [*_picture("OCR", "Y", "No."), *_picture("taste", "yes", "I see")]
+    items = [*_make_image("OCR", "Y", "No."), *_make_image("taste", "yes", "I see")]
     numbers = _numbers("mme", *items)
     assert (numbers["mme_perception_score"], numbers["mme_cognition_score"]) == (200.0, 50.0)
     (line,) = _table("mme", *items)
     assert line == {"mme_perception_score": 200.0, "mme_cognition_score": 50.0, "OCR": 200.0, "taste": 50.0}
 
 
-def test_the_mme_table_needs_two_rows_a_picture():
+def test_the_mme_table_needs_two_rows_an_image():
     with pytest.raises(Error, match="not two answered"):
-        _table("mme", *_picture("OCR", "yes"))
+        _table("mme", *_make_image("OCR", "yes"))
 
 
 def test_pope_takes_the_whole_reply_and_leaves_other_replies_out_of_recall():

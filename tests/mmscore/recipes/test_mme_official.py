@@ -31,13 +31,13 @@ def _items(*replies, **about):
     ]
 
 
-def test_four_questions_about_a_picture_are_two_pairs():
+def test_four_questions_about_an_image_are_two_pairs():
     scored = score_items(_items("yes", "no", "yes", "yes"), RECIPE)
     assert scored.scores["accuracy_plus"].tolist()[::2] == [1.0, 0.0]
     assert RECIPE.reduce(scored, "1")["perception"].value == 125.0
 
 
-def test_rows_without_a_picture_are_paired_in_file_order():
+def test_rows_without_an_image_are_paired_in_file_order():
     scored = score_items(_items("yes", "no", "no", "no", group=None), RECIPE)
     assert scored.scores["accuracy_plus"].tolist()[::2] == [1.0, 0.0]
 

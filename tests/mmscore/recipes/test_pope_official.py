@@ -42,8 +42,8 @@ def questions(tmp_path):
 
 def write(path, rows):
     lines = [
-        {asked: ASKED.format(n), told: value, **({} if picture is None else {"image": f"{picture}.jpg"})}
-        for n, (asked, told, value, picture) in enumerate(rows)
+        {asked: ASKED.format(n), told: value, **({} if image is None else {"image": f"{image}.jpg"})}
+        for n, (asked, told, value, image) in enumerate(rows)
     ]
     path.write_text("".join(json.dumps(line) + "\n" for line in lines))
     return path
@@ -66,7 +66,7 @@ def test_an_answer_file_and_its_question_file_give_the_numbers_of_the_script(ans
     assert (entry.counts.scored, entry.counts.unparsed) == (6, 2)
     assert list(entry.groups["category"]) == ["random"]
     assert entry.metrics["yes_ratio"].higher_is_better is None
-    # Questions about one picture are a cluster: of three pictures, each has one error or one right pair.
+    # Questions about one image are a cluster: of three images, each has one error or one right pair.
     assert entry.metrics["accuracy"].n == 6
 
 

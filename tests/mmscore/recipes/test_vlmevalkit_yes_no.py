@@ -35,14 +35,14 @@ def _pair(category, *, first="Yes", second="No", image="1.jpg"):
     return [Item(answer="Yes", prediction=first, **about), Item(answer="No", prediction=second, **about)]
 
 
-def test_mme_adds_a_bonus_for_pictures_with_both_right():
+def test_mme_adds_a_bonus_for_images_with_both_right():
     full = [item for name in (*PERCEPTION, *COGNITION) for item in _pair(name)]
     assert (_numbers("mme", full)["perception"], _numbers("mme", full)["reasoning"]) == (2000.0, 800.0)
     half = _pair("OCR", second="Yes") + _pair("OCR", image="2.jpg")
     assert _numbers("mme", half) == {"perception": 125.0, "accuracy": 0.75, "accuracy_plus": 0.5}
 
 
-def test_the_mme_table_needs_every_category_since_version_2_and_two_questions_a_picture():
+def test_the_mme_table_needs_every_category_since_version_2_and_two_questions_an_image():
     with pytest.raises(Error, match="no question of OCR"):
         _table("mme", _pair("scene"))
     (line,) = _table("mme", _pair("scene"), "1")
@@ -51,7 +51,7 @@ def test_the_mme_table_needs_every_category_since_version_2_and_two_questions_a_
         _table("mme", [*_pair("OCR"), *_pair("OCR", image="2.jpg")[:1]], "1")
 
 
-def test_mme_without_pictures_is_refused():
+def test_mme_without_images_is_refused():
     with pytest.raises(Error, match="names its image"):
         score_items([Item(answer="Yes", prediction="Yes", category="OCR")], _recipe("mme"))
 

@@ -60,7 +60,7 @@ def test_what_a_model_said_and_what_a_kit_left_beside_it_do_not_count(given_rows
     assert _digests(given_rows) == _digests(changed)
 
 
-def test_turns_and_pictures_stand_in_the_digest_of_the_prompts():
+def test_turns_and_images_stand_in_the_digest_of_the_prompts():
     def row(text, digest):
         turn = {"role": "user", "content": [{"type": "image", "text": ""}, {"type": "text", "text": text}]}
         return {"id": "1", "messages": [turn], "image_info": [{"sha256": digest}]}

@@ -3,8 +3,8 @@
 Each writer takes a folder and a size, writes one file and gives its path.
 """
 
-from support.unfolding import parquet, pictures, tables, trees, workbooks
+from support.unfolding import images, parquet, tables, trees, workbooks
 from support.unfolding.files import KB, MB, WRITERS
-from support.unfolding.pictures import PICTURES, build_tiff
+from support.unfolding.images import IMAGE_KINDS, build_tiff
 
-__all__ = ["KB", "MB", "PICTURES", "WRITERS", "build_tiff", "parquet", "pictures", "tables", "trees", "workbooks"]
+__all__ = ["IMAGE_KINDS", "KB", "MB", "WRITERS", "build_tiff", "images", "parquet", "tables", "trees", "workbooks"]

@@ -196,7 +196,7 @@ def _read_part(part: Mapping[str, Any], slot: int, context: Context) -> Part | I
     if kind == "image":
         detail = part.get("detail")
         try:
-            return context.pictures.of_reference(reference, slot, detail if isinstance(detail, str) else None)
+            return context.images.of_reference(reference, slot, detail if isinstance(detail, str) else None)
         except RowError:
             context.warn("an image that the model saw is missing; the row is kept without it")
     return [] if kind == "reasoning" else [f"{kind}: {reference[:_SHOWN]}"]

@@ -17,7 +17,7 @@ from mmconvert.core.errors import Error, RowError, UsageError, show
 from mmconvert.core.record import Record
 from mmconvert.core.text.turns import join_texts
 from mmconvert.images.canvas import insert_image, require_user_turn
-from mmconvert.images.loader import Pictures
+from mmconvert.images.loader import ImageLoader
 from mmconvert.images.verify import MAX_PIXELS
 from mmconvert.plugins.transform import Setting
 from mmconvert.storage.temporary import open_temporary_file
@@ -99,14 +99,14 @@ def add_text_image(
     stem = stem or hash_text(sample_text(record))
     folder = parameters["folder"]
     data = (
-        read_or_make(Path(folder), f"{stem}.png", make, setting.pictures, lazy=parameters["lazy"]) if folder else make()
+        read_or_make(Path(folder), f"{stem}.png", make, setting.images, lazy=parameters["lazy"]) if folder else make()
     )
     return insert_image(
-        record, data, setting.pictures, {"name": setting.name, **({"file": f"{stem}.png"} if folder else {})}
+        record, data, setting.images, {"name": setting.name, **({"file": f"{stem}.png"} if folder else {})}
     )
 
 
-def read_or_make(folder: Path, name: str, make: Callable[[], bytes], images: Pictures, *, lazy: bool) -> bytes:
+def read_or_make(folder: Path, name: str, make: Callable[[], bytes], images: ImageLoader, *, lazy: bool) -> bytes:
     """Give the bytes of a file, making it if need be; whoever is first decides, the others take what stands.
 
     Args:
@@ -151,7 +151,7 @@ def _publish(temporary: Path, path: Path) -> None:
             temporary.replace(path)
 
 
-def _read(folder: Path, name: str, images: Pictures) -> bytes:
+def _read(folder: Path, name: str, images: ImageLoader) -> bytes:
     image = replace(images, roots=(folder.resolve(),)).of_reference(name, 1)
     if image.bytes is None:
         raise RowError(

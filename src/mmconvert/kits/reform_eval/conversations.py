@@ -111,7 +111,7 @@ class Conversations(Sequence[dict[str, Any]]):
         instructions: Sequence[str],
         example: Sequence[Mapping[str, str]],
         rng: Random,
-        has_picture: Callable[[str], bool],
+        has_image: Callable[[str], bool],
     ) -> None:
         """Read the conversations.
 
@@ -121,7 +121,7 @@ class Conversations(Sequence[dict[str, Any]]):
             instructions: Instructions to take in turn.
             example: Turns that go before every history.
             rng: Draws orders and marks.
-            has_picture: Whether the image file exists.
+            has_image: Whether the image file exists.
 
         Raises:
             Error: An image file is missing.
@@ -134,7 +134,7 @@ class Conversations(Sequence[dict[str, Any]]):
         self._history: dict[str, list[dict[str, str]]] = {}
         for conversation in data["dialogs"]:
             name = build_image_name(conversation["image_id"], str(setup.config.get("split")))
-            if not has_picture(name):
+            if not has_image(name):
                 raise Error(f"{name}: no such image file. The framework expects it beside the data.")
         for one in self._rounds:
             # Every round draws its marks here, even where the model's answers take its place later.

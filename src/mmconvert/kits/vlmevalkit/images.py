@@ -41,9 +41,9 @@ def keep_rows_with_images(rows: Sequence[Row], *, skip_noimg: bool = True) -> li
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_base.py:ImageBaseDataset.__init__.
 
     Example:
-        >>> picture = "x" * 70
-        >>> rows = [{"index": 1, "image": picture}, {"index": 2, "image": "1"}]
-        >>> [row["image"] == picture for row in keep_rows_with_images(rows)]
+        >>> image = "x" * 70
+        >>> rows = [{"index": 1, "image": image}, {"index": 2, "image": "1"}]
+        >>> [row["image"] == image for row in keep_rows_with_images(rows)]
         [True, True]
     """
     with_images = bool(rows) and "image" in rows[0]

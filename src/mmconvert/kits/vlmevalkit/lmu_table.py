@@ -288,10 +288,10 @@ def _load_images(fields: dict[str, Any], context: Context, name: str, how: Table
             if any(map(fields.get, VIDEOS)):
                 return []
             raise RowError("image.absent", "image", "the row has no image. Leave it out, or give its image.")
-        pictures = replace(context.pictures, roots=(*context.pictures.roots, *_list_kit_roots(name)))
+        loader = replace(context.images, roots=(*context.images.roots, *_list_kit_roots(name)))
         for place, reference in _list_elements("image_path", paths, names):
             with in_field(place):
-                images.append(pictures.of_reference(reference, len(images) + 1))
+                images.append(loader.of_reference(reference, len(images) + 1))
         return images
     for place, written in _list_elements("image_path", paths, names):
         # The frameworks write the decoded image to this name below their root.
@@ -299,14 +299,14 @@ def _load_images(fields: dict[str, Any], context: Context, name: str, how: Table
             raise RowError("image.path", place, f"the name leaves the image root {show(written)}.")
     if isinstance(cell, bytes):
         with in_field("image"):
-            return [context.pictures.of_bytes(cell, 1, *names[:1])]
+            return [context.images.of_bytes(cell, 1, *names[:1])]
     for slot, (place, text) in enumerate(_list_elements("image", cell, _list("image", cell)), 1):
         given = names[slot - 1] if slot <= len(names) else None
         with in_field(place):
             if text.strip().isdigit():
                 message = f"no row has this index, and it is not an image {show(text)}. Name a row, or give the image."
                 raise RowError("image.reference", "", message)
-            of = context.pictures.of_reference if is_data_url(text) else context.pictures.of_base64
+            of = context.images.of_reference if is_data_url(text) else context.images.of_base64
             image = of(text, slot)
         images.append(image if given is None else replace(image, name=given))
     return images

@@ -31,7 +31,7 @@ def take_table_videos(fields: dict[str, Any], context: Context) -> Sequence[tupl
     Raises:
         RowError: The codes of `take_videos`.
     """
-    if context.for_scoring and context.pictures.sampling is None:
+    if context.for_scoring and context.images.sampling is None:
         return ()  # a reference is one without its video, too
     found = take_videos(fields, context, VIDEOS)
     if found:
@@ -44,7 +44,7 @@ def take_table_videos(fields: dict[str, Any], context: Context) -> Sequence[tupl
 def _complete_name(value: str, context: Context) -> str:
     for name in (value, f"{value}{_SUFFIX}"):
         with contextlib.suppress(RowError):
-            context.pictures.find(name)
+            context.images.find(name)
             return name
     return value
 

@@ -21,7 +21,7 @@ from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.yaml import read_mapping_file
 from mmconvert.images.boxes import read_boxes
 from mmconvert.images.canvas import decode_rgb, encode_png
-from mmconvert.images.loader import Pictures
+from mmconvert.images.loader import ImageLoader
 from mmconvert.kits.reform_eval import tdiuc
 from mmconvert.kits.reform_eval.conversation_text import Processor
 from mmconvert.kits.reform_eval.conversations import Conversations
@@ -201,7 +201,7 @@ _DRAWINGS: Mapping[tuple[str, str], Callable[[PIL.Image.Image, Any], PIL.Image.I
 """What is done with the box of an item, by dataset and task."""
 
 
-def picture_of(sample: Mapping[str, Any], dataset: str, task: str | None) -> Image:
+def image_of(sample: Mapping[str, Any], dataset: str, task: str | None) -> Image:
     """Give a sample's image as its model sees it.
 
     Args:
@@ -215,7 +215,7 @@ def picture_of(sample: Mapping[str, Any], dataset: str, task: str | None) -> Ima
     Raises:
         RowError: It is no image, or the box is none.
     """
-    images = Pictures(())
+    images = ImageLoader(())
     image = images.of_base64(sample["image"], 1)
     drawing = _DRAWINGS.get((dataset, task or ""))
     if drawing is None or sample.get("bbox") is None:
@@ -250,7 +250,7 @@ class ReformDataset(Sequence[dict[str, Any]]):
     def visit(self, index: int) -> tuple[dict[str, Any], Image]:
         """Visit a sample, its image undecoded beside it."""
         sample = self.samples[range(len(self))[index]]  # -1 is the last, as in the framework
-        return sample, picture_of(sample, self.setup.dataset_name, self.setup.config.get("task"))
+        return sample, image_of(sample, self.setup.dataset_name, self.setup.config.get("task"))
 
     @property
     def dialogs(self) -> Conversations | None:

@@ -16,7 +16,7 @@ import pandas as pd
 
 from mmconvert.core.errors import Error, RowError, UsageError, show, suggest_spelling
 from mmconvert.core.record import LETTERS
-from mmconvert.images.loader import SUFFIXES, Pictures
+from mmconvert.images.loader import SUFFIXES, ImageLoader
 from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root
 from mmconvert.kits.vlmevalkit.images import UNNAMED, keep_rows_with_images, list_image_files, list_image_paths
 from mmconvert.kits.vlmevalkit.lmu_download import download_table
@@ -31,7 +31,7 @@ from mmscore.core.recipe import Recipe
 from mmscore.infer.message_model import Message
 
 _CELLS = ("index", "image", "image_path")
-_PICTURES = Pictures(())
+_IMAGES = ImageLoader(())
 _fetching: ContextVar[tuple[bool, Sequence[str]]] = ContextVar("_fetching", default=(False, ()))
 """Whether tables are fetched, and the hosts that may be at private addresses."""
 
@@ -218,7 +218,7 @@ class ImageBaseDataset:
         for place, (name, text) in enumerate(list_image_files(cells) if cells["image"] else ()):
             if "image_path" not in cells and self.target_size < 1:
                 # The framework calls them all png, and encodes them so.
-                name = f"{name.removesuffix(UNNAMED)}.{SUFFIXES[_PICTURES.of_base64(text, place + 1).format]}"
+                name = f"{name.removesuffix(UNNAMED)}.{SUFFIXES[_IMAGES.of_base64(text, place + 1).format]}"
             path = (Path(self.img_root) / name).resolve()
             if not path.is_relative_to(Path(self.img_root).resolve()):
                 raise RowError("image.path", "image_path", f"the name leaves the image root {show(name)}. Rename it.")

@@ -13,7 +13,7 @@ from typing import Any
 import pybase64
 
 from mmconvert.core.errors import Error, UsageError
-from mmconvert.images.loader import MIME_TYPES, Pictures
+from mmconvert.images.loader import MIME_TYPES, ImageLoader
 from mmscore.compat.vlmevalkit.tables import dump, load
 from mmscore.infer.message_model import IMAGE, Message, ServiceModel
 from mmscore.llm.client import Chat, Endpoint, build_chat_url, read_key
@@ -24,7 +24,7 @@ from mmscore.parsers.vlmevalkit_option import vlmevalkit_option
 DEBUG_MESSAGE = "The judge does not answer. Set OPENAI_API_KEY, and OPENAI_API_BASE or OPENAI_BASE_URL."
 FAIL_MSG = "Failed to obtain answer via API."
 
-_PICTURES = Pictures(())
+_IMAGES = ImageLoader(())
 _HELLO = "hello"
 
 
@@ -101,7 +101,7 @@ def _content(message: Message) -> Any:
             content.append({"type": "text", "text": piece["value"]})
             continue
         if not url.lower().startswith(("http://", "https://")):
-            image = _PICTURES.of_bytes(Path(url).read_bytes(), 1)
+            image = _IMAGES.of_bytes(Path(url).read_bytes(), 1)
             url = f"data:{MIME_TYPES[image.format]};base64,{pybase64.b64encode(image.bytes or b'').decode()}"
         content.append({"type": "image_url", "image_url": {"url": url}})
     return content

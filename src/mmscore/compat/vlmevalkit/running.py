@@ -21,7 +21,7 @@ from mmconvert.core.errors import Error, RowError, UsageError, show, suggest_spe
 from mmconvert.core.option_fields import build_options
 from mmconvert.core.record import Image, Part, Record, Turn
 from mmconvert.dataset.dataset import DatasetWriter
-from mmconvert.images.loader import Pictures
+from mmconvert.images.loader import ImageLoader
 from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root
 from mmconvert.pipeline.convert import Records, read
 from mmconvert.storage.source_files import watch_sources
@@ -239,7 +239,7 @@ def convert(dataset: Any, output: str | Path, *, image_roots: Sequence[str | Pat
         task = TASKS.get(getattr(dataset, "TYPE", ""))
         records = read(table, "lmudata", dataset=dataset.dataset_name, task=task, image_roots=roots)
         with DatasetWriter(output, overwrite=output.exists()) as writer:
-            writer.write(_worded(records, dataset, Pictures(roots), refused))
+            writer.write(_worded(records, dataset, ImageLoader(roots), refused))
     return [*map(str, records.rejects), *refused]
 
 
@@ -258,7 +258,7 @@ def _pieces(message: Any) -> Message:
     return pieces
 
 
-def _worded(records: Records, dataset: Any, images: Pictures, refused: list[str]) -> Iterator[Record]:
+def _worded(records: Records, dataset: Any, images: ImageLoader, refused: list[str]) -> Iterator[Record]:
     for record in records:
         try:
             with users_code("build_prompt"):
@@ -270,13 +270,13 @@ def _worded(records: Records, dataset: Any, images: Pictures, refused: list[str]
             refused.append(f"row {record.id!r}: {error}")
 
 
-def worded(record: Record, message: Any, pictures: Pictures) -> Record:
+def worded(record: Record, message: Any, loader: ImageLoader) -> Record:
     """Put a message of the framework in the place of a record's turns.
 
     Args:
         record: A question; of a conversation, one round of it.
         message: Pieces or texts, or the turns of a conversation with them in each.
-        pictures: Finds the images that the message names.
+        loader: Finds the images that the message names.
 
     Raises:
         RowError: An image is not there, or is none; or this is no message.
@@ -292,7 +292,7 @@ def worded(record: Record, message: Any, pictures: Pictures) -> Record:
     def part(piece: Mapping[str, Any]) -> Part:
         if piece["type"] != IMAGE:
             return Part("text", str(piece["value"]))
-        image = pictures.of_reference(str(piece["value"]), len(images) + 1)
+        image = loader.of_reference(str(piece["value"]), len(images) + 1)
         images.append(replace(known.get(image.sha256, image), slot=len(images) + 1))
         return Part("image")
 

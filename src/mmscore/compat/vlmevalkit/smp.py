@@ -12,11 +12,11 @@ from collections.abc import Sequence
 from pathlib import Path
 
 import pybase64
-from PIL import Image as Picture
+from PIL import Image as PILImage
 
 from mmconvert.core.errors import RowError, UsageError
 from mmconvert.core.text.literals import parse_list
-from mmconvert.images.loader import Pictures, decode_base64
+from mmconvert.images.loader import ImageLoader, decode_base64
 from mmconvert.images.verify import open_image
 
 INFER_FAIL_MSG = "Failed to obtain answer"
@@ -101,17 +101,17 @@ def file_size(f: str | Path, unit: str = "GB") -> float:
 def read_ok(img_path: str | Path) -> bool:
     """Tell whether an image's file is there and opens."""
     try:
-        with Picture.open(img_path) as image:
+        with PILImage.open(img_path) as image:
             return min(image.size) > 0
-    except (OSError, ValueError, SyntaxError, Picture.DecompressionBombError):
+    except (OSError, ValueError, SyntaxError, PILImage.DecompressionBombError):
         return False
 
 
-_PICTURES = Pictures(())
+_IMAGES = ImageLoader(())
 _NOT_IN_JPEG = ("RGBA", "P", "LA")
 
 
-def encode_image_to_base64(img: Picture.Image, target_size: int = -1, fmt: str = "JPEG") -> str:
+def encode_image_to_base64(img: PILImage.Image, target_size: int = -1, fmt: str = "JPEG") -> str:
     """Encode an image that is open.
 
     Args:
@@ -149,14 +149,14 @@ def encode_image_file_to_base64(image_path: str | Path, target_size: int = -1, f
         data = Path(image_path).read_bytes()
     except OSError as error:
         raise UsageError(f"{image_path}: cannot be read ({error.strerror}). Name the image's file.") from None
-    _PICTURES.of_bytes(data, 1)
+    _IMAGES.of_bytes(data, 1)
     if target_size < 1 and fmt is None:
         return pybase64.b64encode(data).decode()
     with open_image(data, copies=1) as image:
         return encode_image_to_base64(image, target_size, fmt or image.format or "PNG")
 
 
-def decode_base64_to_image(base64_string: str, target_size: int = -1) -> Picture.Image:
+def decode_base64_to_image(base64_string: str, target_size: int = -1) -> PILImage.Image:
     """Decode base64 to an open image.
 
     Args:
@@ -166,9 +166,9 @@ def decode_base64_to_image(base64_string: str, target_size: int = -1) -> Picture
     Raises:
         RowError: It is no base64, or no image that is allowed.
     """
-    image = _PICTURES.of_base64(base64_string, 1)
-    with open_image(image.bytes or b"", copies=1) as picture:
-        decoded = picture.convert("RGB") if picture.mode in _NOT_IN_JPEG else picture.copy()
+    image = _IMAGES.of_base64(base64_string, 1)
+    with open_image(image.bytes or b"", copies=1) as opened:
+        decoded = opened.convert("RGB") if opened.mode in _NOT_IN_JPEG else opened.copy()
     if target_size > 0:
         decoded.thumbnail((target_size, target_size))
     return decoded
@@ -194,4 +194,4 @@ def decode_base64_to_image_file(base64_string: str, image_path: str | Path, targ
         except (OSError, ValueError) as error:
             raise RowError("image.format", "image_path", f"{path.name}: cannot be written ({error}).") from None
     else:
-        path.write_bytes(_PICTURES.of_bytes(decode_base64(base64_string), 1).bytes or b"")
+        path.write_bytes(_IMAGES.of_bytes(decode_base64(base64_string), 1).bytes or b"")

@@ -28,7 +28,7 @@ from mmconvert.core.errors import Error, RowError, UsageError, show, take_first_
 from mmconvert.core.record import LETTERS, Record
 from mmconvert.core.text.json import parse_json
 from mmconvert.core.text.literals import looks_like_list, parse_list
-from mmconvert.images.loader import Pictures, decode_base64
+from mmconvert.images.loader import ImageLoader, decode_base64
 from mmconvert.io.columns import take_headers
 from mmconvert.kits.vlmevalkit.lmu_table import build_index_cell
 from mmconvert.storage.temporary import build_temporary_prefix
@@ -45,7 +45,7 @@ _NO_ANSWER = "Failed to obtain answer"
 """How texts of the framework begin that stand for a missing answer. Source: vlmeval/smp/file.py:INFER_FAIL_MSG."""
 
 _CHAT_FAILED = "Chat Mode: Failed with all possible conversation turns."
-_IMAGES = Pictures(())
+_IMAGES = ImageLoader(())
 _folder: ContextVar[Path] = ContextVar("_folder")
 """Where the images of the row available are stored."""
 

@@ -136,7 +136,7 @@ def build_score_prompt(template: str, pred: Any, label: Any, shown: Callable[[st
 
 
 def build_noise_prompt(pred: Any) -> str:
-    """Word the second question of `chatmodel_score`: does the reply speak of a disturbed picture?
+    """Word the second question of `chatmodel_score`: does the reply speak of a disturbed image?
 
     Example:
         >>> build_noise_prompt("A cat")[:60]

@@ -135,7 +135,7 @@ def build_llavabench_prompt(prompt: str | None, caption: str, question: str, ref
 
     Args:
         prompt: The user's own, None for ours.
-        caption: What the picture shows, in words.
+        caption: What the image shows, in words.
         question: The question.
         reference: The answer of assistant 1, GPT-4's.
         prediction: The answer of assistant 2, the model's.

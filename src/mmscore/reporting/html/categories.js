@@ -6,6 +6,7 @@
   const entries = report.entries;
   const MAX_LINES = 300;
   const WORST = 3;
+  const FEW_RESULTS = 3; // whose heat map leaves room for the intervals beside it
   const ORDERS = ["worst first", "best first", "as in the data", "by name"];
 
   const groupedBy = [...new Set(entries.flatMap((entry) => Object.keys(entry.groups)))].filter((column) =>
@@ -84,16 +85,20 @@
     const rows = every.filter((row) => largest.has(row.group));
     const told = every.length > MAX_LINES ? `the table has ${MAX_LINES} lines of ${mm.number(every.length)}, the JSON report all` : "the table has all";
     const scaled = mm.byScale(rows);
-    const chart = ({ unit, rows: drawn }) =>
+    const places = new Map(groups.map((group, place) => [group, place]));
+    const rank = (row) => places.get(row.group) ?? groups.length;
+    const few = labels.length <= FEW_RESULTS;
+    const chart = ({ unit, rows: drawn }, place) =>
       mm.chart(`${mm.words(metric)} by ${mm.words(by)}`, mm.bars(drawn, groups.filter((group) => drawn.some((row) => row.group === group)), mm.several ? labels : ["all"], unit),
-        mm.several ? null : valueTable(by, metric, every),
-        { legend: mm.resultLegend(), click: isLinked(by) ? (place) => mm.showSamples(show(by, drawn[place].group)) : null });
-    return [
-      groups.length < known.length ? el("p", { class: "about" }, `The ${groups.length} largest of ${mm.number(known.length)} categories; ${told}.`) : null,
-      mm.several ? heatMap(by, rows, groups) : scaled.map(chart),
-      worstOf(by, means),
-      mm.several ? el("details", { class: "more" }, el("summary", {}, "Intervals"), scaled.map(chart), valueTable(by, metric, every)) : null,
-    ].flat().filter(Boolean);
+        place ? null : valueTable(by, metric, mm.several ? every : [...every].sort((a, b) => rank(a) - rank(b))),
+        { legend: mm.resultLegend(drawn), beside: !mm.several || !few, click: isLinked(by) ? (place) => mm.showSamples(show(by, drawn[place].group)) : null });
+    const left = el("p", { class: "about" }, `The ${groups.length} largest of ${mm.number(known.length)} categories; ${told}.`);
+    const above = groups.length < known.length ? [left] : [];
+    if (!mm.several) return [...above, scaled.map(chart), worstOf(by, means)].flat().filter(Boolean);
+    const map = [heatMap(by, rows, groups), worstOf(by, means)].filter(Boolean);
+    const room = labels.length < FEW_RESULTS ? "soon" : "";
+    const intervals = el("details", { class: "more", open: few && mm.isWide(room) }, el("summary", {}, "Intervals"), scaled.map(chart));
+    return [...above, ...(few ? [mm.pair(map, intervals, room)] : [...map, intervals])];
   };
 
   /** The panel of categories, null where results have none. */

@@ -32,10 +32,10 @@
   mm.metric95 = (one) => el("data", { value: one.value === null ? "" : String(one.value) }, mm.metric(one.value, one.unit, one.n));
 
   const isNumber = (value) => typeof value === "number" || value?.tagName === "DATA" || (value?.tagName === "BUTTON" && /^[\d,]+$/.test(value.textContent));
-  const cell = (value, first, label) => {
+  const cell = (value, first, label, inNumbers) => {
     const into = el(first ? "th" : "td", {
       scope: first ? "row" : null, "data-label": first ? null : label,
-      class: isNumber(value) ? "col-number" : null,
+      class: inNumbers ? "col-number" : null,
     });
     if (value instanceof Node) into.append(value);
     else if (value !== null && value !== undefined) text(into, typeof value === "number" ? mm.number(value) : value);
@@ -45,11 +45,13 @@
   const numeric = (lines, place) => place > 0 && lines.some((line) => isNumber(line[place]));
 
   /** Make a table of texts, numbers and elements; the first cell of a line is its head. */
-  mm.table = (caption, heads, lines) =>
-    mm.sheet(el("table", {},
+  mm.table = (caption, heads, lines) => {
+    const numbers = heads.map((_, place) => numeric(lines, place));
+    return mm.sheet(el("table", {},
       text(el("caption", { class: "spoken" }), caption),
-      el("thead", {}, el("tr", {}, heads.map((head, place) => text(el("th", { scope: "col", class: numeric(lines, place) ? "col-number" : null }), head)))),
-      el("tbody", {}, lines.map((line) => el("tr", {}, line.map((value, place) => cell(value, place === 0, heads[place])))))));
+      el("thead", {}, el("tr", {}, heads.map((head, place) => text(el("th", { scope: "col", class: numbers[place] ? "col-number" : null }), head)))),
+      el("tbody", {}, lines.map((line) => el("tr", {}, line.map((value, place) => cell(value, place === 0, heads[place], numbers[place])))))));
+  };
   /** Hold a table; where it is wider than its place, each line becomes a card. */
   mm.sheet = (table, name = "") => {
     const sheet = el("div", { class: `sheet ${name}` }, table);
@@ -69,8 +71,8 @@
     for (const { target, contentRect } of entries) if (Math.round(contentRect.width) !== target.drawnWidth) target.redraw(contentRect.width);
   });
 
-  /** Make a figure with its name above: `options(width)` are Plot's; the values stand in a table that opens below. */
-  mm.chart = (name, options, table, { legend = null, click = null } = {}) => {
+  /** Make a figure with its name above: `options(width)` are Plot's; the values stand in a table that opens below, or beside in a wide window. */
+  mm.chart = (name, options, table, { legend = null, click = null, beside = false } = {}) => {
     const canvas = el("div", { class: "canvas" });
     canvas.redraw = (width) => {
       canvas.drawnWidth = Math.round(width);
@@ -86,7 +88,8 @@
       canvas.replaceChildren(drawn);
     };
     redrawn.observe(canvas);
-    return el("figure", { class: "chart" }, text(el("figcaption", {}), name), legend, canvas, table ? el("details", { class: "numbers" }, el("summary", {}, "Table"), table) : null);
+    return el("figure", { class: `chart ${beside ? "table-beside" : ""}` }, text(el("figcaption", {}), name), legend, canvas,
+      table ? el("details", { class: "numbers", open: beside && mm.isWide() }, el("summary", {}, "Table"), table) : null);
   };
 
   const pen = document.createElement("canvas").getContext("2d");
@@ -105,6 +108,7 @@
     const margin = Math.min(Math.max(...labels.map((label) => measure(label || "(none)")), 12) + GAP, width * 0.4);
     return { margin, tick: mm.shortLabel(margin - GAP) };
   };
+  mm.fitLabels = fitting;
   const signedTick = (value) => `${value > 0 ? "+" : ""}${mm.number(value).replace("-", "−")}`;
   const domain = (rows, unit) => {
     const ends = rows.flatMap((row) => [row.value, row.low, row.high]).filter((value) => value !== null && value !== undefined);

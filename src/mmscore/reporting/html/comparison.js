@@ -35,13 +35,12 @@
     ]);
     const tests = [...new Set(rows.map((one) => one.told.test).filter(Boolean))].join(", ");
     const showModels = mm.filterable.has("models disagree");
-    return [
+    return mm.pair(
       mm.byScale(rows).map(({ unit, rows: drawn }) => mm.chart(`Difference in ${mm.words(metric)}`, mm.forest(drawn, unit),
         mm.table("Samples of each pair", ["pair", "compared", "only in the second", "only in the first", "without a score", "of other references"], lacking))),
-      mm.table(`Differences of ${mm.words(metric)}`, ["pair", "difference", "95 % interval", "p", "wins : losses", "verdict"], lines),
+      [mm.table(`Differences of ${mm.words(metric)}`, ["pair", "difference", "95 % interval", "p", "wins : losses", "verdict"], lines),
       tests ? el("p", { class: "about" }, `p: ${tests}. Wins and losses: samples that the second has right and the first has not, and the other way round.`) : null,
-      showModels ? el("p", {}, mm.link("Show the samples on which models disagree", [["models disagree", true]])) : null,
-    ].flat().filter(Boolean);
+      showModels ? el("p", {}, mm.link("Show the samples on which models disagree", [["models disagree", true]])) : null].filter(Boolean));
   };
 
   /** The panel of models under one recipe, null where nothing can be compared. */
@@ -76,14 +75,15 @@
     ]);
     for (const [alone, place] of [[gap.only_a, a], [gap.only_b, b]])
       if (alone.rows) lines.push([`scored by ${labels[place]} alone`, "–", alone.rows, "–", adds(alone.contribution), "–", "–"]);
-    const changed = pairs.reduce((sum, pair) => sum + pair.changed, 0);
+    const changed = pairs.length > 0;
     const named = nameA === nameB ? mm.words(nameA) : `${mm.words(nameB)} − ${mm.words(nameA)}`;
     const title = `${matrix[b].column} against ${matrix[a].column}${new Set(matrix.map(({ row }) => row)).size > 1 ? `: ${matrix[a].row}` : ""}`;
-    return mm.panel(title, `${signed(gap.difference)} on the same responses`, [
-      rows.length ? mm.chart("What each pair of rules adds to the difference", mm.contributions(rows), null) : null,
+    const table = [
       mm.table("Rules that explain the difference", [`rule in ${matrix[a].column}`, `rule in ${matrix[b].column}`, "samples", "changed", "adds", "score before", "score after"], lines),
       changed ? el("p", {}, mm.link("Show the samples on which recipes disagree", [["recipes disagree", true]])) : null,
-    ].filter(Boolean), { about: `${named} ${signed(gap.difference)}: ${mm.number(changed)} of ${mm.samples(gap.rows)} get another score. By the rule that parsed the response in each recipe:` });
+    ].filter(Boolean);
+    const content = rows.length ? mm.pair(mm.chart("What each pair of rules adds to the difference", mm.contributions(rows), null), table) : table;
+    return mm.panel(title, `${signed(gap.difference)} on the same responses`, content, { about: `${named} ${signed(gap.difference)}: ${mm.changesOf(gap)}. By the rule that parsed the response in each recipe:` });
   };
   mm.recipePanels = () => gaps.map(recipePanel);
 
@@ -103,6 +103,6 @@
       return mm.byScale(rows).map(({ unit, rows: drawn }) => mm.chart(mm.words(metric), mm.bars(drawn, drawn.map((one) => one.group), ["all"], unit), null));
     };
     const content = mm.choosing([{ name: "metric", values: () => mm.metricNames(entries.map((entry) => entry.metrics)) }], bars);
-    return mm.panel("All metrics", "side by side, with 95 % intervals", [...content, table]);
+    return mm.panel("All metrics", "side by side, with 95 % intervals", mm.pair(content, table));
   };
 }

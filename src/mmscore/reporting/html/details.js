@@ -2,7 +2,7 @@
 /* What stands folded below: confusion matrices, parsing rules, response length, row status, repeats, settings. */
 {
   const { el, text } = mm;
-  const { report, labels, scores, rules, confusions, repeats, lengths, runs, command } = mm.data;
+  const { report, labels, scores, rules, confusions, repeats, lengths, runs } = mm.data;
   const entries = report.entries;
   const STATUSES = ["scored", "excluded", "failed", "judge_failed", "missing", "rejected"];
   const STATUS_COLOURS = { scored: "var(--series-1)", unparsed: "var(--series-3)", excluded: "var(--series-soft)", failed: "var(--bad)", judge_failed: "var(--series-4)", missing: "var(--muted)", rejected: "var(--series-6)" };
@@ -11,7 +11,8 @@
 
   /** One part for each result that has it, side by side. */
   const each = (held, make) => held.flatMap((found, place) => (found && (!Array.isArray(found) || found.length) ? [make(found, place)] : []));
-  const grid = (parts) => el("div", { class: "grid" }, parts);
+  const LEAST_PART = 448; // pixels
+  const grid = (parts) => mm.fillRows(el("div", { class: "grid" }, parts), LEAST_PART);
 
   const heat = (share, correct) => `color-mix(in oklab, var(${correct ? "--good" : "--bad"}) ${Math.round(share * 40)}%, var(--paper))`;
   const confusionOf = (found, place) => {
@@ -43,7 +44,7 @@
     const column = mm.ruleColumn(place);
     const lines = found.map((rule) => [mm.filterable.has(column) ? mm.link(rule.how, [[column, rule.how]]) : rule.how, rule.rows, mean(rule)]);
     return mm.chart(mm.named("Samples by parsing rule", place), mm.counts(rows, place), mm.table("Samples by parsing rule", ["rule", "samples", `mean ${score}`], lines),
-      { click: (number) => mm.showSamples([[column, rows[number].how]]) });
+      { beside: !mm.several, click: (number) => mm.showSamples([[column, rows[number].how]]) });
   };
 
   const statusPanel = () => {
@@ -54,27 +55,31 @@
     });
     const names = ["scored", "unparsed", ...STATUSES.slice(1)].filter((name) => parts.some((own) => own[name]));
     const rows = parts.flatMap((own, place) => names.filter((name) => own[name]).map((name) => ({ label: labels[place], name, count: own[name], title: `${labels[place]}: ${mm.number(own[name])} ${mm.words(name)}` })));
-    const drawn = (width) => ({
-      marginBottom: 40, height: entries.length * 34 + 54, marginLeft: mm.several ? Math.min(220, width / 3) : 8, marginRight: 16, marginTop: 4,
+    const drawn = (width) => {
+      const { margin, tick } = mm.fitLabels(labels, width);
+      return {
+      marginBottom: 40, height: entries.length * 34 + 54, marginLeft: mm.several ? margin : 8, marginRight: 16, marginTop: 4,
       x: { label: "samples", labelAnchor: "center", labelArrow: "none", grid: true, ticks: mm.wholeTicks(entries.map((entry) => entry.counts.total)) },
-      y: { domain: labels, label: null, axis: mm.several ? "left" : null, tickSize: 0, padding: 0.25, tickFormat: mm.shortLabel(Math.min(220, width / 3) - 12) },
+      y: { domain: labels, label: null, axis: mm.several ? "left" : null, tickSize: 0, padding: 0.25, tickFormat: tick },
       marks: [
         Plot.barX(rows, { x: "count", y: "label", fill: (one) => STATUS_COLOURS[one.name], title: "title", insetRight: 1 }),
         Plot.text(rows, Plot.stackX({ x: "count", y: "label", text: (one) => (one.count / entries[labels.indexOf(one.label)].counts.total > 0.12 ? mm.number(one.count) : ""), fill: "var(--on-bar)", fontWeight: 600 })),
       ],
-    });
+      };
+    };
     const heads = ["scored", "unparsed", ...STATUSES.slice(1)];
     const table = mm.table("Row status", ["result", "total", ...heads.map(mm.words)],
       entries.map(({ counts: own }, place) => [labels[place], own.total, own.scored, own.unparsed, ...STATUSES.slice(1).map((status) => own[status])]));
     const legend = mm.legend(names.map((name) => (name === "scored" ? "scored and parsed" : mm.words(name))), names.map((name) => STATUS_COLOURS[name]));
     const gist = names.map((name) => `${mm.number(Math.max(...parts.map((own) => own[name])))} ${mm.words(name)}`).join(", ");
-    return mm.panel("Row status (scored, unparsed, failed, missing)", mm.several ? null : gist, mm.chart("Samples by status", drawn, table, { legend }));
+    return mm.panel("Row status (scored, unparsed, failed, missing)", mm.several ? null : gist, mm.chart("Samples by status", drawn, table, { legend, beside: true }));
   };
 
+  const spanOf = ({ low, high }) => (low === high ? mm.number(low) : `${mm.number(low)} to ${mm.number(high)}`);
   const lengthPanel = () => {
     const rows = lengths.flatMap((bins, place) => bins.map((bin) => ({
       ...bin, series: place, value: bin.mean * 100, bottom: bin.ci95 ? bin.ci95[0] * 100 : null, top: bin.ci95 ? bin.ci95[1] * 100 : null,
-      title: `${mm.named("", place).replace(/^: /, "")} ${mm.number(bin.low)} to ${mm.number(bin.high)} characters: ${mm.metric(bin.mean, "fraction", bin.n)}, n ${mm.number(bin.n)}`.trim(),
+      title: `${mm.named("", place).replace(/^: /, "")} ${spanOf(bin)} characters: ${mm.metric(bin.mean, "fraction", bin.n)}, n ${mm.number(bin.n)}`.trim(),
     })));
     if (!rows.length) return null;
     const drawn = (width) => ({
@@ -88,8 +93,8 @@
       ],
     });
     const table = mm.table("Score by response length", [...(mm.several ? ["result"] : []), "characters", "mean score", "95 % interval", "n"],
-      rows.map((row) => [...(mm.several ? [labels[row.series]] : []), `${mm.number(row.low)} to ${mm.number(row.high)}`, mm.metric(row.mean, "fraction", row.n), mm.interval(row.ci95, "fraction", row.n), row.n]));
-    return mm.panel("Response length and score", "mean score of responses of like length", mm.chart("Mean score by response length", drawn, table, { legend: mm.resultLegend() }));
+      rows.map((row) => [...(mm.several ? [labels[row.series]] : []), spanOf(row), mm.metric(row.mean, "fraction", row.n), mm.interval(row.ci95, "fraction", row.n), row.n]));
+    return mm.panel("Response length and score", "mean score of responses of like length", mm.chart("Mean score by response length", drawn, table, { legend: mm.resultLegend(rows), beside: true }));
   };
 
   const repeatsOf = (found, place) => {
@@ -137,13 +142,14 @@
   ].filter(([, value]) => value);
   const settingsPanel = () => {
     const messages = entries.map((entry, place) => [entry.messages, place]).filter(([list]) => list.length);
-    const tokens = runs.reduce((sum, run) => sum + Object.values(run.tokens).reduce((one, count) => one + count, 0), 0);
-    return mm.panel("Runs and settings", tokens ? `${mm.number(tokens)} tokens` : "models, recipes, command", [
-      command ? el("section", { class: "run" }, el("h3", {}, "Command"), text(el("pre", {}), command)) : null,
+    const sum = (values) => values.reduce((one, other) => one + other, 0);
+    const tokens = sum(runs.flatMap((run) => Object.values(run.tokens)));
+    const [seconds, cost] = ["seconds", "cost"].map((what) => (runs.some((run) => run[what] !== null) ? sum(runs.map((run) => run[what] ?? 0)) : null));
+    const gist = [tokens ? `${mm.number(tokens)} tokens` : null, seconds === null ? null : duration(seconds), cost === null ? null : `cost ${mm.number(cost)}`].filter(Boolean);
+    return mm.panel("Runs and settings", gist.join(" · ") || "models, recipes", mm.fillRows(el("div", { class: "runs" },
       ...runs.map(runOf),
       ...entries.map((entry, place) => el("section", { class: "run" }, text(el("h3", { dir: "auto" }), mm.named("Score", place)), facts(about(entry)))),
-      ...messages.map(([list, place]) => el("section", { class: "run" }, text(el("h3", { dir: "auto" }), mm.named("Notes", place)), el("ul", { class: "remarks" }, list.map((one) => text(el("li", {}), one))))),
-    ].filter(Boolean));
+      ...messages.map(([list, place]) => el("section", { class: "run" }, text(el("h3", { dir: "auto" }), mm.named("Notes", place)), el("ul", { class: "remarks" }, list.map((one) => text(el("li", {}), one)))))), LEAST_PART));
   };
 
   /** The folded panels, in their order; none is empty. */

@@ -6,12 +6,9 @@
 
   mm.several = report.entries.length > 1;
   mm.filterable = new Set(mm.page.filters.map((filter) => filter.name));
-  /** Names of metrics that say more than their keys in the JSON report. */
-  const NAMES = {
-    accuracy_if_unparsed_dropped: "accuracy (parsed only)",
-    accuracy_if_unparsed_guessed: "accuracy (random guess for unparsed)",
-  };
-  mm.words = (name) => NAMES[name] ?? name.replaceAll("_", " ");
+  const names = new Map(mm.data.names);
+  /** Name a metric: some names say more than their keys in the JSON report. */
+  mm.words = (name) => names.get(name) ?? name.replaceAll("_", " ");
   mm.entryOf = new Map(matrix.map(({ row, column }, place) => [`${row}\0${column}`, place]));
 
   /** Show the samples that filters leave, and go there. */
@@ -28,6 +25,11 @@
     el("details", { class: "panel", open },
       el("summary", {}, text(el("h2", {}), title), gist ? text(el("span", { class: "gist" }), gist) : null),
       about ? text(el("p", { class: "about" }), about) : null, ...[content].flat());
+
+  const ROOMS = { soon: "72rem", "": "90rem" }; // as in report.css
+  mm.isWide = (room = "") => matchMedia(`(min-width: ${ROOMS[room]})`).matches;
+  /** Two parts side by side where the window has room for both, else one below the other; `room`: "", "soon", "never". */
+  mm.pair = (left, right, room = "") => el("div", { class: `pair ${room}` }, el("div", {}, left), el("div", {}, right));
 
   const select = (label, values, chosen, onchange) =>
     el("label", { class: "choice" }, text(el("span", {}), label),
@@ -73,7 +75,10 @@
     title: `${label}: ${mm.metric(one.value, one.unit, one.n)}${one.ci95 ? `, 95 % ${mm.interval(one.ci95, one.unit, one.n)}` : ""}, n ${mm.number(one.n)}`,
     n: one.n, unit: one.unit, one,
   });
-  mm.resultLegend = () => (mm.several ? mm.legend(labels, labels.map((_, place) => mm.colour(place))) : null);
+  mm.resultLegend = (rows) => {
+    const shown = labels.map((_, place) => place).filter((place) => rows.some((row) => row.series === place));
+    return mm.several ? mm.legend(shown.map((place) => labels[place]), shown.map(mm.colour)) : null;
+  };
 
   /** Give a file to save, made on the page: nothing is fetched. */
   mm.download = (label, name, type, content) =>

@@ -11,7 +11,7 @@ from mmconvert.core.errors import Error, quote_value
 from mmconvert.core.record import SCHEMA, Image
 from mmconvert.dataset.dataset import open_dataset
 from mmconvert.pipeline import convert
-from mmconvert.viewer.items import Picture
+from mmconvert.viewer.items import PageImage
 from mmconvert.viewer.thumbnails import Thumbnails
 from mmscore.core.predictions.join import join
 from mmscore.core.predictions.load import Rows, list_parquet_files, open_rows
@@ -75,7 +75,7 @@ def _join_samples(predictions: Rows, samples: Rows) -> Rows:
         raise Error(f"{str(error).partition(' Give the dataset')[0]} {fix}") from error
 
 
-def build_thumbnails(path: str | Path, wanted: Sequence[str], made: Thumbnails) -> dict[str, tuple[Picture, ...]]:
+def build_thumbnails(path: str | Path, wanted: Sequence[str], made: Thumbnails) -> dict[str, tuple[PageImage, ...]]:
     """Make thumbnails of the images of some samples; no more than a batch of images is held.
 
     Args:
@@ -87,14 +87,14 @@ def build_thumbnails(path: str | Path, wanted: Sequence[str], made: Thumbnails) 
         By the same names, the images of the samples that have any.
     """
     known = set(wanted)
-    found: dict[str, tuple[Picture, ...]] = {}
+    found: dict[str, tuple[PageImage, ...]] = {}
     rows = _list_illustrated(locate_predictions(path).path, pa.array(sorted(known), pa.string()))
     fitting = ((names, images) for names, images in rows if known.intersection(names) and images)
     while batch := list(islice(fitting, _TOGETHER)):
         made.prepare(image for _, images in batch for image in images)
         for names, images in batch:
-            pictures = tuple(made.describe_image(image, image.slot) for image in images)
-            found |= {name: pictures for name in names if name in known and name not in found}
+            described = tuple(made.describe_image(image, image.slot) for image in images)
+            found |= {name: described for name in names if name in known and name not in found}
     return found
 
 

@@ -13,8 +13,8 @@ from mmconvert.viewer.items import (
     Filter,
     Mark,
     Message,
+    PageImage,
     PageItem,
-    Picture,
     Plain,
     Shown,
     Text,
@@ -25,6 +25,7 @@ from mmscore.core.parsed import UNPARSED
 from mmscore.core.table import EXCLUDED, FAILED, JUDGE_FAILED, MISSING, REJECTED
 from mmscore.reporting.html.details import Details, asked_in, list_parts, references_of
 from mmscore.reporting.html.listing import Reading
+from mmscore.reporting.html.metric_names import name_metric
 from mmscore.reporting.html.verdicts import PARTLY, RIGHT, UNREAD, WRONG
 
 WRONGLY, UNPARSED_MARK, FAILING = ("wrong", "unparsed", "failed")
@@ -108,7 +109,7 @@ def item_of(
     layout: Layout,
     readings: Sequence[Reading | None],
     facts: Sequence[Details],
-    images: Sequence[Picture],
+    images: Sequence[PageImage],
     groups: Mapping[str, str | None],
 ) -> PageItem:
     """Lay out one sample.
@@ -135,14 +136,14 @@ def item_of(
     # Images that the messages do not show one for one stand below them.
     is_shown = len(images) == shown
     note = "one of those below" if images else "not in the predictions file"
-    held = [*images] if is_shown else [Picture(None, "", note=note)] * shown + [*images]
+    held = [*images] if is_shown else [PageImage(None, "", note=note)] * shown + [*images]
     return PageItem(
         id=id,
         cells=cells,
         marks=list(_marks(layout, readings)),
         search="\n".join(_searched(id, asked, facts, [*references, *filter(None, groups.values())])),
         messages=_messages(asked),
-        pictures=held,
+        images=held,
         others=() if is_shown else range(shown, len(held)),
         fields=dict(_fields(layout, readings, facts, asked, references)),
         facts={name: str(asked[name]) for name in ("task", "sample") if asked.get(name)},
@@ -263,6 +264,6 @@ def _marked(response: str, own: Sequence[tuple[str, Reading]]) -> Shown | Sequen
 def _sentence(reading: Reading) -> str:
     if reading.status in _LACKING:
         return f"{reading.word}: {reading.problem}" if reading.problem else reading.word
-    read = "nothing" if reading.value is None else reading.value
-    scores = ", ".join(f"{name} {value:.4g}" for name, value in reading.scores.items())
-    return f"{read}\n{reading.how}: {scores or reading.word}"
+    scores = ", ".join(f"{name_metric(name)} {value:.4g}" for name, value in reading.scores.items())
+    told = f"{reading.how}: {scores or reading.word}"
+    return told if reading.value is None else f"{reading.value}\n{told}"

@@ -17,7 +17,7 @@ from msgspec.structs import asdict
 from mmconvert._version import __version__
 from mmconvert.core.errors import Error, UsageError, build_write_error
 from mmconvert.dataset.publish import open_output
-from mmconvert.viewer.items import PageItem, Picture
+from mmconvert.viewer.items import PageImage, PageItem
 from mmconvert.viewer.page import write_page
 from mmconvert.viewer.thumbnails import Thumbnails
 from mmscore.analysis.rule_contributions import count_rules
@@ -33,6 +33,7 @@ from mmscore.reporting.html.items import PARSED, Layout, images_shown, item_of
 from mmscore.reporting.html.lengths import bin_lengths
 from mmscore.reporting.html.listing import Listing, listing, readings_of
 from mmscore.reporting.html.matrix import place_results
+from mmscore.reporting.html.metric_names import METRIC_NAMES
 from mmscore.reporting.html.repeats import Repeats, repeats
 from mmscore.reporting.html.settings import describe_run
 from mmscore.reporting.html.verdicts import Verdicts, verdicts_of
@@ -63,14 +64,14 @@ class _File:
     results: list[int] = field(default_factory=list)
     told: Mapping[str, Details] = field(default_factory=dict)
     samples: Mapping[str, str] = field(default_factory=dict)
-    pictures: Mapping[str, tuple[Picture, ...]] = field(default_factory=dict)
+    images: Mapping[str, tuple[PageImage, ...]] = field(default_factory=dict)
 
     def list_names(self, id: str) -> list[str]:
         """List the names under which a dataset may hold the images of a sample."""
         return [name for name in (id, self.samples.get(id), self.told.get(id, {}).get("sample")) if name]
 
-    def pictures_of(self, id: str) -> tuple[Picture, ...]:
-        return next((self.pictures[name] for name in self.list_names(id) if name in self.pictures), ())
+    def images_of(self, id: str) -> tuple[PageImage, ...]:
+        return next((self.images[name] for name in self.list_names(id) if name in self.images), ())
 
 
 class PageOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -127,7 +128,7 @@ def write_report(path: str | Path, results: Sequence[Result], options: PageOptio
             layout,
             [one[n] for one in readings],
             [one.told.get(id, {}) for one in having],
-            next((shown for one in having if (shown := one.pictures_of(id))), ()),
+            next((shown for one in having if (shown := one.images_of(id))), ()),
             {name: next((g[name][n] for g in groups if g[name][n] is not None), None) for name in layout.groups},
         )
 
@@ -143,6 +144,7 @@ def write_report(path: str | Path, results: Sequence[Result], options: PageOptio
             for one, model in zip(opened, layout.models, strict=True)
         ],
         "command": options.command,
+        "names": list(METRIC_NAMES.items()),
         "samples": listed.total + listed.nameless,
     }
     try:
@@ -171,9 +173,9 @@ def _build_facts(entries: Sequence[Entry], listed: Listing, layout: Layout) -> d
     facts = {
         "Benchmark" if len(datasets) < 2 else "Benchmarks": ", ".join(datasets),
         "Samples": f"{listed.total + listed.nameless:,}",
-        "Model" if len(models) == 1 else "Models": ", ".join(models),
-        "Recipe" if len(recipes) == 1 else "Recipes": ", ".join(recipes),
         "Scored": f"{time.strftime('%Y-%m-%d', _read_clock())} by mmscore {__version__}",
+        "Recipe" if len(recipes) == 1 else "Recipes": ", ".join(recipes),
+        "Model" if len(models) == 1 else "Models": ", ".join(models),
     }
     return {name: value for name, value in facts.items() if value}
 
@@ -193,7 +195,7 @@ def _add_images(opened: Sequence[_File], options: PageOptions) -> None:
         made = Thumbnails(expected=max(sum(asked.values()), len(asked)))
         images = build_thumbnails(options.images, sorted(names), made)
         for one in opened:
-            one.pictures = images
+            one.images = images
         return
     made = Thumbnails(expected=sum(asked.values()))
     for one in opened:
@@ -201,7 +203,7 @@ def _add_images(opened: Sequence[_File], options: PageOptions) -> None:
         if names and one.rows.path != STDIN:
             # A file whose format only --format named cannot be read again here; a note says that images lack.
             with contextlib.suppress(Error):
-                one.pictures = build_thumbnails(one.rows.path, sorted(names), made)
+                one.images = build_thumbnails(one.rows.path, sorted(names), made)
 
 
 def _match_files(opened: Sequence[_File], dataset: str | Path, *, required: bool) -> None:
@@ -258,7 +260,7 @@ def _notes(listed: Listing, opened: Sequence[_File], images: str | Path | None) 
     if listed.nameless:
         yield f"{listed.nameless:,} samples have no id and are not listed."
     if any(map(images_shown, (row for one in opened for row in one.told.values()))) and not any(
-        one.pictures for one in opened
+        one.images for one in opened
     ):
         lacking = "The predictions hold no images" if images is None else f"{images} has no images of these samples"
         yield f"{lacking}. --html-pictures DATASET shows them: name the dataset that the predictions are about."

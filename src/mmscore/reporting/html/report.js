@@ -3,6 +3,7 @@
 {
   const summary = document.getElementById("summary");
   const panels = [mm.categoryPanel(), mm.comparisonPanel(), mm.metricPanel(), ...mm.recipePanels(), ...mm.detailPanels()].filter(Boolean);
+  mm.showCommand();
   summary.append(mm.summarySection(), mm.el("div", { class: "panels" }, panels));
 
   // Paper shows what is folded on the screen.

@@ -58,7 +58,7 @@ def _flatten(prefix: str, value: Any) -> Iterator[tuple[str, str]]:
     if isinstance(value, Mapping):
         for name, inner in value.items():
             yield from _flatten(f"{prefix}.{name}" if prefix else str(name), inner)
-    elif value is not None and value not in ("", [], False):
+    elif value is not None and value is not False and value not in ("", []):
         text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False)
         yield prefix, text if len(text) <= _MAX_TEXT else f"{text[:_MAX_TEXT]}…"
 

@@ -2,7 +2,7 @@
 /* The head of the report: one matrix of all scores, the verdict as a sentence, and what to look at first. */
 {
   const { el, text } = mm;
-  const { report, labels, matrix, differences, gaps, csv } = mm.data;
+  const { report, labels, matrix, differences, gaps, csv, runs, command } = mm.data;
   const entries = report.entries;
   const ALPHA = 0.05;
   const OPEN_VERDICTS = 3;
@@ -43,6 +43,17 @@
         entry.partial ? el("span", { class: "lacking" }, " · part of the dataset") : null));
   };
 
+  const GENERATION = "generation.";
+  /** Say how the responses of some results were generated, where their files state it. */
+  const optionsOf = (places) => {
+    const own = runs.filter((run) => places.some((place) => run.results.includes(place)));
+    const told = new Set(own.flatMap(({ settings }) => [
+      ...Object.entries(settings).filter(([name]) => name.startsWith(GENERATION)).map(([name, value]) => `${mm.words(name.slice(GENERATION.length))} ${value}`),
+      ...(Number(settings.n) > 1 ? [`${settings.n} responses a sample`] : []),
+    ]));
+    return told.size ? text(el("small", { class: "options" }), [...told].join(" · ")) : null;
+  };
+
   const summaryTable = () => {
     let sorted = null;
     const body = el("tbody");
@@ -52,12 +63,12 @@
         ? [...lines].sort((a, b) => sorted.sign * a.localeCompare(b, "en", { numeric: true }))
         : [...lines].sort((a, b) => sorted.sign * (value(a) - value(b)));
       body.replaceChildren(...order.map((line) =>
-        el("tr", {}, text(el("th", { scope: "row", dir: "auto" }), line),
+        el("tr", {}, el("th", { scope: "row" }, text(el("span", { dir: "auto" }), line), turned ? null : optionsOf(heads.map((head) => placeOf(line, head)))),
           heads.map((head) => el("td", { "data-label": head }, scoreCell(placeOf(line, head)))))));
     };
     const head = (label, key, falling) => {
       const button = el("button", { type: "button", title: "Sort" }, text(el("span", { dir: "auto" }), label));
-      const cell = el("th", { scope: "col" }, button);
+      const cell = el("th", { scope: "col" }, button, turned && key !== null ? optionsOf(lines.map((line) => placeOf(line, key))) : null);
       button.addEventListener("click", () => {
         const sign = sorted?.head === key ? -sorted.sign : falling ? -1 : 1;
         sorted = { head: key, sign };
@@ -88,21 +99,31 @@
     const [left, right] = [b, a].map((place) => matrix[place].row);
     const under = columns.length > 1 ? ` under ${matrix[a].column}` : "";
     const difference = mm.signed(told.difference, unit, told.n);
-    const test = `${difference}${told.ci95 ? `, 95 % ${mm.interval(told.ci95, unit, told.n)}` : ""}, ${pValue(p)}`;
+    const tested = (sign) => {
+      const ends = told.ci95 && (sign > 0 ? told.ci95 : [-told.ci95[1], -told.ci95[0]]);
+      return `${mm.signed(sign * told.difference, unit, told.n)}${ends ? `, 95\u00a0% ${mm.interval(ends, unit, told.n)}` : ""}, ${pValue(p).replaceAll(" ", "\u00a0")}`;
+    };
     if (p === null) return { sure: false, sentence: `Not tested${under}: ${left} minus ${right} ${difference}${told.why_no_p ? ` (${told.why_no_p})` : ""}.` };
-    if (p >= ALPHA) return { sure: false, sentence: `No clear difference${under}: ${left} minus ${right} ${test}.` };
-    return { sure: true, sentence: `${matrix[winner].row} is better than ${matrix[loser].row}${under}: ${left} minus ${right} ${test}.` };
+    if (p >= ALPHA) return { sure: false, sentence: `No clear difference${under}: ${left} minus ${right} ${tested(1)}.` };
+    // The sentence is about the better one, so the difference is its own: better minus worse.
+    return { sure: true, sentence: `${matrix[winner].row} is better than ${matrix[loser].row}${under}: ${tested(winner === b ? 1 : -1)}.` };
   };
 
-  const gapSentence = ({ a, b, gap }) => {
+  /** Say how many samples explain a difference: those that change their score, and those that one recipe alone scores. */
+  mm.changesOf = (gap) => {
     const changed = gap.pairs.reduce((sum, pair) => sum + pair.changed, 0);
-    return `Same responses of ${matrix[a].row}: ${matrix[b].column} minus ${matrix[a].column} ${mm.signed(gap.difference, "fraction", gap.rows)}; ${mm.number(changed)} of ${mm.samples(gap.rows)} get another score.`;
+    const alone = gap.only_a.rows + gap.only_b.rows;
+    const told = `${mm.number(changed)} of ${mm.samples(gap.rows)} ${changed === 1 ? "gets" : "get"} another score`;
+    return alone ? `${told}, ${mm.number(alone)} more ${alone === 1 ? "has a score" : "have a score"} under one recipe only` : told;
   };
+  const gapSentence = ({ a, b, gap }) =>
+    `Same responses of ${matrix[a].row}: ${matrix[b].column} minus ${matrix[a].column} ${mm.signed(gap.difference, "fraction", gap.rows)}; ${mm.changesOf(gap)}.`;
   const aloneSentence = (entry) => {
     const [name, one] = first(entry);
     if (!one) return `No sample is scored: ${mm.number(entry.counts.total - entry.counts.excluded)} of ${mm.samples(entry.counts.total)} have no response.`;
     const share = entry.counts.total ? entry.counts.unparsed / entry.counts.total : 0;
-    return `${mm.words(name)} ${mm.metric(one.value, one.unit, one.n)}${halfWidth(one)} over ${mm.samples(one.n)}; ` +
+    const said = mm.words(name);
+    return `${said[0].toUpperCase()}${said.slice(1)} ${mm.metric(one.value, one.unit, one.n)}${halfWidth(one)} over ${mm.samples(one.n)}; ` +
       `${mm.number(entry.counts.unparsed)} ${entry.counts.unparsed === 1 ? "response" : "responses"} unparsed (${mm.metric(share, "fraction", entry.counts.total)}).`;
   };
 
@@ -115,7 +136,7 @@
     const shown = told.map(({ sentence, sure }) => text(el("p", { class: `verdict ${sure ? "sure" : ""}`, dir: "auto" }), sentence));
     const rest = shown.slice(OPEN_VERDICTS);
     return el("div", { class: "verdicts", role: "group", "aria-label": "Verdict" }, shown.slice(0, OPEN_VERDICTS),
-      rest.length ? el("details", {}, el("summary", {}, `${mm.number(rest.length)} more ${rest.length === 1 ? "comparison" : "comparisons"}`), rest) : null);
+      rest.length ? el("details", {}, el("summary", {}, `${mm.number(rest.length)} more ${rest.length === 1 ? "comparison" : "comparisons"}`), el("div", { class: "verdicts" }, rest)) : null);
   };
 
   const LOOK = [
@@ -134,11 +155,23 @@
     return [...new Set(told)].map((note) => text(el("p", { class: "note" }), note));
   };
 
+  // A matrix of few columns leaves room for what it says beside it.
+  const FEW_COLUMNS = 1;
+  const SOME_COLUMNS = 4;
+  const room = heads.length <= FEW_COLUMNS ? "soon" : heads.length <= SOME_COLUMNS ? "" : "never";
+  const saves = () =>
+    el("div", { class: "saves" },
+      mm.download("CSV", "report.csv", "text/csv", () => csv),
+      mm.download("JSON", "report.json", "application/json", () => JSON.stringify(report, null, 1)));
+
   /** The part above the panels. */
   mm.summarySection = () =>
-    el("section", { class: "headline", "aria-label": "Scores" }, summaryTable(), verdicts(), ...notes(),
-      el("div", { class: "actions" }, lookAt(),
-        el("div", { class: "saves" },
-          mm.download("CSV", "report.csv", "text/csv", () => csv),
-          mm.download("JSON", "report.json", "application/json", () => JSON.stringify(report, null, 1)))));
+    el("section", { class: "headline", "aria-label": "Scores" },
+      mm.pair(summaryTable(), [verdicts(), ...notes(), el("div", { class: "actions" }, lookAt(), saves())], room));
+
+  /** Put the command into the head of the page. */
+  mm.showCommand = () => {
+    if (!command) return;
+    document.querySelector("#facts dl").append(el("div", { class: "command" }, el("dt", {}, "Command"), text(el("dd", { dir: "ltr" }), command)));
+  };
 }

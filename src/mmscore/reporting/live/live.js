@@ -26,13 +26,14 @@
   const progress = (run, now) => {
     const pace = rate(run, now);
     const of = run.total === null ? `${mm.number(run.done)} samples` : `${mm.number(run.done)} of ${mm.number(run.total)}`;
-    const said = [of, run.failed ? `${mm.number(run.failed)} failed` : "", pace ? `${mm.number(Math.round(pace * 10) / 10)} a second` : "",
-      pace && run.total ? `${lasting((run.total - run.done) / pace)} left` : ""].filter(Boolean).join(" · ");
+    const parts = [of, run.failed ? `${mm.number(run.failed)} failed` : "", pace ? `${mm.number(Math.round(pace * 10) / 10)} a second` : "",
+      pace && run.total ? `${lasting((run.total - run.done) / pace)} left` : ""].filter(Boolean);
     return el("div", { class: "progress" },
       run.total ? el("progress", { max: run.total, value: run.done, "aria-label": `Progress of ${run.key}` }) : null,
-      el("span", {}, said), run.problem ? text(el("span", { class: "problem" }), run.problem) : null);
+      el("span", {}, parts.flatMap((part, place) => [place ? " · " : null, el("span", { class: "part" }, part)])), run.problem ? text(el("span", { class: "problem" }), run.problem) : null);
   };
 
+  const WHOLE = new Set(["changed", "score", "n", "unparsed"]); // columns of short values that stay on one line
   const table = (caption, heads, lines) => {
     const place = el("div", { class: "scroll" },
       el("table", {}, el("caption", { class: "spoken" }, caption),
@@ -43,7 +44,7 @@
   };
   const line = (heads, cells) =>
     el("tr", {}, cells.map((value, place) => {
-      const cell = el(place ? "td" : "th", { scope: place ? null : "row", "data-label": place ? heads[place] : null, dir: "auto" });
+      const cell = el(place ? "td" : "th", { scope: place ? null : "row", "data-label": place ? heads[place] : null, class: WHOLE.has(heads[place]) ? "whole" : null, dir: "auto" });
       if (value instanceof Node) cell.append(value);
       else text(cell, value);
       return cell;

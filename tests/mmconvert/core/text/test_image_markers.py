@@ -1,4 +1,4 @@
-"""Markers for pictures in texts, and texts that only look like them."""
+"""Markers for images in texts, and texts that only look like them."""
 
 import pytest
 from hypothesis import given
@@ -42,7 +42,7 @@ def test_an_escaped_text_has_no_marker_and_comes_back(text: str) -> None:
     assert unescape(escape(text)) == text
 
 
-def test_a_marker_across_two_texts_is_no_picture() -> None:
+def test_a_marker_across_two_texts_is_no_image() -> None:
     text = join_with_markers([Part("text", "<ima"), Part("text", "ge>")], Markers())
     assert split_at_markers(text, Markers()) == (Part("text", "<image>"),)
 

@@ -2,9 +2,9 @@ import pytest
 
 from mmconvert.core.errors import RowError
 from mmconvert.kits.evalscope.media import build_video_part, split_parts
-from support.records import picture_bytes
+from support.records import image_bytes
 
-PICTURE = {"type": "image", "image": "a.png", "detail": "auto"}
+IMAGE = {"type": "image", "image": "a.png", "detail": "auto"}
 
 
 def _text(text):
@@ -13,7 +13,7 @@ def _text(text):
 
 def test_pieces_keep_their_white_space_and_blank_ones_vanish():
     row = {"image_1": "a.png"}
-    assert split_parts(" see \n<image 1> \n <image_1>", row, "1.14.1") == [_text(" see \n"), PICTURE, PICTURE]
+    assert split_parts(" see \n<image 1> \n <image_1>", row, "1.14.1") == [_text(" see \n"), IMAGE, IMAGE]
     assert split_parts("  ", row, "1.14.1") == []
 
 
@@ -23,7 +23,7 @@ def test_only_one_spelling_is_a_placeholder(text):
 
 
 def test_zeros_in_front_and_wide_digits_count():
-    assert split_parts("<image 01><image 1>", {"image_1": "a.png"}, "1.10.0") == [PICTURE, PICTURE]
+    assert split_parts("<image 01><image 1>", {"image_1": "a.png"}, "1.10.0") == [IMAGE, IMAGE]
 
 
 def test_what_is_missing_stops_1_3_and_is_dropped_since():
@@ -37,22 +37,22 @@ def test_what_is_missing_stops_1_3_and_is_dropped_since():
 
 @pytest.mark.parametrize("release", ["1.3.0", "1.10.0", "1.14.1"])
 def test_the_hundredth_column_is_the_last(release):
-    assert split_parts("<image 100>?", {"image_100": "a.png"}, release) == [PICTURE, _text("?")]
+    assert split_parts("<image 100>?", {"image_100": "a.png"}, release) == [IMAGE, _text("?")]
     assert split_parts("<image 101>?", {"image_101": "a.png"}, release) == [_text("?")]
 
 
-def test_an_empty_reference_is_a_picture_for_1_3_only():
-    assert split_parts("<image 1>", {"image_1": ""}, "1.3.0") == [{**PICTURE, "image": ""}]
+def test_an_empty_reference_is_an_image_for_1_3_only():
+    assert split_parts("<image 1>", {"image_1": ""}, "1.3.0") == [{**IMAGE, "image": ""}]
     assert split_parts("<image 1>", {"image_1": ""}, "1.14.1") == []
 
 
 def test_lists_count_since_1_14_and_only_without_numbered_columns():
     row = {"images": ["", "a.png", None]}
-    assert split_parts("<image 2>", row, "1.14.1") == [PICTURE]
+    assert split_parts("<image 2>", row, "1.14.1") == [IMAGE]
     assert split_parts("<image 2>", row, "1.10.0") == []
     assert split_parts("<image 2>", {**row, "image_1": "b.png"}, "1.14.1") == []
     many = {"images": ["a.png"] * 150}
-    assert split_parts("<image 150>", many, "1.14.1") == [PICTURE]
+    assert split_parts("<image 150>", many, "1.14.1") == [IMAGE]
 
 
 @pytest.mark.parametrize("images", ["a.png", 5, {"a": 1}, ["a.png", 7], [["a.png"]]])
@@ -62,8 +62,8 @@ def test_a_list_of_something_else_is_refused_even_where_it_is_not_shown(images):
 
 
 def test_objects_give_their_reference_or_their_bytes():
-    assert split_parts("<image 1>", {"image_1": {"bytes": None, "path": "a.png"}}, "1.14.1") == [PICTURE]
-    (part,) = split_parts("<image 1>", {"image_1": {"bytes": picture_bytes("PNG"), "path": "a.jpg"}}, "1.14.1")
+    assert split_parts("<image 1>", {"image_1": {"bytes": None, "path": "a.png"}}, "1.14.1") == [IMAGE]
+    (part,) = split_parts("<image 1>", {"image_1": {"bytes": image_bytes("PNG"), "path": "a.jpg"}}, "1.14.1")
     assert part["image"].startswith("data:image/png;base64,")
     for value in ({"bytes": b"no picture"}, {"other": "a"}, {}, 5, float("nan")):
         with pytest.raises(RowError):

@@ -10,14 +10,14 @@ import pytest
 from mmconvert.core.errors import Error
 from mmconvert.dataset.dataset import open_dataset
 from mmconvert.pipeline.convert import read
-from support.records import picture_bytes
+from support.records import image_bytes
 from support.terminal import mmconvert
 
-PICTURE = b64encode(picture_bytes("PNG")).decode()
+IMAGE = b64encode(image_bytes("PNG")).decode()
 
 
 def question(number: Any, **changes: Any) -> dict[str, Any]:
-    return {"question_id": number, "image_id": PICTURE, "question": f"Question {number}?", **changes}
+    return {"question_id": number, "image_id": IMAGE, "question": f"Question {number}?", **changes}
 
 
 def annotation(number: Any, answer: str, kind: str = "color", **changes: Any) -> dict[str, Any]:
@@ -46,7 +46,7 @@ def test_questions_get_their_answers_in_the_order_of_their_ids(tmp_path: Path) -
         ("3", "Question 3?", "red", '"red"', "TDIUC_color", "TDIUC", "vqa"),
         ("12", "Question 12?", "4", '"4"', "TDIUC_counting", "TDIUC", "vqa"),
     ]
-    assert first.images[0].bytes == picture_bytes("PNG")
+    assert first.images[0].bytes == image_bytes("PNG")
     assert second.extra == {"question_type": "counting", "ans_source": "x", "sample_id": 12}
     assert (second.source.file, second.source.row) == ("TDIUC_val_ques.json", 0)
 
@@ -68,14 +68,14 @@ def test_the_folder_becomes_multiple_choice_in_one_command(tmp_path: Path) -> No
     assert made[3].dataset == "TDIUC_detection"
 
 
-def test_the_original_layout_names_cocos_pictures_by_their_number(tmp_path: Path) -> None:
+def test_the_original_layout_names_cocos_images_by_their_number(tmp_path: Path) -> None:
     for name in ("Questions", "Annotations", "Images/val2014"):
         (tmp_path / name).mkdir(parents=True)
     questions = {"info": {}, "questions": [question(1, image_id=42)]}
     (tmp_path / "Questions/x_val2014_questions.json").write_text(json.dumps(questions))
     annotations = {"annotations": [annotation(1, "no", "absurd", answers=[{"answer": "no", "answer_id": 1}])]}
     (tmp_path / "Annotations/x_val2014_annotations.json").write_text(json.dumps(annotations))
-    (tmp_path / "Images/val2014/COCO_val2014_000000000042.jpg").write_bytes(picture_bytes("JPEG"))
+    (tmp_path / "Images/val2014/COCO_val2014_000000000042.jpg").write_bytes(image_bytes("JPEG"))
     (record,) = read(tmp_path, image_roots=(tmp_path / "Images/val2014",))
     assert record.images[0].name == "COCO_val2014_000000000042.jpg"
     assert (record.answer, record.dataset) == ("no", "TDIUC")

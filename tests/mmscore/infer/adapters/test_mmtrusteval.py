@@ -13,7 +13,7 @@ from mmscore.infer.adapter import adapt
 from mmscore.infer.adapters.mmtrusteval import adapter
 from mmscore.infer.backend import Generation, ModelOptions
 from support.datasets_on_disk import write_dataset
-from support.questions import picture, record
+from support.questions import make_image, record
 from support.records import checked
 
 CLASS = """
@@ -49,12 +49,12 @@ class Heard:
     def __init__(self, *replies: Any) -> None:
         self.replies = list(replies)
         self.asked: list[tuple[list[dict[str, Any]], dict[str, Any]]] = []
-        self.pictures: list[bytes] = []
+        self.images: list[bytes] = []
 
     def chat(self, messages: list[dict[str, Any]], **settings: Any) -> Any:
         self.asked.append((messages, settings))
         contents = [message["content"] for message in messages if isinstance(message["content"], dict)]
-        self.pictures += [Path(content["image_path"]).read_bytes() for content in contents]
+        self.images += [Path(content["image_path"]).read_bytes() for content in contents]
         reply = self.replies.pop(0) if self.replies else Reply("ok")
         if isinstance(reply, Exception):
             raise reply
@@ -67,8 +67,8 @@ def answer(model: Heard, *records: Any, **options: Any) -> list[Any]:
     return backend.answer(records)
 
 
-def test_turns_are_texts_or_a_text_with_a_picture() -> None:
-    shown = picture("red")
+def test_turns_are_texts_or_a_text_with_an_image() -> None:
+    shown = make_image("red")
     asked = record(1, "See ", shown, "this?")
     history = (Turn("system", (Part("text", "Be short."),)), Turn("user", (Part("text", "Hi"),)))
     history += (Turn("assistant", (Part("text", "Hello"),)),)
@@ -84,14 +84,14 @@ def test_turns_are_texts_or_a_text_with_a_picture() -> None:
     ]
     assert path.endswith(".png")
     assert not Path(path).exists()
-    assert model.pictures == [checked("PNG", 3, 1).bytes]
+    assert model.images == [checked("PNG", 3, 1).bytes]
     assert settings == {"max_new_tokens": 50, "do_sample": False}
 
 
-def test_a_picture_that_is_an_address_stays_one() -> None:
+def test_an_image_that_is_an_address_stays_one() -> None:
     model = Heard()
     model.chat = lambda messages, **_: Reply(messages[0]["content"]["image_path"])  # type: ignore[method-assign]
-    row = record(1, "x", picture("red"), images=(Image(None, 1, url="https://example.org/a.png"),))
+    row = record(1, "x", make_image("red"), images=(Image(None, 1, url="https://example.org/a.png"),))
     assert answer(model, row)[0].text == "https://example.org/a.png"
 
 
@@ -118,8 +118,8 @@ def test_what_is_no_reply_is_a_state() -> None:
     assert found[4].finish_reason == "length"
 
 
-def test_two_pictures_in_a_turn_are_refused_by_row() -> None:
-    one, two = answer(Heard(), record(1, picture("red"), picture("blue"), "x"), record(2, "y"))
+def test_two_images_in_a_turn_are_refused_by_row() -> None:
+    one, two = answer(Heard(), record(1, make_image("red"), make_image("blue"), "x"), record(2, "y"))
     assert "shows one image (got 2)" in one.error
     assert two.text == "ok"
 

@@ -8,9 +8,9 @@ from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.record import Part, Turn
 from mmscore.infer.adapter import adapt
 from mmscore.infer.backend import LIKELIHOOD, Batching, Generation, ModelOptions
-from support.questions import picture, record
+from support.questions import make_image, record
 
-RED = picture("red")
+RED = make_image("red")
 OPTIONS = {"question": "Red?", "options": ("yes", "no"), "instruction": "Look."}
 
 

@@ -16,14 +16,14 @@ from mmscore.infer.adapter import adapt
 from mmscore.infer.adapters.vlmevalkit import ADAPTER
 from mmscore.infer.backend import Generation, ModelOptions, Service
 from mmscore.infer.message_model import MessageModel, ServiceModel
-from support.questions import picture, record
+from support.questions import make_image, record
 
 OPTIONS = ModelOptions("mine")
-RED, BLUE = picture("red"), picture("blue")
+RED, BLUE = make_image("red"), make_image("blue")
 
 
 class Looks(MessageModel):
-    """Keeps what it is asked, with the bytes of the pictures, and says the number of its pieces."""
+    """Keeps what it is asked, with the bytes of the images, and says the number of its pieces."""
 
     INTERLEAVE = True
 
@@ -66,7 +66,7 @@ def test_a_message_keeps_the_order_and_the_bytes_and_its_files_go_away():
     assert not any(path.exists() for path in paths)
 
 
-def test_a_picture_that_is_only_an_address_is_handed_on_as_one():
+def test_an_image_that_is_only_an_address_is_handed_on_as_one():
     class Tells(MessageModel):
         def generate_inner(self, message, dataset=None):
             return message[0]["value"]
@@ -87,7 +87,7 @@ def test_a_class_without_a_base_may_call_what_the_base_has():
     assert asked(Plain, record(1, "a"))[0].text == "a|None"
 
 
-def test_blink_shows_its_pictures_in_a_row():
+def test_blink_shows_its_images_in_a_row():
     sizes = []
 
     class Row(MessageModel):
@@ -97,7 +97,7 @@ def test_blink_shows_its_pictures_in_a_row():
                 sizes.append(made.size)
             return "A"
 
-    asked(Row(), record(1, picture("red", (24, 16)), picture("blue", (8, 16)), "?", dataset="BLINK"))
+    asked(Row(), record(1, make_image("red", (24, 16)), make_image("blue", (8, 16)), "?", dataset="BLINK"))
     assert sizes == [(512 * 24 // 16 + 512 * 8 // 16, 512)]
 
 
@@ -110,8 +110,8 @@ class Worded(Looks):
         self.line = line
         options = [f"{k}={line[k]}" for k in "ABCD" if k in line and not pd.isna(line[k])]
         text = f"{line['index']}:{line['question']}:{line['hint']}:{options}:{line['answer']}"
-        pictures = [{"type": "image", "value": path} for path in self.dump_image(line, dataset)]
-        return [*pictures, {"type": "text", "value": text}]
+        shown_images = [{"type": "image", "value": path} for path in self.dump_image(line, dataset)]
+        return [*shown_images, {"type": "text", "value": text}]
 
 
 def test_a_prompt_of_its_own_is_made_from_the_line_of_the_kits_table():
@@ -249,7 +249,7 @@ def test_rows_of_a_service_are_asked_side_by_side_each_with_its_own_files():
 
     backend = adapt("m.py@M", Sees, replace(OPTIONS, service=Service(concurrency=3)))
     colours = [(shade, 0, 0) for shade in range(0, 250, 10)]
-    answers = backend.answer([record(n, picture(colour)) for n, colour in enumerate(colours)])
+    answers = backend.answer([record(n, make_image(colour)) for n, colour in enumerate(colours)])
     assert [answer.text for answer in answers] == list(map(str, colours))
 
 

@@ -16,8 +16,8 @@ from mmconvert.core.record import Image, Part, Record, Turn
 from mmscore.infer.backend import Generation, ModelOptions, Service
 from mmscore.infer.backends.openai import BACKEND
 from support.chat_server import Said, chat_server, completion, refused, said, script
-from support.questions import picture, record
-from support.records import KINDS, picture_bytes
+from support.questions import make_image, record
+from support.records import KINDS, image_bytes
 
 GREEDY = Generation()
 
@@ -48,8 +48,8 @@ def turns(*texts: tuple[str, str]) -> tuple[Turn, ...]:
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_picture_travels_as_its_original_bytes(kind):
-    data = picture_bytes(kind)
+def test_an_image_travels_as_its_original_bytes(kind):
+    data = image_bytes(kind)
     request = request_of(record(0, "Look: ", data, "What is it?"))
     (turn,) = request["messages"]
     before, shown, after = turn["content"]
@@ -62,7 +62,7 @@ def test_a_picture_travels_as_its_original_bytes(kind):
 def test_a_kept_address_and_the_detail_are_passed_on():
     images = (
         Image(None, 1, detail="low", url="https://x.example/a?b=c"),
-        Image(picture("red"), 2, format="PNG", detail="high"),
+        Image(make_image("red"), 2, format="PNG", detail="high"),
     )
     row = replace(record(0, "?"), messages=(Turn("user", (Part("image"), Part("image"))),), images=images)
     first, second = request_of(row)["messages"][0]["content"]
@@ -70,8 +70,8 @@ def test_a_kept_address_and_the_detail_are_passed_on():
     assert second["image_url"]["detail"] == "high"
 
 
-def test_system_turns_history_and_pictures_of_each_turn_keep_their_places():
-    red, blue = picture("red"), picture("blue")
+def test_system_turns_history_and_images_of_each_turn_keep_their_places():
+    red, blue = make_image("red"), make_image("blue")
     row = replace(
         record(0, red, blue),
         messages=(
@@ -173,8 +173,11 @@ def test_backends_without_a_service_refuse_its_options(plugin):
 def test_a_row_that_cannot_be_sent_fails_by_name_and_alone():
     bad = {
         1: (record(1, b"no picture at all", "x"), "images: image 1: no PNG"),
-        2: (record(2, picture("red"), picture("red", (200, 200))[:100], "x"), "images: image 2: "),
-        3: (replace(record(3, picture("red")), images=(Image(None, 1),)), "image 1 has neither bytes nor an address"),
+        2: (record(2, make_image("red"), make_image("red", (200, 200))[:100], "x"), "images: image 2: "),
+        3: (
+            replace(record(3, make_image("red")), images=(Image(None, 1),)),
+            "image 1 has neither bytes nor an address",
+        ),
         4: (replace(record(4, "x"), messages=turns(("tool", "42"))), "messages: turn 1 is of the role 'tool'"),
     }
     rows = [bad[i][0] if i in bad else record(i, f"good {i}") for i in range(6)]
@@ -426,11 +429,11 @@ def test_greedy_replies_are_not_asked_for_several_times():
         opened("http://localhost:1/v1", more={"n": 2})
 
 
-# Smaller pictures
+# Smaller images
 
 
 @pytest.mark.parametrize("kind", KINDS)
-def test_a_large_picture_is_shrunk_for_the_request(kind):
+def test_a_large_image_is_shrunk_for_the_request(kind):
     buffer = io.BytesIO()
     PIL.Image.new("RGB", (90, 40), "red").save(buffer, kind)
     request = request_of(record(0, buffer.getvalue(), "?"), more={"max_image_side": 30})
@@ -440,15 +443,15 @@ def test_a_large_picture_is_shrunk_for_the_request(kind):
     assert head == f"data:image/{'jpeg' if kind == 'JPEG' else 'png'};base64"
 
 
-def test_a_small_picture_keeps_its_bytes_and_a_broken_one_fails_its_row():
-    data = picture("red", (30, 20))
+def test_a_small_image_keeps_its_bytes_and_a_broken_one_fails_its_row():
+    data = make_image("red", (30, 20))
     request = request_of(record(0, data, "?"), more={"max_image_side": 30})
     assert base64.b64decode(request["messages"][0]["content"][0]["image_url"]["url"].partition(",")[2]) == data
     (answer,) = opened("http://localhost:1/v1", more={"max_image_side": 5}).answer([record(0, data[:60], "?")])
     assert answer.error.startswith("images: image 1 cannot be decoded")
 
 
-def test_the_size_of_pictures_is_part_of_the_identity():
+def test_the_size_of_images_is_part_of_the_identity():
     sizes = [opened("http://localhost:1/v1", more={"max_image_side": side}).identity for side in (None, 5, 6)]
     assert len(set(sizes)) == 3
 

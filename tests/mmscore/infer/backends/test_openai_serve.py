@@ -15,7 +15,7 @@ from mmconvert.core.errors import Error
 from mmconvert.core.record import Part, Turn
 from mmscore.infer.backend import Generation, ModelOptions, Service
 from mmscore.infer.backends.openai import BACKEND
-from support.questions import colour_records, picture, record
+from support.questions import colour_records, make_image, record
 
 pytestmark = pytest.mark.release
 
@@ -68,7 +68,7 @@ def test_the_trained_model_answers_all_it_was_taught(served, trained_llava):
 def test_the_service_and_the_model_itself_answer_alike(served, trained_llava):
     from mmscore.infer.backends.transformers import BACKEND as TRANSFORMERS
 
-    red, blue = picture("red"), picture("blue")
+    red, blue = make_image("red"), make_image("blue")
     history = replace(
         record(0, red),
         messages=(

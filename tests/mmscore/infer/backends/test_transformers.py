@@ -1,4 +1,4 @@
-"""The transformers backend on tiny models: batches, pictures, literal placeholders, bad rows, sampling."""
+"""The transformers backend on tiny models: batches, images, literal placeholders, bad rows, sampling."""
 
 import shutil
 from concurrent.futures import ThreadPoolExecutor
@@ -14,7 +14,7 @@ from mmconvert.core.record import Image, Part, Turn
 from mmscore.infer.backend import Generation, ModelOptions
 from mmscore.infer.backends.transformers import BACKEND
 from mmscore.infer.sampling import RowDraws
-from support.questions import COLOURS, LETTER_PROMPT, colour_records, picture, record
+from support.questions import COLOURS, LETTER_PROMPT, colour_records, make_image, record
 
 pytestmark = pytest.mark.slow
 
@@ -35,13 +35,13 @@ def random_model(request):
 
 
 MIXED = [
-    record(0, picture("red"), "What?"),
+    record(0, make_image("red"), "What?"),
     record(1, "Text alone, and longer than the others are."),
-    record(2, picture("blue"), "and", picture("green", (50, 90)), "differ?"),
-    record(3, picture("red", mode="L"), "grey"),
-    record(4, picture("red", (1, 1)), "one pixel"),
-    record(5, picture("red", mode="RGBA"), "see-through, 你好 😀"),
-    record(6, picture("red", mode="P"), "palette"),
+    record(2, make_image("blue"), "and", make_image("green", (50, 90)), "differ?"),
+    record(3, make_image("red", mode="L"), "grey"),
+    record(4, make_image("red", (1, 1)), "one pixel"),
+    record(5, make_image("red", mode="RGBA"), "see-through, 你好 😀"),
+    record(6, make_image("red", mode="P"), "palette"),
 ]
 
 
@@ -52,9 +52,9 @@ def test_the_trained_model_answers_all_it_was_taught(trained_llava):
     assert [answer.completion_tokens for answer in answers] == [len(r.answer) + 1 for r in colour_records()]
 
 
-def test_the_trained_model_looks_at_the_picture(trained_llava):
+def test_the_trained_model_looks_at_the_image(trained_llava):
     shades = {"red": (235, 20, 10), "green": (10, 115, 15), "blue": (15, 10, 240), "yellow": (240, 245, 10)}
-    records = [record(i, picture(shades[colour], (31, 40)), LETTER_PROMPT) for i, colour in enumerate(COLOURS)]
+    records = [record(i, make_image(shades[colour], (31, 40)), LETTER_PROMPT) for i, colour in enumerate(COLOURS)]
     assert texts(opened(trained_llava).answer(records)) == ["A", "B", "C", "D"]
 
 
@@ -71,18 +71,18 @@ def test_a_batch_answers_as_its_rows_alone(random_model, generation):
     assert len(set(texts(together))) > 2
 
 
-def test_prompt_tokens_count_pictures_and_no_padding(random_llava):
-    answers = opened(random_llava).answer([record(0, picture("red"), "ab"), record(1, "ab"), record(2, "x" * 300)])
+def test_prompt_tokens_count_images_and_no_padding(random_llava):
+    answers = opened(random_llava).answer([record(0, make_image("red"), "ab"), record(1, "ab"), record(2, "x" * 300)])
     assert answers[0].prompt_tokens - answers[1].prompt_tokens == 16
     assert answers[2].prompt_tokens == answers[1].prompt_tokens + 298
 
 
-# Texts that look like a picture
+# Texts that look like an image
 
 
 def test_a_literal_placeholder_is_read_as_text_where_the_processor_can(random_llava):
     backend = opened(random_llava)
-    rows = [*MIXED, record(7, picture("blue"), "What does <image> mean, and </s>?")]
+    rows = [*MIXED, record(7, make_image("blue"), "What does <image> mean, and </s>?")]
     together = backend.answer(rows)
     assert together[7].status == "ok"
     assert together == [backend.answer([r])[0] for r in rows]
@@ -91,24 +91,24 @@ def test_a_literal_placeholder_is_read_as_text_where_the_processor_can(random_ll
 
 def test_a_literal_placeholder_fails_its_row_alone_where_it_cannot(idefics3):
     backend = opened(idefics3)
-    answers = backend.answer([MIXED[0], record(7, picture("blue"), "What does <image> mean?"), MIXED[1]])
+    answers = backend.answer([MIXED[0], record(7, make_image("blue"), "What does <image> mean?"), MIXED[1]])
     assert [answer.status for answer in answers] == ["ok", "failed", "ok"]
     assert "the text holds '<image>'" in answers[1].error
-    assert backend.answer([record(8, picture("blue"), "strike <s>this</s>")])[0].status == "ok"
+    assert backend.answer([record(8, make_image("blue"), "strike <s>this</s>")])[0].status == "ok"
 
 
 # Rows that cannot be answered
 
 
 def test_a_bad_row_fails_by_name_and_alone(random_llava):
-    cut = picture("red", (200, 200))[:100]
+    cut = make_image("red", (200, 200))[:100]
     bad = {
         2: (record(2, b"no picture at all", "x"), "image 1 has no known format"),
-        4: (record(4, picture("red"), cut, "x"), "image 2 cannot be decoded"),
-        5: (replace(record(5, picture("red"), "x"), images=(Image(None, 1, url="http://x/"),)), "only a URL"),
-        6: (record(6, picture("red"), "long " * 900), "the prompt has 4534 tokens, the model takes 4096"),
+        4: (record(4, make_image("red"), cut, "x"), "image 2 cannot be decoded"),
+        5: (replace(record(5, make_image("red"), "x"), images=(Image(None, 1, url="http://x/"),)), "only a URL"),
+        6: (record(6, make_image("red"), "long " * 900), "the prompt has 4534 tokens, the model takes 4096"),
     }
-    rows = [bad[i][0] if i in bad else record(i, picture("green"), f"good {i}") for i in range(9)]
+    rows = [bad[i][0] if i in bad else record(i, make_image("green"), f"good {i}") for i in range(9)]
     backend = opened(random_llava)
     answers = backend.answer(rows)
     assert [i for i, answer in enumerate(answers) if answer.status != "ok"] == list(bad)
@@ -319,7 +319,7 @@ def test_on_a_gpu_the_model_runs_there_in_bfloat16(trained_llava):
     assert texts(backend.answer(colour_records())) == [r.answer for r in colour_records()]
 
 
-# Several replies, smaller pictures, finished texts
+# Several replies, smaller images, finished texts
 
 
 def test_a_reply_does_not_hang_on_how_many_there_are(random_llava):
@@ -336,8 +336,8 @@ def test_greedy_replies_are_not_asked_for_several_times(random_llava):
         opened(random_llava, n=2)
 
 
-def test_a_large_picture_is_shrunk_for_the_model_and_its_answer(idefics3):
-    large, small = record(0, picture("red", (64, 64)), "?"), record(1, picture("red", (16, 16)), "?")
+def test_a_large_image_is_shrunk_for_the_model_and_its_answer(idefics3):
+    large, small = record(0, make_image("red", (64, 64)), "?"), record(1, make_image("red", (16, 16)), "?")
     plain, shrinking = opened(idefics3), opened(idefics3, max_image_side=16)
     row = shrinking._prompts.asked(large)
     assert row.conversation[0]["content"][0]["image"].size == (16, 16)
@@ -348,14 +348,14 @@ def test_a_large_picture_is_shrunk_for_the_model_and_its_answer(idefics3):
 def test_a_finished_text_is_sent_as_it_is(trained_llava):
     row = colour_records()[1]
     (asked,) = (part.text for part in row.messages[0].content if part.type == "text")
-    finished = record(0, "user: ", picture("red"), f"{asked}\nassistant: ")
+    finished = record(0, "user: ", make_image("red"), f"{asked}\nassistant: ")
     chat, raw = opened(trained_llava), opened(trained_llava, template="raw")
     assert raw.answer([finished]) == chat.answer([row])
     assert chat.identity != raw.identity
 
 
-def test_a_finished_text_is_one_turn_and_shows_pictures_as_parts_only(trained_llava):
-    row = record(0, picture("red"), "hello")
+def test_a_finished_text_is_one_turn_and_shows_images_as_parts_only(trained_llava):
+    row = record(0, make_image("red"), "hello")
     two = replace(row, messages=(Turn("system", (Part("text", "x"),)), *row.messages))
     answers = opened(trained_llava, template="raw").answer([two, record(1, "a <image> b"), record(2, "</s> stays one")])
     assert [answer.status for answer in answers] == ["failed", "failed", "ok"]
@@ -367,11 +367,15 @@ def test_a_finished_text_is_one_turn_and_shows_pictures_as_parts_only(trained_ll
 @pytest.mark.parametrize("model", ["blip2_opt", "blip2_t5"])
 def test_a_model_without_turns_answers_finished_texts(request, model):
     backend = opened(request.getfixturevalue(model), template="raw")
-    rows = [record(i, picture(colour), "Question: what? " * (i + 1) + "Answer:") for i, colour in enumerate(COLOURS)]
+    rows = [record(i, make_image(colour), "Question: what? " * (i + 1) + "Answer:") for i, colour in enumerate(COLOURS)]
     together = backend.answer(rows)
     assert together == [backend.answer([row])[0] for row in rows]
     assert {answer.status for answer in together} == {"ok"}
-    bad = [record(8, "none"), record(9, picture("red"), picture("blue"), "two"), record(10, picture("red"), "<image>")]
+    bad = [
+        record(8, "none"),
+        record(9, make_image("red"), make_image("blue"), "two"),
+        record(10, make_image("red"), "<image>"),
+    ]
     answers = backend.answer([*bad, rows[0]])
     assert [answer.status for answer in answers] == ["failed", "failed", "failed", "ok"]
     assert answers[1].error == (
@@ -384,11 +388,11 @@ def test_a_model_without_turns_answers_finished_texts(request, model):
 
 
 @pytest.mark.parametrize("model", ["random_llava", "idefics3", "qwen2_5_vl"])
-def test_pictures_stand_in_a_finished_text_as_the_model_s_template_writes_them(request, model):
+def test_images_stand_in_a_finished_text_as_the_model_s_template_writes_them(request, model):
     folder = request.getfixturevalue(model)
-    finished = record(0, "user: ", picture("red", (40, 60)), "What?\nassistant: ")
+    finished = record(0, "user: ", make_image("red", (40, 60)), "What?\nassistant: ")
     chat, raw = opened(folder), opened(folder, template="raw")
-    assert raw.answer([finished]) == chat.answer([record(0, picture("red", (40, 60)), "What?")])
+    assert raw.answer([finished]) == chat.answer([record(0, make_image("red", (40, 60)), "What?")])
 
 
 def test_scores_are_those_of_the_model_for_each_token_of_the_reply(trained_llava):
@@ -431,7 +435,7 @@ def test_rows_that_were_made_ready_in_a_thread_are_answered_as_alone(random_llav
 
 def test_long_prompts_go_in_smaller_groups_unless_the_user_says_how_many(random_llava):
     backend = opened(random_llava)
-    short, long = (record(0, picture("red"), "x" * length) for length in (10, 200_000))
+    short, long = (record(0, make_image("red"), "x" * length) for length in (10, 200_000))
     assert backend.together([short] * 99) == backend.batch_size
     assert 1 <= backend.together([long] * 99) < backend.batch_size
     assert opened(random_llava, batch_size=7).together([long] * 99) == 7
@@ -439,8 +443,8 @@ def test_long_prompts_go_in_smaller_groups_unless_the_user_says_how_many(random_
 
 def test_the_guess_of_a_prompt_s_tokens_is_put_right_by_what_was_seen(random_llava):
     backend = opened(random_llava)
-    rows = [record(i, picture("red"), "word " * 300) for i in range(2)]
-    long = record(0, picture("red"), "word " * 18_000)
+    rows = [record(i, make_image("red"), "word " * 300) for i in range(2)]
+    long = record(0, make_image("red"), "word " * 18_000)
     before = backend.together([long] * 99)
     (answer, _) = backend.answer(rows)
     guessed = backend.size(rows[0]) * backend._tokens_a_size

@@ -17,7 +17,7 @@ from mmconvert.pipeline.convert import read
 from mmscore.infer.backend import LIKELIHOOD
 from mmscore.infer.protocol import open_protocol
 from support.asking import Says, asked, said, written
-from support.questions import picture
+from support.questions import make_image
 
 COPIES = 5
 PREFIX = "The answer is"
@@ -25,7 +25,7 @@ SETTING = f"mark=upper,prefix={PREFIX}"
 
 
 def visdial(rounds: int = 4, dialogs: int = 3) -> dict:
-    image = b64encode(picture("red")).decode()
+    image = b64encode(make_image("red")).decode()
     questions, answers = [f"is it {n}" for n in range(rounds)], ["yes", "no", "maybe", "dark RED"]
     dialog = [{"question": n, "answer": n % 4, "answer_options": [n % 4, *sorted({0, 1, 2, 3} - {n % 4})]}
               for n in range(rounds)]  # fmt: skip

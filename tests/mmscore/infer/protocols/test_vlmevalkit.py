@@ -12,7 +12,7 @@ from mmscore.infer.backend import Generation
 from mmscore.infer.predictions_file import is_interrupted
 from mmscore.infer.protocol import open_protocol
 from support.asking import Says, asked, said, written
-from support.questions import picture, record
+from support.questions import make_image, record
 
 PROTOCOL = open_protocol("vlmevalkit")
 
@@ -62,10 +62,10 @@ def test_each_round_hears_the_model_s_own_replies_and_the_file_keeps_its_order(t
     assert predictions(output)[2] == "response to x asks 2 after 4"
 
 
-def test_pictures_stay_in_the_turns_that_show_them(tmp_path, output):
-    first = replace(record(0, picture("red"), "what?"), group="g", round=0)
+def test_images_stay_in_the_turns_that_show_them(tmp_path, output):
+    first = replace(record(0, make_image("red"), "what?"), group="g", round=0)
     shown = (first.messages[0], *turns("and?", "right", "now?")[1:])
-    second = replace(record(1, picture("red"), "now?"), messages=shown, group="g", round=1)
+    second = replace(record(1, make_image("red"), "now?"), messages=shown, group="g", round=1)
     backend = Says(lambda row: "a ball")
     asked(written(tmp_path / "d", [first, second]), output, backend, protocol=PROTOCOL)
     last = backend.asked[-1]

@@ -12,14 +12,14 @@ from support.plain_recipe import RECIPE
 
 
 def _paired(hits):
-    """Score pictures of two questions each, in order; None for a question without an answer."""
+    """Score images of two questions each, in order; None for a question without an answer."""
     items = [Item(answer="x", prediction="x") for _ in hits]
     scored = score_items(items, RECIPE, "1").with_scores(accuracy=[math.nan if h is None else h for h in hits])
     return score_pairs(scored, [number // 2 for number in range(len(hits))])
 
 
 @given(st.lists(st.sampled_from([0.0, 1.0]), min_size=4, max_size=40).filter(lambda hits: len(hits) % 2 == 0))
-def test_a_category_has_the_mean_of_what_its_pictures_add(hits):
+def test_a_category_has_the_mean_of_what_its_images_add(hits):
     scored = _paired(hits)
     pairs = list(zip(hits[::2], hits[1::2], strict=True))
     points = count_category_points(scored)
@@ -28,7 +28,7 @@ def test_a_category_has_the_mean_of_what_its_pictures_add(hits):
     assert points.value == pytest.approx(scored.mean(POINTS).value)
 
 
-def test_a_picture_with_an_open_question_takes_part_only_when_the_other_is_wrong():
+def test_an_image_with_an_open_question_takes_part_only_when_the_other_is_wrong():
     assert _paired([1.0, None, 0.0, None, 1.0, 1.0]).scores[PLUS].tolist()[2::2] == [0.0, 1.0]
     assert math.isnan(_paired([1.0, None]).scores[PLUS][0])
 

@@ -15,7 +15,7 @@ from mmscore.scoring.evaluate import ScoreOptions, score_results
 from mmscore.scoring.judging.request import JudgeRequest
 from support.chat_server import chat_server, said
 from support.predictions import choices, write_predictions
-from support.questions import picture, record
+from support.questions import make_image, record
 
 
 def held(path, name):
@@ -25,7 +25,7 @@ def held(path, name):
 
 
 def items_of(path):
-    """Give the details of each item by its id: messages, pictures, fields, facts, others."""
+    """Give the details of each item by its id: messages, images, fields, facts, others."""
     ids = [row[0] for row in json.loads(held(path, "mm-rows"))]
     return dict(zip(ids, map(json.loads, held(path, "mm-details").splitlines()), strict=True))
 
@@ -42,7 +42,7 @@ def written(tmp_path, files, recipes=("own_choice",), answers=None):
 def dataset(tmp_path):
     options = ("red", "green")
     records = [
-        record(n, picture(colour), "Which colour?", answer=answer, task="multiple_choice", options=options)
+        record(n, make_image(colour), "Which colour?", answer=answer, task="multiple_choice", options=options)
         for n, (colour, answer) in enumerate([("red", "A"), ("green", "B"), ("blue", "A")])
     ]
     with DatasetWriter(tmp_path / "data") as writer:
@@ -53,7 +53,7 @@ def dataset(tmp_path):
 @pytest.mark.parametrize("first", [0, 20_000_001], ids=["joined by id", "joined by place"])
 def test_prompts_without_images_show_those_of_the_references(tmp_path, first):
     records = [
-        record(n, picture(colour), "Which colour?", answer="red", task="vqa")
+        record(n, make_image(colour), "Which colour?", answer="red", task="vqa")
         for n, colour in enumerate(["red", "green"])
     ]
     with DatasetWriter(tmp_path / "data") as writer:
@@ -68,9 +68,9 @@ def test_prompts_without_images_show_those_of_the_references(tmp_path, first):
     ]
     (tmp_path / "a.jsonl").write_text("".join(json.dumps(line) + "\n" for line in lines))
     path = written(tmp_path, [tmp_path / "a.jsonl"], ["own_short_answer"], answers=tmp_path / "data")
-    for messages, pictures, *_ in items_of(path).values():
+    for messages, shown_images, *_ in items_of(path).values():
         assert messages == [["user", [0, "Which colour?"]]]
-        assert "PNG" in pictures[0][1]
+        assert "PNG" in shown_images[0][1]
 
 
 def replies(tmp_path, *texts, name="p", **columns):
@@ -85,32 +85,32 @@ def test_the_page_holds_the_json_report_itself(tmp_path):
     assert json.loads(held(path, "mm-data"))["report"]["entries"] == [result.entry.to_json()]
 
 
-def test_an_item_shows_messages_with_pictures_reply_with_the_answer_marked_and_what_was_read(tmp_path, dataset):
+def test_an_item_shows_messages_with_images_reply_with_the_answer_marked_and_what_was_read(tmp_path, dataset):
     path = written(tmp_path, [replies(tmp_path, "It is (A).", "A", "?")], answers=dataset)
-    messages, pictures, fields, _, _ = items_of(path)["0"]
+    messages, shown_images, fields, _, _ = items_of(path)["0"]
     assert messages == [["user", [0, "Which colour?"]]]
-    assert pictures[0][0] == 0
+    assert shown_images[0][0] == 0
     assert fields == [
         ["Options", [{"pieces": ["red"], "name": "A", "tone": "good"}, {"pieces": ["green"], "name": "B"}]],
         ["Reference", ["A"]],
         ["Response", [{"pieces": ["It is (", ["A", "own_choice@1: bracketed letter", None], ")."]}]],
         ["Parsed answer", [{"pieces": [
-            "A\nbracketed letter: accuracy 1, accuracy_if_unparsed_dropped 1, accuracy_if_unparsed_guessed 1"
+            "A\nbracketed letter: accuracy 1, accuracy (parsed only) 1, accuracy (random guess for unparsed) 1"
         ], "tone": "good"}]],
     ]  # fmt: skip
-    assert len(held(path, "mm-pictures").splitlines()) == 3
+    assert len(held(path, "mm-images").splitlines()) == 3
 
 
 def test_questions_that_nobody_answered_are_listed_with_what_was_asked(tmp_path, dataset):
     path = written(tmp_path, [replies(tmp_path, "A", "B")], answers=dataset)
-    messages, pictures, fields, _, _ = items_of(path)["2"]
+    messages, shown_images, fields, _, _ = items_of(path)["2"]
     assert messages == [["user", [0, "Which colour?"]]]
-    assert pictures[0][0] == 2
+    assert shown_images[0][0] == 2
     assert fields[-1] == ["Parsed answer", [{"pieces": ["missing"], "tone": "bad"}]]
 
 
 def test_messages_are_those_that_the_model_saw(tmp_path, dataset):
-    told = [record(n, picture("red"), "What was really asked?") for n in range(3)]
+    told = [record(n, make_image("red"), "What was really asked?") for n in range(3)]
     batch = to_arrow(told).select(["id", "messages"])
     table = pa.Table.from_batches([batch]).append_column("prediction", pa.array(["A"] * 3))
     pq.write_table(table, tmp_path / "p.parquet")
@@ -118,7 +118,7 @@ def test_messages_are_those_that_the_model_saw(tmp_path, dataset):
     assert items_of(path)["0"][0] == [["user", [0, "What was really asked?"]]]
 
 
-def test_a_page_without_the_pictures_says_where_they_would_come_from(tmp_path, dataset):
+def test_a_page_without_the_images_says_where_they_would_come_from(tmp_path, dataset):
     table = pq.read_table(next(dataset.rglob("*.parquet"))).drop_columns(["images", "image_info", "attachments"])
     table = table.set_column(table.column_names.index("prediction"), "prediction", pa.array(["A"] * 3))
     pq.write_table(table, tmp_path / "p.parquet")
@@ -130,7 +130,7 @@ def test_a_page_without_the_pictures_says_where_they_would_come_from(tmp_path, d
 def test_a_dataset_that_has_none_of_the_rows_is_named(tmp_path, dataset):
     (tmp_path / "other").mkdir()
     with DatasetWriter(tmp_path / "other" / "data") as writer:
-        writer.write([record(7, picture("red"), "Which?", answer="A", task="multiple_choice", options=("a", "b"))])
+        writer.write([record(7, make_image("red"), "Which?", answer="A", task="multiple_choice", options=("a", "b"))])
     file = replies(tmp_path, "A", "B")
     path = tmp_path / "report.html"
     found = list(score_results([file], ["own_choice"], ScoreOptions(answers=dataset)))
@@ -203,7 +203,7 @@ def test_score_in_python_writes_the_page_too(tmp_path, dataset):
     report = score(replies(tmp_path, *"AB?"), "own_choice", answers=dataset, html=tmp_path / "r.html")
     data = json.loads(held(tmp_path / "r.html", "mm-data"))
     assert data["report"] == report.to_json()
-    assert len(held(tmp_path / "r.html", "mm-pictures").splitlines()) == 3
+    assert len(held(tmp_path / "r.html", "mm-images").splitlines()) == 3
 
 
 def test_what_a_judge_said_stands_with_what_was_read(tmp_path, monkeypatch):
@@ -223,7 +223,7 @@ def test_what_a_judge_said_stands_with_what_was_read(tmp_path, monkeypatch):
     assert "sk-never-shown" not in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
-def test_pictures_of_a_file_that_is_not_ours_are_not_looked_at(tmp_path):
+def test_images_of_a_file_that_is_not_ours_are_not_looked_at(tmp_path):
     rows = [{**row, "messages": None} for row in choices(("A", "A"))]
     turn = [{"role": "user", "content": [{"type": "image", "text": ""}]}]
     table = pa.Table.from_pylist(rows).drop_columns(["messages"])
@@ -276,15 +276,15 @@ def framework_table(folder):
 def test_a_table_of_a_framework_shows_the_images_of_the_dataset(tmp_path, dataset, option):
     page = tmp_path / "r.html"
     score(framework_table(tmp_path), "own_choice", html=page, **{option: dataset})
-    assert len(held(page, "mm-pictures").splitlines()) == 3
-    for _, pictures, *_ in items_of(page).values():
-        assert "PNG" in pictures[0][1]
+    assert len(held(page, "mm-images").splitlines()) == 3
+    for _, shown_images, *_ in items_of(page).values():
+        assert "PNG" in shown_images[0][1]
 
 
 def test_a_dataset_of_images_that_matches_nothing_is_refused_with_the_ids_of_both_sides(tmp_path, dataset):
     (tmp_path / "other").mkdir()
     with DatasetWriter(tmp_path / "other" / "data") as writer:
-        one = record(7, picture("red"), "Which?", answer="A", task="multiple_choice", options=("a", "b"))
+        one = record(7, make_image("red"), "Which?", answer="A", task="multiple_choice", options=("a", "b"))
         writer.write([replace(one, id="q7", sample="q7")])
     page = tmp_path / "r.html"
     with pytest.raises(
@@ -299,7 +299,8 @@ def test_a_dataset_of_images_that_asks_something_else_is_refused(tmp_path, datas
     with DatasetWriter(tmp_path / "other" / "data") as writer:
         options = ("left", "right")
         others = [
-            record(n, picture("red"), "Where?", answer="A", task="multiple_choice", options=options) for n in range(3)
+            record(n, make_image("red"), "Where?", answer="A", task="multiple_choice", options=options)
+            for n in range(3)
         ]
         writer.write(others)
     with pytest.raises(Error, match=r"differ from .* in question or options.* Fix: html_pictures=DATASET"):
@@ -312,7 +313,12 @@ def test_the_page_says_tokens_settings_and_command(tmp_path):
     file = write_predictions(
         tmp_path / "p.parquet", choices(("A", "A"), ("B", "A")), prompt_tokens=100, completion_tokens=7
     )
-    told = {"generation": {"max_new_tokens": 64}, "seconds": 1.5, "cost": 0.25, "dataset_fingerprint": "f"}
+    told = {
+        "generation": {"max_new_tokens": 64, "temperature": 0, "do_sample": False},
+        "seconds": 1.5,
+        "cost": 0.25,
+        "dataset_fingerprint": "f",
+    }
     table = pq.read_table(file)
     pq.write_table(table.replace_schema_metadata({"mmscore.run": json.dumps(told)}), file)
     score(file, "own_choice", html=tmp_path / "r.html", by="task")
@@ -320,7 +326,7 @@ def test_the_page_says_tokens_settings_and_command(tmp_path):
     (run,) = data["runs"]
     assert run["tokens"] == {"prompt_tokens": 200, "completion_tokens": 14}
     assert (run["counted"], run["seconds"], run["cost"]) == (2, 1.5, 0.25)
-    assert run["settings"] == {"generation.max_new_tokens": "64"}
+    assert run["settings"] == {"generation.max_new_tokens": "64", "generation.temperature": "0"}
     assert data["command"].endswith(f"p.parquet --recipe own_choice --by task --html {tmp_path / 'r.html'}")
 
 

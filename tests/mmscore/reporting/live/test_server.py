@@ -194,10 +194,16 @@ EVERY = [
 
 
 @pytest.mark.parametrize(("width", "scheme"), EVERY)
-def test_nothing_is_cut_or_hard_to_read(browser, live, width, scheme):
+def test_nothing_is_cut_or_hard_to_read(browser, live, folder, width, scheme):
     size = {"width": width, "height": 900}
+    place = store_path(folder / "sweep-2026-11/temperature-0.7" / "predictions.parquet")
+    place.parent.mkdir(parents=True)
+    told = {"rows": 4_000, "model": "Qwen2.5-VL-72B-Instruct-AWQ", "dataset": "MMBench_DEV_EN_V11"}
+    with hold(place) as held, AnswerStore(held, fingerprint="f", run=told) as store:
+        store.put([("k1", Answer(text="A"))])
     with opened_url(browser, live.url, viewport=size, color_scheme=scheme) as page:
         expect(page.locator("#reports tbody tr")).to_have_count(2)
+        expect(page.locator("#runs tbody tr")).to_have_count(3)
         assert find_problems(page) == []
         assert find_keyboard_problems(page) == []
 

@@ -1,4 +1,4 @@
-"""Pictures whose size is one of pixels, in a file that is small, and rows that show them."""
+"""Images whose size is one of pixels, in a file that is small, and rows that show them."""
 
 import io
 import json
@@ -10,7 +10,7 @@ from support.unfolding.files import MB, save, writes
 
 
 def _row_with(folder: Path, name: str, data: bytes) -> Path:
-    """Write a picture, and a row of JSON Lines that shows it."""
+    """Write an image, and a row of JSON Lines that shows it."""
     (folder / name).write_bytes(data)
     row = {
         "messages": [
@@ -24,7 +24,7 @@ def _row_with(folder: Path, name: str, data: bytes) -> Path:
 
 
 def _side(size: int, most: int = 16_383) -> tuple[int, int]:
-    """Give sides of a picture of about so many pixels."""
+    """Give sides of an image of about so many pixels."""
     width = min(most, 16_000, max(16, int(size**0.5) * 2))
     return width, max(1, min(most, size // width))
 
@@ -168,7 +168,7 @@ def build_tiff(width: int, height: int, compression: int, data: bytes, bits: int
 
 @writes
 def write_tiff_strip(folder: Path, size: int) -> Path:
-    """One strip as high as the picture, of zeros that were deflated."""
+    """One strip as high as the image, of zeros that were deflated."""
     width, height = _side(size)
     packer = zlib.compressobj(9)
     packed = b"".join([*(packer.compress(bytes(width * 4)) for _ in range(height)), packer.flush()])
@@ -222,7 +222,7 @@ def write_jpeg_cmyk(folder: Path, size: int) -> Path:
 
 @writes
 def write_jpeg_scans(folder: Path, size: int) -> Path:
-    """A progressive JPEG whose last scan stands there again and again, each a walk over the whole picture."""
+    """A progressive JPEG whose last scan stands there again and again, each a walk over the whole image."""
     import PIL.Image
 
     out = io.BytesIO()
@@ -246,5 +246,5 @@ def write_bmp(folder: Path, size: int) -> Path:
     )
 
 
-PICTURES = ("webp", "png", "apng", "gif", "tiff", "jpeg", "bmp")
-"""First words of the writers of pictures, whose size is one of pixels."""
+IMAGE_KINDS = ("webp", "png", "apng", "gif", "tiff", "jpeg", "bmp")
+"""First words of the writers of images, whose size is one of pixels."""

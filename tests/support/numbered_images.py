@@ -1,4 +1,4 @@
-"""Records whose texts name their pictures by number."""
+"""Records whose texts name their images by number."""
 
 from typing import Any
 
@@ -6,13 +6,13 @@ from msgspec.structs import replace
 
 from mmconvert.core.record import Record, Source, Turn, encode_json
 from mmconvert.core.text.placeholders import interleave
-from mmconvert.images.loader import Pictures
-from support.datasets_on_disk import picture
+from mmconvert.images.loader import ImageLoader
+from support.datasets_on_disk import make_image
 
 
 def asked(question: str, *slots: int, shown: str | None = None, **fields: Any) -> Record:
-    """A record with pictures of these slots, shown where another text or the question itself names them."""
-    images = {slot: Pictures(()).of_bytes(picture(slot), slot) for slot in slots}
+    """A record with images of these slots, shown where another text or the question itself names them."""
+    images = {slot: ImageLoader(()).of_bytes(make_image(slot), slot) for slot in slots}
     parts, seen = interleave(question if shown is None else shown, images, "question")
     hidden = tuple(image for image in images.values() if image not in seen)
     record = Record("q", "q", (Turn("user", parts),), "vqa", Source("x", "x.jsonl", 0), images=seen, attachments=hidden)
