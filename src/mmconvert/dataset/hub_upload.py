@@ -23,7 +23,7 @@ from mmconvert.dataset.dataset import open_dataset
 from mmconvert.dataset.hub_limits import check_limits, refuse_beyond
 from mmconvert.dataset.manifest import MANIFEST, PREDICTIONS, read_manifest
 from mmconvert.dataset.shards import Shard
-from mmconvert.images.loader import probe
+from mmconvert.images.headers import probe
 from mmconvert.images.verify import verify_decoded
 from mmconvert.storage.folders import require_inside
 from mmconvert.storage.hub_errors import RETRY_SECONDS, explain_errors, retry

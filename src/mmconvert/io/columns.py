@@ -14,7 +14,7 @@ from mmconvert.core.text.literals import looks_like_list, parse_list
 from mmconvert.core.text.options import is_option
 from mmconvert.core.text.placeholders import parse_image_slot
 from mmconvert.core.text.prompt_parts import OPTION_NAMES
-from mmconvert.images.loader import looks_like_image
+from mmconvert.images.headers import looks_like_image
 from mmconvert.plugins.format import Context, Loss
 
 LISTED = "images"

@@ -8,7 +8,7 @@ from PIL import Image as PILImage
 
 from mmconvert.core.errors import RowError
 from mmconvert.core.record import Image, Record
-from mmconvert.images.loader import looks_like_image
+from mmconvert.images.headers import looks_like_image
 from mmconvert.images.verify import MOST_BYTES, open_image
 
 MOST_OF_RECORD, MOST_OF_GROUP = MOST_BYTES, MOST_BYTES // 2

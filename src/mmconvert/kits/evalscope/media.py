@@ -17,7 +17,7 @@ from pathlib import PurePosixPath
 from typing import Any
 
 from mmconvert.core.errors import RowError, show
-from mmconvert.images.loader import probe
+from mmconvert.images.headers import probe
 from mmconvert.kits.evalscope.release import Release
 
 Row = Mapping[str, Any]

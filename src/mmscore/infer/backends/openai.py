@@ -23,7 +23,8 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, RowError, UsageError, show, take_first_line
 from mmconvert.core.record import Image, Record, Turn, encode_json
-from mmconvert.images.loader import MIME_TYPES, probe
+from mmconvert.images.headers import probe
+from mmconvert.images.loader import MIME_TYPES
 from mmscore.infer.backend import Generation, ModelOptions, Service, check_options, require_draws
 from mmscore.infer.images import shrink_image
 from mmscore.infer.thinking import CLOSE, OPEN, split_thinking
