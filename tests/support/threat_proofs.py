@@ -88,7 +88,7 @@ FILES: dict[str, tuple[str, ...]] = {
         f"{CONVERT}/storage/test_http.py::test_a_slow_answer_ends_at_the_limit_whatever_its_pace",
     ),
     "Sizes are checked before anything is decoded or unpacked, also those of a parquet file's pages": (
-        f"{CONVERT}/images/test_loader.py::test_a_header_that_claims_too_many_pixels_is_refused_before_decoding",
+        f"{CONVERT}/images/test_headers.py::test_a_header_that_claims_too_many_pixels_is_refused_before_decoding",
         f"{CONVERT}/io/test_parquet_unfolding.py::test_a_page_that_unfolds_to_too_much_is_not_read",
     ),
     "rows, values and what a file decompresses to [have limits](bad-input.md#the-rules-of-size)": (
