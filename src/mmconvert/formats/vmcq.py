@@ -126,12 +126,12 @@ def _are_plain_options(value: Any, row: Row) -> bool:
 def _read_answer(label: Any, options: tuple[str, ...], context: Context) -> str | None:
     if label is None or label == "":
         return None
-    if is_unclear_place(label, options):
-        raise build_unclear_place_error(label, "answer")
-    if not isinstance(label, str):
-        raise RowError("answer.type", "answer", f"expected one letter {show(label)}.")
-    answer = find_answer_letter(label, options)
+    answer = find_answer_letter(label, options) if isinstance(label, str) else None
     if answer is None:
+        if is_unclear_place(label, options):
+            raise build_unclear_place_error(label, "answer")
+        if not isinstance(label, str):
+            raise RowError("answer.type", "answer", f"expected one letter {show(label)}.")
         with in_field("answer"):
             return read_answer_letter(label, options)
     if answer != label:

@@ -419,10 +419,8 @@ class ImageLoader(PluginStruct, frozen=True):
             raise build_outside_error(text, ENDINGS)
         roots = ", ".join([*map(str, self.roots), *(store.url for store in self.stores)]) or "(none given)"
         found = find_other_root(self.roots[0], text) if self.roots else None
-        step = (
-            "Give its folder: --image-root ." if found is None else f"Give the folder that has it: --image-root={found}"
-        )
-        message = f"no such file under the image root {roots} {show(text)}. {step}"
+        place = "its folder: --image-root ." if found is None else f"the folder that has it: --image-root={found}"
+        message = f"no such file under the image root {roots} {show(text)}. Give {place}"
         raise RowError("image.missing", "", message)
 
 

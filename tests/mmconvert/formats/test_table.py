@@ -99,6 +99,8 @@ def test_an_answer_is_a_letter_or_the_text_of_one_option(folder, cell):
         (["red", "blue"], "C"),
         (["B", "A"], "A"),
         (["B", "A"], "(A)  B."),
+        (["B ", "A "], "A"),
+        (["B\u3000", "A\u3000"], "A"),
         (["red", "red"], "red"),
         (["red", "blue"], "(A) blue"),
         (["red", "blue"], "A red"),

@@ -166,9 +166,11 @@ def find_answer_letter(text: str, options: Sequence[str | None]) -> str | None:
     """
     said = text.strip()
     letters = list_letters(options)
-    # Most answers are a letter, and most options end otherwise, which is told at once.
-    ends = [option.rstrip()[-1:] for option in options if option]
-    if len(said) == 1 and said.isascii() and said.upper() in letters and said not in ends:
+    # Most answers are a letter, and most options end otherwise, which is told at once. An option may end with white
+    # space, of which only a blank is printable.
+    ends = "".join([option[-1:] for option in options if option])
+    plain = ends.isprintable() and " " not in ends and said not in ends
+    if plain and len(said) == 1 and said.isascii() and said.upper() in letters:
         return said.upper()
     texts = {letter: _list_spellings(letter, option) for letter, option in zip(LETTERS, options, strict=False)}
     found = {letter for letter in letters if said in texts[letter]}
