@@ -24,7 +24,7 @@ FILES: dict[str, tuple[str, ...]] = {
         f"{CONVERT}/images/test_loader.py::test_nothing_outside_the_root_is_read",
     ),
     "in a store, below its folder": (
-        f"{CONVERT}/storage/test_object_store.py::test_pictures_of_a_store_are_held_to_the_rules_of_a_folder",
+        f"{CONVERT}/storage/test_object_store.py::test_images_of_a_store_are_held_to_the_rules_of_a_folder",
     ),
     "The resolved path is opened one folder at a time, and none of its names may be a link at that time": (
         f"{CONVERT}/storage/test_beneath.py::test_no_link_is_followed_wherever_it_stands",
@@ -47,7 +47,7 @@ FILES: dict[str, tuple[str, ...]] = {
     "first read and after the last one": (
         f"{CONVERT}/pipeline/test_changed_sources.py::test_a_table_that_changes_is_not_published",
         f"{CONVERT}/pipeline/test_changed_sources.py::test_a_file_that_a_format_reads_beside_may_not_change_either",
-        f"{CONVERT}/pipeline/test_changed_sources.py::test_a_picture_that_was_read_and_changes_then_is_not_published",
+        f"{CONVERT}/pipeline/test_changed_sources.py::test_an_image_that_was_read_and_changes_then_is_not_published",
     ),
     "objects of a store are compared by ETag": (
         f"{CONVERT}/storage/test_object_store.py::test_an_object_that_changes_before_the_dataset_is_published_is_refused",
@@ -69,7 +69,7 @@ FILES: dict[str, tuple[str, ...]] = {
         f"{CONVERT}/dataset/test_hub_upload.py::test_paths_of_this_machine_stay_here",
     ),
     "`push` checks every image before it sends anything": (
-        f"{CONVERT}/dataset/test_hub_upload.py::test_a_picture_that_cannot_be_published_is_named",
+        f"{CONVERT}/dataset/test_hub_upload.py::test_an_image_that_cannot_be_published_is_named",
     ),
     "Nothing is downloaded": (
         f"{CONVERT}/storage/test_http.py::test_by_default_loopback_is_refused_and_nothing_connects",
@@ -106,7 +106,7 @@ FILES: dict[str, tuple[str, ...]] = {
         "tests/mmscore/infer/test_images.py::test_records_with_giant_images_go_in_smaller_groups",
     ),
     "with `--workers` each process has these limits of its own": (
-        "tests/test_unfolded_size.py::test_each_of_several_workers_decodes_giant_pictures_under_a_gibibyte",
+        "tests/test_unfolded_size.py::test_each_of_several_workers_decodes_giant_images_under_a_gibibyte",
     ),
     "no message builds more of a value than it shows": (
         f"{CONVERT}/core/test_errors.py::test_builds_no_more_than_it_shows",
@@ -132,9 +132,9 @@ FILES: dict[str, tuple[str, ...]] = {
     ),
     "The structure is read to its end": (f"{CONVERT}/images/test_loader.py::test_every_cut_is_found",),
     "`--verify decode`, `check` and `push` decode every pixel": (
-        f"{CONVERT}/images/test_prefetch.py::test_a_damaged_picture_refuses_its_row_by_name_and_in_its_place",
-        "tests/test_policy_pages.py::test_check_decodes_every_picture",
-        f"{CONVERT}/dataset/test_hub_upload.py::test_a_picture_that_cannot_be_published_is_named",
+        f"{CONVERT}/images/test_prefetch.py::test_a_damaged_image_refuses_its_row_by_name_and_in_its_place",
+        "tests/test_policy_pages.py::test_check_decodes_every_image",
+        f"{CONVERT}/dataset/test_hub_upload.py::test_an_image_that_cannot_be_published_is_named",
     ),
     "Every invalid row is reported": (
         "tests/test_policy_pages.py::test_a_file_has_one_of_the_outcomes_that_the_page_lists",
@@ -153,7 +153,7 @@ FILES: dict[str, tuple[str, ...]] = {
     ),
     "its policy allows its own scripts by their digests, and no request at all": (
         f"{CONVERT}/viewer/test_page.py::test_no_other_script_runs",
-        f"{CONVERT}/cli/test_preview.py::test_a_picture_at_an_address_is_named_and_never_asked_for",
+        f"{CONVERT}/cli/test_preview.py::test_an_image_at_an_address_is_named_and_never_asked_for",
     ),
     "It is served only on 127.0.0.1 and only with a token": (
         f"{SCORE}/reporting/live/test_server.py::test_the_view_is_served_on_this_machine_alone",

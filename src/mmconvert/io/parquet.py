@@ -26,7 +26,7 @@ from mmconvert.storage.hub_fs import HubPath
 from mmconvert.storage.source_files import name_open_file, open_source
 
 BATCH_ROWS = 64
-BATCH_BYTES = 256 << 20
+BATCH_BYTES = 128 << 20
 """Most bytes that a batch of several rows may unfold to."""
 PAGE_BYTES = 256 << 20
 """A page that unfolds to more is read only where it is about as large in the file."""
