@@ -93,7 +93,8 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     fast = config.getoption("--fast")
     if collection_path.is_dir():
         return (fast and TESTS in collection_path.parents and collection_path.name in SLOW_FOLDERS) or None
-    marks = [mark for mark, out in (("slow", fast), ("release", config.option.markexpr == "not release")) if out]
+    chosen = config.option.markexpr
+    marks = [mark for mark in ("release", "static") if f"not {mark}" in chosen] + ["slow"] * fast
     if collection_path.suffix != ".py" or not marks:
         return None
     text = collection_path.read_text(encoding="utf-8")

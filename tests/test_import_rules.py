@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.static
 
 ROOT = Path(__file__).resolve().parents[1]
 PACKAGES = ("mmconvert", "mmscore")

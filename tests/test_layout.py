@@ -10,6 +10,8 @@ import pytest
 from mmconvert.plugins.registry import GROUPS
 from support.sources import PATHS, name_module, parse_source, walk_source
 
+pytestmark = pytest.mark.static
+
 MODULES = {name_module(path): path for path in PATHS}
 PLUGINS = [name for name in MODULES if name.rpartition(".")[0] in GROUPS]
 

@@ -10,6 +10,8 @@ import pytest
 
 from support.sources import PATHS, SRC, walk_source
 
+pytestmark = pytest.mark.static
+
 FILES = {path.relative_to(SRC): path for path in PATHS}
 
 PRIVATE_WORDS = re.compile(

@@ -3,6 +3,10 @@
 import re
 from pathlib import Path
 
+import pytest
+
+pytestmark = pytest.mark.static
+
 ROOT = Path(__file__).resolve().parents[1]
 NOTICE = (ROOT / "NOTICE").read_text(encoding="utf-8")
 SOURCE = re.compile(r"^  [\w-]+/[\w.-]+ @ .*(?:\n  .*)*", re.MULTILINE)

@@ -6,7 +6,7 @@ import pytest
 
 from support.reached import Source
 
-pytestmark = pytest.mark.slow
+pytestmark = pytest.mark.static
 
 ROOT = Path(__file__).resolve().parents[1]
 PAGES = [*(ROOT / "docs").rglob("*.md"), ROOT / "README.md", *(ROOT / "examples").rglob("*.py")]

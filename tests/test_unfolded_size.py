@@ -59,7 +59,7 @@ def check_ending(name: str, size: int, program: tuple[str, ...], folder: Path, m
 
 @pytest.mark.parametrize(
     ("name", "size"),
-    [("tsv_cell", 80 * MB), ("parquet_text_dictionary", 1600 * MB)],
+    [("tsv_cell", 80 * MB), ("parquet_text_dictionary", 640 * MB)],
 )
 def test_a_file_that_unfolds_to_much_ends_in_a_sentence(name: str, size: int, tmp_path: Path) -> None:
     check_ending(name, size, ("mmconvert", "convert"), tmp_path)

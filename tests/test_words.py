@@ -4,6 +4,8 @@ import pytest
 
 from support.words import find_problems, hide_code, list_messages, list_texts, read_words
 
+pytestmark = pytest.mark.static
+
 
 def test_no_text_for_users_has_a_word_of_the_list() -> None:
     assert [str(problem) for problem in find_problems(list_texts(), read_words())] == []

@@ -6,8 +6,8 @@ interactive session has none. Content is one text; `<image>` stands for the next
 one stand in front. Source: modelscope/ms-swift@0319d04 swift/pipelines/infer/infer.py.
 
 Kept: `logprobs` and other fields in `extra`, those of a message in `extra.messages_extra`.
-Refused: rows whose `response` is no text, more `<image>` than images (`placeholder.count`), videos and sounds
-(`media.unsupported`), tool calls.
+Refused: rows whose `response` is no text, more `<image>` than images (`placeholder.count`), `<video>` and `<audio>` in
+a message (`media.unsupported`), tool calls.
 Lost: nothing; images that are not available are named in a warning.
 """
 
@@ -36,7 +36,6 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     response = fields.pop(RESPONSE, None)
     if not isinstance(response, str):
         raise RowError("prediction.type", RESPONSE, f"expected a text {show(response)}.")
-    conversations.refuse_media(fields)
     asked = next((name for name in LABELS if name in fields), LABELS[0])
     label = fields.pop(asked, None)
     answers = _read_labels(label, asked)

@@ -80,7 +80,9 @@ class LiveView:
             ) from None
         self._server.token, self._server.pages = self._token, self._pages
         self.url = f"http://{LOOPBACK}:{self._server.server_address[1]}/?token={self._token}"
-        self._thread = threading.Thread(target=self._server.serve_forever, name="live-view", daemon=True)
+        self._thread = threading.Thread(
+            target=self._server.serve_forever, kwargs={"poll_interval": 0.05}, name="live-view", daemon=True
+        )
         self._thread.start()
 
     def __enter__(self) -> "LiveView":
