@@ -90,13 +90,18 @@ def test_an_image_of_another_machine_is_left_out_with_a_remark(folder: Path) -> 
         ({"images": []}, "placeholder.count"),
         ({"messages": [SAID]}, "messages.no_user"),
         ({"messages": "x"}, "messages.missing"),
-        ({"videos": ["a.mp4"]}, "media.unsupported"),
+        ({"messages": [{"role": "user", "content": "<video>Which?"}, SAID]}, "media.unsupported"),
     ],
 )
 def test_a_row_that_cannot_be_read_is_refused(folder: Path, change: dict[str, Any], code: str) -> None:
     good = {**ROW, "images": ["a.png"]}
     records, seen = read(folder, *[good] * 8, {**good, **change})
     assert (len(records), [reject.code for reject in seen.rejects]) == (8, [code])
+
+
+def test_a_response_to_a_video_is_kept_without_it(folder: Path) -> None:
+    ((record,), _) = read(folder, {**ROW, "images": ["a.png"], "videos": ["a.mp4"]})
+    assert (record.prediction, record.extra["videos"]) == (ROW["response"], ["a.mp4"])
 
 
 def test_the_file_is_scored_as_it_is(folder: Path) -> None:
