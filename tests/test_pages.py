@@ -37,13 +37,10 @@ def test_a_how_to_can_be_followed(page, hub, tmp_path):
     how_tos.follow_how_to(page, hub, tmp_path)
 
 
-WITHOUT_DEMO_FILES = {"hub-benchmark", "video"}
-
-
 @pytest.mark.parametrize("page", how_tos.PAGES)
 def test_a_how_to_begins_with_the_demo_files(page):
     first = next(steps((DOCS / "howto" / f"{page}.md").read_text(encoding="utf-8")))
-    assert first.command.startswith("mmconvert demo --files-only demo\n") is (page not in WITHOUT_DEMO_FILES)
+    assert first.command.startswith("mmconvert demo --files-only demo\n")
 
 
 @pytest.mark.parametrize("page", _defer(["bad-input", "faq", "install", "why-frameworks-disagree"]))
