@@ -187,7 +187,7 @@ class Fetcher:
     def _let_go(self, order: _Order) -> None:
         """Count the bytes of an address no more for which nobody asks; of one under way when it has come."""
         if order.number not in self._under_way:
-            self._held -= order.held
+            self._count(order, -order.held)
             self._freed.set()
             self._begin()
 
@@ -282,7 +282,7 @@ class Fetcher:
             host.under_way -= 1
             self._under_way.discard(order.number)
             if not order.askers:
-                self._held -= order.held
+                self._count(order, -order.held)
             self._freed.set()
             self._offer(name)
             self._begin()

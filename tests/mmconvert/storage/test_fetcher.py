@@ -199,6 +199,14 @@ def test_no_more_is_held_than_memory_takes(monkeypatch: pytest.MonkeyPatch) -> N
     assert len(server.requests) == 40
 
 
+def test_what_is_let_go_is_counted_once() -> None:
+    with web_server({f"/{n}": reply(b"x" * 1000) for n in range(30)}) as server, at_loopback() as fetcher:
+        for number in range(30):
+            assert len(fetcher.fetch(f"http://a.example:{server.port}/{number}")) == 1000
+        time.sleep(0.1)
+        assert fetcher._held == 0
+
+
 def test_closing_ends_what_is_under_way_and_leaves_nobody_waiting() -> None:
     with web_server({"/x": lambda channel, _: time.sleep(3)}) as server:
         with at_loopback() as fetcher:
