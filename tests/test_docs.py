@@ -106,6 +106,11 @@ def test_prose_stays_as_it_was_written() -> None:
     assert changed.index("A word by hand.") < changed.index(BEGIN)
 
 
+def test_readme_counts_formats_and_recipes() -> None:
+    counts = f"{len(FORMATS)} input formats · {len(find_plugins('mmscore.recipes'))} recipes of "
+    assert counts in (ROOT / "README.md").read_text(encoding="utf-8")
+
+
 def test_the_policy_names_codes_that_there_are() -> None:
     source = "".join(path.read_text(encoding="utf-8") for path in (ROOT / "src/mmconvert").rglob("*.py"))
     codes = re.findall(r"`([a-z]+)\.([a-z0-9_]+)`", (ROOT / "docs/bad-input.md").read_text(encoding="utf-8"))
