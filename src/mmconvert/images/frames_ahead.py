@@ -44,6 +44,7 @@ class FramesAhead:
         self._workers = workers
         self._pool = ThreadPoolExecutor(workers)
         self._asked: dict[tuple[str, Clip], _Asked] = {}
+        self._of_row: list[tuple[str, Clip]] = []
 
     def ask(self, text: str, clip: Clip, extract: Callable[[], Found]) -> None:
         """Begin with a video, if nobody has.
@@ -58,6 +59,7 @@ class FramesAhead:
             # What the run notes of the files that it reads is known in the threads as well.
             known = self._asked[text, clip] = _Asked(self._pool.submit(copy_context().run, extract))
         known.count += 1
+        self._of_row.append((text, clip))
 
     def take(self, text: str, clip: Clip) -> Found | None:
         """Give the frames of a video, None for one that nobody has asked for.
@@ -69,9 +71,6 @@ class FramesAhead:
         known = self._asked.get((text, clip))
         if known is None:
             return None
-        known.count -= 1
-        if known.count <= 0:
-            del self._asked[text, clip]
         try:
             return known.frames.result()
         except RowError as error:
@@ -90,12 +89,12 @@ class FramesAhead:
         Raises:
             Error: As `rows`, behind the rows that came before it.
         """
-        waiting: deque[tuple[_T, int]] = deque()
+        waiting: deque[tuple[_T, int, list[tuple[str, Clip]]]] = deque()
         source, more, held = iter(rows), True, 0
         failure: Error | None = None
         try:
             while more or waiting:
-                while more and len(self._asked) <= self._workers and self._has_room(len(waiting), held):
+                while more and self._has_room(len(waiting), held):
                     try:
                         row = next(source)
                     except StopIteration:
@@ -103,17 +102,29 @@ class FramesAhead:
                     except Error as error:
                         failure, more = error, False
                     else:
+                        self._of_row = []
                         ask(row)
-                        waiting.append((row, size := measure_texts(row)))
+                        waiting.append((row, size := measure_texts(row), self._of_row))
                         held += size
                 if waiting:
-                    row, size = waiting.popleft()
+                    row, size, asked = waiting.popleft()
                     held -= size
                     yield row
+                    self._release(asked)
         finally:
             self._pool.shutdown(wait=False, cancel_futures=True)
         if failure is not None:
             raise failure
 
+    def _release(self, asked: Iterable[tuple[str, Clip]]) -> None:
+        """Let go of the videos of a row, which may have been refused before it took them."""
+        for key in asked:
+            self._asked[key].count -= 1
+            if not self._asked[key].count:
+                del self._asked[key]
+
     def _has_room(self, rows: int, held: int) -> bool:
-        return not rows or (rows < _MOST_ROWS * self._workers and held < MOST_ROW_BYTES)
+        if not rows:
+            return True
+        few = len(self._asked) <= self._workers and rows < _MOST_ROWS * self._workers
+        return few and held < MOST_ROW_BYTES

@@ -365,7 +365,7 @@ class Records:
             return []
         noting, addresses = note_addresses(context.images)
         trial = replace(context, images=noting, warnings=Counter(), numbers=set(), videos=set())
-        with contextlib.suppress(RowError):
+        with contextlib.suppress(Exception):  # what is wrong with the row is said when it is read
             list(self.plugin.records(row, trial))
         return addresses
 

@@ -1,6 +1,8 @@
 """Videos of rows to come are read at the same time, and rows are what they are without."""
 
 import json
+import subprocess
+import sys
 import threading
 from pathlib import Path
 from typing import Any
@@ -108,13 +110,31 @@ def test_a_video_is_given_to_each_row_that_asked_and_a_refusal_anew() -> None:
     def refuse() -> Any:
         raise RowError("video.decode", "", "damaged.")
 
-    for text in ("a", "a", "b"):
-        ahead.ask(text, WHOLE, refuse)
     errors = []
-    for text in ("a", "a", "b"):
+    for text in ahead.look_ahead(("a", "a", "b"), lambda row: ahead.ask(row, WHOLE, refuse)):
         with pytest.raises(RowError, match="damaged") as caught:
             ahead.take(text, WHOLE)
         errors.append(caught.value)
     assert len({id(error) for error in errors}) == 3
     assert ahead.take("a", WHOLE) is None
+    assert ahead.take("b", WHOLE) is None
     assert ahead.take("b", Clip(1.0)) is None
+
+
+def test_videos_of_rows_that_never_take_them_are_let_go() -> None:
+    ahead = FramesAhead(1)
+    rows = [f"{number}" for number in range(20)]
+    assert list(ahead.look_ahead(rows, lambda row: ahead.ask(row, WHOLE, lambda: None))) == rows
+    assert ahead._asked == {}
+
+
+def test_rows_that_are_refused_before_their_videos_are_read_end(tmp_path: Path) -> None:
+    make_video(tmp_path / "one.mp4", 3)
+    rows = [f"{number}.mp4,bad\x01,x" for number in range(12)]
+    for number in range(12):
+        make_video(tmp_path / f"{number}.mp4", 3)
+    (tmp_path / "a.csv").write_text("\n".join(["video,question,answer", *rows, "one.mp4,good,x"]) + "\n")
+    command = [sys.executable, "-m", "mmconvert", "convert", "a.csv", "-o", "out", "--frames", "2", "--workers", "2"]
+    ended = subprocess.run(command, cwd=tmp_path, capture_output=True, text=True, timeout=100)
+    assert ended.returncode == 3, ended.stderr
+    assert "text.control" in (tmp_path / "out.rejects.jsonl").read_text()
