@@ -14,6 +14,7 @@ import pyarrow.parquet as pq
 import torch
 from transformers.utils import logging
 
+from mmconvert.core.progress import Done
 from mmconvert.core.record import Image, Part, Record, Source, Turn
 from mmconvert.dataset.dataset import DatasetWriter, open_dataset
 from mmconvert.testing.demo.tiny_vlm import train
@@ -60,7 +61,7 @@ def ours(folder: Path, model: Path, method: str, generation: Generation) -> tupl
         return time.perf_counter() - started, pq.read_table(output).to_pylist()
 
 
-def _silent(_done: int, _failed: int) -> None:
+def _silent(_done: Done) -> None:
     """Say nothing."""
 
 

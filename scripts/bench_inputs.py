@@ -28,6 +28,14 @@ def made(name: str, make: Callable[[Path], None]) -> Path:
     return path
 
 
+def image_folder(count: int) -> Path:
+    """A folder with llava.json and so many images of 92 kB."""
+    folder = DATA / f"images-{count}"
+    if not (folder / "llava.json").exists():
+        subprocess.run([sys.executable, str(SHARED / "make_image_folder.py"), str(folder), str(count)], check=True)
+    return folder
+
+
 def lmudata(rows: int) -> Path:
     """An LMUData TSV with an image of 100 kB in each row: 107 kB a row."""
 

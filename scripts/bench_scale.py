@@ -78,7 +78,7 @@ def run() -> None:
     table = inputs.lmudata(8_000)
     for name, source, format in (
         ("images, TSV", table, "lmudata"),
-        ("images, JSONL", inputs.messages_with_pictures(), "openai_messages"),
+        ("images, JSONL", inputs.messages_with_images(), "openai_messages"),
         ("text, JSONL", inputs.text_messages(), "openai_messages"),
     ):
         print(f"{name:<16} {converted(source, format, '--workers', '1')}")

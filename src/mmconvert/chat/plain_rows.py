@@ -26,6 +26,7 @@ from mmconvert.core.text.options import (
 )
 from mmconvert.core.text.placeholders import interleave, list_slots
 from mmconvert.images.loader import ENDINGS
+from mmconvert.images.other_root import find_other_root
 from mmconvert.images.video import VIDEO_ENDINGS
 from mmconvert.io.columns import keep_json_fields
 from mmconvert.io.field_mapping import find_column, read_mapped
@@ -278,7 +279,10 @@ def _load_images(fields: Mapping[str, Any], named: Sequence[str], context: Conte
             except RowError as error:
                 if needed or error.code not in ("image.missing", "image.remote"):
                     raise
-                context.warn("an image is missing; its row needs none and is kept without it")
+                roots = context.images.roots if isinstance(item, str) else ()
+                found = find_other_root(roots[0], item) if roots else None
+                where = "" if found is None else f"; the folder that has it: --image-root={found}"
+                context.warn(f"an image is missing; its row needs none and is kept without it{where}")
     return tuple(images)
 
 

@@ -84,4 +84,5 @@ FORMAT = Format(
     mismatch=_find_mismatch,
     write=_write,
     images=("files", "original"),
+    cuttable=True,
 )

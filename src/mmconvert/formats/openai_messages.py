@@ -44,7 +44,7 @@ from mmconvert.plugins.format import IMAGES, Context, Format, Loss, Sample, Targ
 def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     suffix = path.suffix.lower()
     if suffix == ".json":
-        return json_array.rows(path, single=True)
+        return json_array.rows(path, span, single=True)
     return tables.rows(path, span) if suffix in DELIMITERS else jsonl.rows(path, span)
 
 

@@ -32,8 +32,11 @@ def read_handle(handle: int, place: str, text: str, limit: int) -> bytes:
         before = os.fstat(handle)
         if not stat.S_ISREG(before.st_mode):
             raise RowError("image.path", "", f"not a regular file {show(text)}. Name the image's own file.")
-        with open(handle, "rb", closefd=False) as file:
-            data = file.read(limit + 1)
+        # A buffer of the limit's size would cost more than reading what is there.
+        data = os.read(handle, min(before.st_size, limit) + 1)
+        if len(data) < before.st_size and len(data) <= limit:
+            with open(handle, "rb", closefd=False) as file:
+                data += file.read(limit + 1 - len(data))
         note_read_file(place, before, os.fstat(handle))
         return data
     except OSError as error:

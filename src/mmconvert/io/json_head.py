@@ -5,8 +5,11 @@ from pathlib import Path
 
 from mmconvert.core.rows import Rejected, Row, Where
 from mmconvert.io import json_array, json_object
+from mmconvert.io.json_array import cut
 from mmconvert.io.json_lines import is_lines, refuse_other_magic
 from mmconvert.storage.source_files import open_source
+
+__all__ = ["cut", "is_object", "rows"]
 
 
 def rows(path: Path) -> Iterator[Row | Rejected]:

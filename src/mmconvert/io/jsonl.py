@@ -14,7 +14,7 @@ _BLOCK = 1 << 16
 
 
 def is_array(path: Path) -> bool:
-    """Tell one JSON array, which cannot be cut, from JSON Lines."""
+    """Tell one JSON array from JSON Lines."""
     with open_source(path) as file:
         block = file.read(_BLOCK).removeprefix(b"\xef\xbb\xbf")
         while block and block.isspace():
@@ -35,17 +35,17 @@ def rows(path: Path, span: Span | None = None) -> Iterator[Row | Rejected]:
     Raises:
         Error: The file is empty or not UTF-8 text, or an array that is not whole.
     """
-    return json_array.read_array(path) if is_array(path) else json_lines.rows(path, span)
+    return json_array.read_array(path, span) if is_array(path) else json_lines.rows(path, span)
 
 
 def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:
-    """Cut a file into spans that begin with a line each; an array stays whole.
+    """Cut a file into spans that begin with a line or an element of an array each.
 
     Args:
         path: The file.
         sizes: As for `json_lines.cut`.
 
     Raises:
-        Error: The file is empty or no UTF-8 text.
+        Error: The file is empty or no UTF-8 text, or an array that is not whole.
     """
-    return iter([Span(0, path.stat().st_size)]) if is_array(path) else json_lines.cut(path, sizes)
+    return json_array.cut(path, sizes) if is_array(path) else json_lines.cut(path, sizes)

@@ -22,7 +22,6 @@ from mmconvert.core.record import Record, estimate_memory, estimate_weight, keep
 from mmconvert.core.rows import DELIMITERS, READERS, Rejected, Span
 from mmconvert.dataset.shards import Shard
 from mmconvert.dataset.views import ANSWER_TURN, EVAL, PREFERENCE, VIEWS, gains_answer_turn, remove_response
-from mmconvert.io.jsonl import is_array
 from mmconvert.pipeline.inputs import Input
 from mmconvert.pipeline.part_writer import PartWriter, Tally, WritingHere, WritingThread
 from mmconvert.pipeline.read import OURS, ReadOptions, Records
@@ -31,7 +30,7 @@ from mmconvert.storage.source_files import ChangedError, Sources, Stamps, watch_
 PART_BYTES = 256 << 20
 """Most bytes of a file in one part; about the size of the shard it gives."""
 SMALL_FILE = 64 << 20
-"""A file up to this size is one part; a larger one is four at least."""
+"""A file up to this size, with the images beside it, is one part; a larger one is four at least."""
 _LESS, _LAST = 1 / 15, 4 / 5
 """How much smaller a part is than the one before, in parts of the first, and how small the last one may be."""
 
@@ -43,7 +42,11 @@ _KEPT_ADDRESS = (
     "an image is only a URL, and load_dataset gives None for it; "
     "to download it, convert with --allow-remote instead of --keep-urls"
 )
-_OFFSETS = (".jsonl", *DELIMITERS)
+SHORT_LIST = 64 << 10
+"""Bytes of a file that is one part, however long the images beside it are: it has some hundred rows."""
+_SAMPLE = 32
+"""Rows by whose images the bytes of all images beside a file are estimated."""
+_OFFSETS = (".jsonl", ".json", *DELIMITERS)
 """Files whose rows say at which byte they begin."""
 
 
@@ -180,15 +183,41 @@ def _choose_cutter(
     # A framework's reading looks at whole columns, and a limit ends the file early.
     whole = not records.plugin.cuttable or how.limit is not None or how.read_as is not None
     size = 0 if whole or suffix not in READERS or not path.is_file() else path.stat().st_size
-    if size <= SMALL_FILE or (suffix == ".jsonl" and is_array(path)):
+    weight = estimate_bytes(source, how, size) if size > SHORT_LIST and suffix in _OFFSETS else size
+    if weight <= SMALL_FILE:
         return None, ()
     reader = importlib.import_module(f"mmconvert.io.{READERS[suffix]}")
     # A multiple of four, so that as many cores have work to the end. Every part is a little smaller than the one
     # before: it begins later, when the file is looked over up to there.
-    count = 4 * math.ceil(size / (PART_BYTES * (1 + _LAST) / 2) / 4)
+    count = 4 * math.ceil(weight / (PART_BYTES * (1 + _LAST) / 2) / 4)
     less = min(_LESS, (1 - _LAST) / (count - 1))
     first = size / (count - less * count * (count - 1) / 2)
     return getattr(reader, "cut", None), tuple(math.ceil(first * (1 - less * number)) for number in range(count))
+
+
+def estimate_bytes(source: Input, how: ReadOptions, size: int) -> int:
+    """Estimate the bytes that are read for a file: its own, or those of the images beside it where they are more.
+
+    Args:
+        source: A file whose rows say at which byte they begin.
+        how: How it is read; nothing is fetched and no video is opened to estimate.
+        size: Its own bytes.
+    """
+    plain = replace(how, first_rows=_SAMPLE, allow_remote=False, frames=None, fps=None, transforms=(), prompt=None)
+    # What is not whole is told by those who read it.
+    with watch_apart(Sources()), contextlib.suppress(Error):
+        records = Records(source, plain)
+        found = [(records.where.offset or 0, _sum_image_bytes(record)) for record in records]
+        images = sum(weight for _, weight in found)
+        if records.rows_read == _SAMPLE and found:
+            passed = found[-1][0] - found[0][0]
+            images = (images - found[-1][1]) * size // passed if passed else 0
+        return max(size, images)
+    return size
+
+
+def _sum_image_bytes(record: Record) -> int:
+    return sum(len(image.bytes or b"") for image in (*record.images, *record.attachments))
 
 
 class PartError(Error):

@@ -308,6 +308,15 @@ def test_a_column_that_names_videos_is_said_and_can_be_mapped(folder):
     assert ([image.time for image in record.images], [*records.warnings]) == ([0.6, 1.3], [])
 
 
+def test_a_missing_image_of_a_prediction_names_the_folder_that_has_it(folder):
+    (folder / "lists").mkdir()
+    rows = [{"image": "pics/a.png", "question": "What?", "response": "red"}]
+    ((record,), records) = read(write(folder / "lists", rows, "t.json"))
+    assert record.images == ()
+    ((remark, count),) = records.warnings.items()
+    assert (remark.rpartition("; ")[2], count) == (f"the folder that has it: --image-root={folder}", 1)
+
+
 def test_an_object_of_responses_is_a_table(folder):
     path = write(folder, {"v1": "red", "v2": "", "v3": None, "v4": 3}, "t.json")
     records, read_so = read(path, format="table")

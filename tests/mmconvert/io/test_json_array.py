@@ -115,6 +115,57 @@ def test_any_array_reads_back_whatever_the_block(
     assert [item.where.row for item in found] == list(range(len(rows)))
 
 
+@settings(deadline=None)
+@given(
+    rows=st.lists(JSON, max_size=9),
+    indent=st.sampled_from([None, 0, 1]),
+    size=st.integers(1, 40),
+    block=st.integers(3, 40),
+    start=st.sampled_from([b"", b"\xef\xbb\xbf", b"\n\n  "]),
+)
+def test_an_array_read_in_pieces_is_what_it_is_whole(
+    rows: list, indent: int | None, size: int, block: int, start: bytes, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    path = tmp_path_factory.mktemp("array") / "t.json"
+    path.write_bytes(start + json.dumps(rows, indent=indent).encode())
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json_array, "BLOCK", block)
+        spans = list(json_array.cut(path, [size]))
+        whole, pieces = list(json_array.rows(path)), [item for s in spans for item in json_array.rows(path, s)]
+    assert [(item.where, repr(getattr(item, "fields", item))) for item in pieces] == [
+        (item.where, repr(getattr(item, "fields", item))) for item in whole
+    ]
+    assert all(s.start < s.end for s in spans)
+
+
+@pytest.mark.parametrize("data", [b'[{"a": 1}, {"a": 2} {"a": 3}, 4]', b'[{"a": 1}, {"a": 2', b"[1, 2, 3,, 4, 5]"])
+def test_an_array_that_is_not_whole_is_refused_in_pieces_as_well(data: bytes, tmp_path: Path) -> None:
+    with pytest.raises(Error) as whole:
+        items(data, tmp_path)
+    path = tmp_path / "t.json"
+    with pytest.raises(Error) as pieces:
+        [list(json_array.rows(path, span)) for span in json_array.cut(path, [4])]
+    assert str(pieces.value) == str(whole.value)
+
+
+def test_what_follows_an_array_is_found_by_its_last_piece(tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    path.write_bytes(b'[{"a": 1}, {"a": 2}] 3')
+    first, last = json_array.cut(path, [8])
+    assert len(list(json_array.rows(path, first))) == 1
+    with pytest.raises(Error, match="something follows the closing bracket"):
+        list(json_array.rows(path, last))
+
+
+@pytest.mark.parametrize("data", [b"[]", b" [ ]\n", b'{"a": 1}'])
+def test_what_has_no_two_elements_stays_whole(data: bytes, tmp_path: Path) -> None:
+    path = tmp_path / "t.json"
+    path.write_bytes(data)
+    (span,) = json_array.cut(path, [1])
+    assert (span.start, span.end) == (0, len(data))
+    assert len(list(json_array.rows(path, span, single=True))) == data.count(b"a")
+
+
 @pytest.mark.parametrize("start", [b"", b"\xef\xbb\xbf", b"\n\n  "])
 @pytest.mark.parametrize("end", [b"", b"\n", b"\n\n"])
 def test_json_lines_in_such_a_file_are_read_line_by_line(start: bytes, end: bytes, tmp_path: Path) -> None:

@@ -24,6 +24,7 @@ pytestmark = pytest.mark.slow
 @pytest.fixture
 def small_parts(monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(parts, "SMALL_FILE", 100)
+    monkeypatch.setattr(parts, "SHORT_LIST", 100)
     monkeypatch.setattr(parts, "PART_BYTES", 400)
 
 
@@ -93,12 +94,58 @@ def test_lines_that_are_read_on_are_cut_where_others_cut_them(small_parts: None,
     assert rejects[0] == rejects[1]
 
 
-@pytest.mark.parametrize("workers", [1, 2])
-def test_an_array_in_a_file_of_lines_is_one_part(workers: int, small_parts: None, tmp_path: Path) -> None:
-    text = json.dumps([message(f"question {n}") for n in range(40)])
-    summary = converted(text, tmp_path / "out", workers=workers)
-    assert (summary.rows_written, summary.rows_rejected, len(shards(tmp_path / "out"))) == (40, 0, 1)
-    assert [record.id for record in open_dataset(tmp_path / "out").records()] == [f"{n:09d}" for n in range(40)]
+def test_an_array_is_cut_as_lines_are(small_parts: None, tmp_path: Path) -> None:
+    rows = [message(f"question {n}") for n in range(40)]
+    for workers in (1, 2):
+        summary = converted(json.dumps([*rows, 7]), tmp_path / f"out{workers}", workers=workers)
+        assert (summary.rows_written, summary.rows_rejected) == (40, 1)
+    assert len(shards(tmp_path / "out1")) > 3
+    assert shards(tmp_path / "out1") == shards(tmp_path / "out2")
+    assert [record.id for record in open_dataset(tmp_path / "out1").records()] == [f"{n:09d}" for n in range(40)]
+
+
+class TestImagesBesideAFile:
+    """A short list of long files is work for several processes as one long file is."""
+
+    COUNT = 80
+
+    @pytest.fixture
+    def source(self, tmp_path: Path) -> Path:
+        rows = []
+        for number in range(self.COUNT):
+            (tmp_path / f"{number}.png").write_bytes(make_image(number) + bytes(3_000))
+            turns = [{"from": "human", "value": f"<image>\nquestion {number}"}, {"from": "gpt", "value": "answer"}]
+            rows.append({"id": str(number), "image": f"{number}.png", "conversations": turns})
+        file = tmp_path / "in.json"
+        file.write_text(json.dumps(rows), encoding="utf-8")
+        return file
+
+    def test_its_bytes_are_estimated_by_the_first_rows(self, source: Path) -> None:
+        own, images = source.stat().st_size, sum(file.stat().st_size for file in source.parent.glob("*.png"))
+        assert parts.estimate_bytes(Input(source), ReadOptions(), own) == pytest.approx(images, rel=0.1)
+        rows = json.loads(source.read_text())
+        source.write_text(json.dumps(rows[:10]))
+        images = sum((source.parent / f"{n}.png").stat().st_size for n in range(10))
+        assert parts.estimate_bytes(Input(source), ReadOptions(), source.stat().st_size) == images
+
+    @pytest.mark.parametrize("text", ["[", "[7]", '[{"id": 1}]', ""])
+    def test_what_cannot_be_read_counts_with_its_own_bytes(self, text: str, tmp_path: Path) -> None:
+        file = tmp_path / "in.json"
+        file.write_text(text)
+        assert parts.estimate_bytes(Input(file), ReadOptions(format="llava"), len(text)) == len(text)
+
+    def test_it_is_cut_by_them(self, source: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+        weight = parts.estimate_bytes(Input(source), ReadOptions(), source.stat().st_size)
+        monkeypatch.setattr(parts, "PART_BYTES", weight // 4)
+        monkeypatch.setattr(parts, "SHORT_LIST", source.stat().st_size - 1)
+        for small, count in ((weight, 1), (weight - 1, 8)):
+            monkeypatch.setattr(parts, "SMALL_FILE", small)
+            for workers in (1, 2):
+                where = WriteOptions(workers=workers, overwrite=True)
+                convert([Input(source)], tmp_path / f"out{workers}", ReadOptions(), where)
+            assert len(shards(tmp_path / "out1")) == count
+            assert shards(tmp_path / "out1") == shards(tmp_path / "out2")
+        assert [record.sample for record in open_dataset(tmp_path / "out1").records()] == [*map(str, range(self.COUNT))]
 
 
 @pytest.mark.parametrize("workers", [1, 2])
