@@ -45,6 +45,9 @@ _BADINPUT = {
 """Folder of the hostile inputs -> format its files have."""
 
 
+FURTHER = {"openai_messages": ["requests.jsonl"]}
+"""Format -> files beside its example that hold other forms of it."""
+
 ANSWER_KEYS = tuple(map(str, range(40)))
 
 
@@ -98,7 +101,8 @@ def seeds(target: str, scratch: Path, shared: Path | None) -> list[Seed]:
         # A file may name others beside it.
         shutil.copytree(source.parent, folder / "example")
     own = Seed(folder / "example" / source.name, folder / "example")
-    found = [own, *_rewritten(target, source, folder)]
+    further = [Seed(folder / "example" / name, folder / "example") for name in FURTHER.get(target, ())]
+    found = [own, *further, *_rewritten(target, source, folder)]
     return found + (_good_inputs(target, shared / "badinput/visible") if shared is not None else [])
 
 

@@ -27,6 +27,7 @@ from mmconvert.core.text.options import (
 from mmconvert.core.text.placeholders import interleave, list_slots
 from mmconvert.images.loader import ENDINGS
 from mmconvert.images.other_root import find_other_root
+from mmconvert.images.video import VIDEO_ENDINGS
 from mmconvert.io.columns import keep_json_fields
 from mmconvert.io.field_mapping import find_column, read_mapped
 from mmconvert.plugins.format import Context
@@ -57,7 +58,7 @@ FURTHER_SPELLINGS: Mapping[str, tuple[str, ...]] = {
         *("image_name", "imagename", "image_filename", "img_name", "img_filename", "img_file", "picture", "photo"),
         *("filepath", "file_path", "image_url", "image_urls", "img_url"),
     ),
-    "video": ("video_name", "video_url"),
+    "video": ("video_name", "video_url", "clip", "clip_path", "clip_file", "clip_name"),
     "question": ("question_text", "user_prompt", "input"),
     "answer": (
         *(
@@ -80,12 +81,16 @@ FURTHER_SPELLINGS: Mapping[str, tuple[str, ...]] = {
 }
 """Field -> names that are taken where a column has none of `SPELLINGS`."""
 
+SCORES = ("clip",)
+"""Columns of videos whose name others give to numbers, CLIP's scores: a number in them is no video."""
+
 CAPTIONS = ("caption", "captions")
 """Columns of a reference that says itself what was asked: to describe the image."""
 
 REFERENCE_BESIDE_ANSWER = "annotation"
 """Beside it `answer` is the model's. Source: QwenLM/Qwen-VL eval_mm/evaluate_vqa.py, and InternVL's copy."""
 
+_IMAGE_ENDINGS = tuple(ENDINGS)
 _HUMP = re.compile(r"(?<=[a-z0-9])(?=[A-Z])")
 
 CAPTION_PROMPT = "Describe the image."
@@ -217,7 +222,7 @@ def read_plain_row(row: Row, context: Context) -> Iterable[Record]:
     taken -= {*columns.get("video", ())} - context.videos
     extra = {name: value for name, value in row.fields.items() if name not in taken}
     if "image" not in columns:
-        _warn_of_images(extra, context)
+        _warn_of_media(extra, "video" not in columns, context)
     yield Record(
         id=key,
         sample=key,
@@ -281,11 +286,14 @@ def _load_images(fields: Mapping[str, Any], named: Sequence[str], context: Conte
     return tuple(images)
 
 
-def _warn_of_images(fields: Mapping[str, Any], context: Context) -> None:
-    """Say of a column that is taken for nothing that it names images."""
+def _warn_of_media(fields: Mapping[str, Any], videos: bool, context: Context) -> None:
+    """Say of a column that is taken for nothing that it names images, or videos where the row has none."""
     for name, value in fields.items():
-        if isinstance(value, str) and value[-5:].lower().endswith(tuple(ENDINGS)):
+        end = value[-5:].lower() if isinstance(value, str) else ""
+        if end.endswith(_IMAGE_ENDINGS):
             context.warn(f"the column {name!r} names images, which are not shown; to show them: --map image={name}")
+        elif videos and end.endswith(VIDEO_ENDINGS):
+            context.warn(f"the column {name!r} names videos, which are not shown; to show them: --map video={name}")
 
 
 def _show_videos(
@@ -298,6 +306,8 @@ def _show_videos(
 ) -> tuple[str | None, tuple[Image, ...]]:
     """Load frames where the question shows a video, else behind the images; one with a prediction may do without."""
     videos = [one for column in named for one in list_values(read_mapped(fields, column), column)]
+    if videos and any(_fold_name(column) in SCORES for column in named):
+        videos = [one for one in videos if not _is_number(one[1])]
     if not videos:
         return question, images
     if context.images.sampling is None:
@@ -314,6 +324,13 @@ def _show_videos(
         context.warn("a video is missing; its row has a prediction and is kept without it")
         return question, images
     return question, tuple(shown.images.values())
+
+
+def _is_number(value: Any) -> bool:
+    try:
+        return math.isfinite(float(value))
+    except (TypeError, ValueError, OverflowError):
+        return False
 
 
 def _read_options(

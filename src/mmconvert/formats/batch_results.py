@@ -2,7 +2,8 @@
 
 The response is the text of the first choice's message, of OpenAI's Responses API that of its messages, and of Anthropic
 that of its text blocks. They hold no questions and no references: `--answers` takes the dataset, whose ids `custom_id`
-repeats. Source: the batch guides of developers.openai.com and docs.claude.com.
+repeats; a file of the batch's errors alone has nothing to score. The file of its requests is `openai_messages`.
+Source: the batch guides of developers.openai.com and docs.claude.com.
 
 Kept: the model as `extra.model`, the whole response in `extra`.
 Refused: rows without a `custom_id` (`id.missing`), requests that failed or were answered without a text
@@ -13,6 +14,7 @@ Lost: nothing.
 from collections.abc import Iterable, Mapping
 from typing import Any
 
+from mmconvert.chat.batch_requests import ID
 from mmconvert.core.errors import RowError, show
 from mmconvert.core.record import Record
 from mmconvert.core.rows import Row
@@ -20,7 +22,6 @@ from mmconvert.io import jsonl
 from mmconvert.io.columns import keep_json_fields
 from mmconvert.plugins.format import Context, Format, Sample
 
-ID = "custom_id"
 HOLDERS = ("response", "result")
 """Field of the response: OpenAI's, Anthropic's."""
 
@@ -36,7 +37,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     message = _find_message(fields.get(holder))
     text = _read_text(message)
     if text is None:
-        failure = fields.get("error") or fields.get(holder)
+        failure = _find_failure(fields) or fields.get(holder)
         told = f"the request has no response with a text {show(failure)}. Send it again, or leave the row out."
         raise RowError("prediction.missing", holder, told)
     model = message.get("model")
@@ -58,6 +59,16 @@ def _find_message(response: Any) -> Mapping[str, Any]:
     held = response if isinstance(response, dict) else {}
     found = held.get("body", held.get("message"))
     return found if isinstance(found, dict) else {}
+
+
+def _find_failure(fields: Mapping[str, Any]) -> Any:
+    """Give what the service says of a request that failed: its words where there are some, else the object."""
+    held = [fields[name] for name in HOLDERS if isinstance(fields.get(name), dict)]
+    places = [fields, *held, *map(_find_message, held)]
+    found = next((place["error"] for place in places if place.get("error")), None)
+    while isinstance(found, dict) and "error" in found:
+        found = found["error"]
+    return found.get("message") or found if isinstance(found, dict) else found
 
 
 def _read_text(message: Mapping[str, Any]) -> str | None:

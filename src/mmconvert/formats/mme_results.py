@@ -28,6 +28,7 @@ _CELLS = (3, 4)
 """Cells of a line: without and with a response."""
 
 _SUFFIX = ".txt"
+_KIND = "tab-separated text"
 _BOM = b"\xef\xbb\xbf"
 _HEAD = 1 << 16
 
@@ -47,7 +48,7 @@ def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
 def _read_lines(path: Path) -> Iterator[Row | Rejected]:
     number = count = 0
     with open_source(path) as file:
-        refuse_other_magic(file.read(4), path, "tab-separated text")
+        refuse_other_magic(file.read(4), path, _KIND)
         file.seek(0)
         for line, raw in enumerate(file, 1):
             raw = (raw.removeprefix(_BOM) if line == 1 else raw).removesuffix(b"\n").removesuffix(b"\r")
@@ -108,7 +109,10 @@ def _find_mismatch(sample: Sample) -> str | None:
         return f"no folder with {_SUFFIX} files in it"
     for file in files:
         with open_source(file) as lines:
-            first = lines.readline(_HEAD).removeprefix(_BOM).split(b"\t")
+            head = lines.readline(_HEAD)
+        if not sample.path.is_dir():
+            refuse_other_magic(head, file, _KIND)
+        first = head.removeprefix(_BOM).split(b"\t")
         if len(first) not in _CELLS or first[2].strip().lower().decode(errors="replace") not in ANSWERS:
             other = "" if sample.path.is_dir() else ". Rename a table with a header to end in .tsv"
             return f"{file.name} has no lines of image, question, yes or no, and perhaps a response{other}"

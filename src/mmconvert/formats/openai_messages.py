@@ -7,6 +7,9 @@ with the video in `video_k`. `image` parts with a `source` are read as Anthropic
 or `path` as transformers takes them, `video` parts likewise; a `system` beside the messages is the first turn.
 Source: EvalScope's General-VQA format (its custom multimodal dataset document and benchmarks/general_vqa).
 
+Requests of batch APIs are rows, too: `custom_id` is the id, the messages are those of `body` (`messages`, or `input` of
+OpenAI's Responses API) or of Anthropic's `params`; what else the request holds stays in `extra`.
+
 Kept: other fields in `extra`, those of a message in `extra.messages_extra`, unshown images as attachments.
 Refused: unknown roles and parts, tool calls, files, sounds, videos without `--frames` (`media.unsupported`), a
 placeholder without its image (`placeholder.no_image`).
@@ -21,6 +24,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from mmconvert.chat import openai
+from mmconvert.chat.batch_requests import HOLDERS, ID, find_request, unwrap_request
 from mmconvert.chat.conversations import MESSAGES_EXTRA, list_objects, read_messages
 from mmconvert.chat.export_images import store_image
 from mmconvert.chat.losses import PROMPTED, list_losses, list_prompt_losses
@@ -45,12 +49,12 @@ def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
 
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
-    fields = dict(row.fields)
+    fields, place = unwrap_request(row.fields)
     messages = fields.pop("messages", None)
     if isinstance(messages, str):
-        with in_field("messages"):
+        with in_field(place):
             messages = parse_json(messages)
-    messages = read_messages(messages, "messages")
+    messages = read_messages(messages, place)
     numbered_images = columns.take_numbered_images(fields, context)
     numbered = list_numbered_videos(fields, context)
     videos = ShownVideos(numbered, numbered_images, context) if numbered else None
@@ -60,12 +64,12 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     question: str | None = None
     free = filterfalse(numbered_images.__contains__, count(1))
     for number, given in enumerate(messages):
-        message = given if videos is None else _expand_videos(given, f"messages[{number}].content", videos)
+        message = given if videos is None else _expand_videos(given, f"{place}[{number}].content", videos)
         turn = openai.read_plain_turn(message)
         shown: Sequence[Image] = ()
         extra: dict[str, Any] = {}
         if turn is None or (turn.role == "user" and list_slots(turn.content[0].text)):
-            turn, shown, extra = _read_turn(message, number, numbered_images, free, context)
+            turn, shown, extra = _read_turn(message, f"{place}[{number}]", numbered_images, free, context)
             images += shown
         turns.append(turn)
         extras.append(extra)
@@ -77,8 +81,9 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     hidden = columns.list_unshown_images(numbered_images, images, context) if numbered_images else ()
     label = fields.pop("answer", None)
     answers = _read_answers(label)
-    if _is_system(fields, turns):
-        turns, extras = [Turn("system", (Part("text", fields.pop("system")),)), *turns], [{}, *extras]
+    if system := _read_system(fields, turns):
+        del fields["system"]
+        turns, extras = [Turn("system", system), *turns], [{}, *extras]
     key = columns.take_id(fields, row, context)
     beside = columns.keep_extra_fields(fields)
     if any(extras):
@@ -101,10 +106,14 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     )
 
 
-def _is_system(fields: Mapping[str, Any], turns: Sequence[Turn]) -> bool:
-    """Tell whether the field `system` is the prompt's, as Anthropic has it beside the messages."""
-    text = fields.get("system")
-    return isinstance(text, str) and text != "" and all(turn.role != "system" for turn in turns)
+def _read_system(fields: Mapping[str, Any], turns: Sequence[Turn]) -> tuple[Part, ...]:
+    """Read the field `system` as Anthropic has it beside the messages, a text or texts; () where it is no prompt."""
+    given = fields.get("system")
+    items = given if isinstance(given, list) else [{"type": "text", "text": given}]
+    texts = [item["text"] for item in list_objects(items) if item.get("type") == "text" and item.get("text")]
+    if any(turn.role == "system" for turn in turns) or len(texts) < len(items):
+        return ()
+    return tuple(Part("text", text) for text in texts) if all(isinstance(text, str) for text in texts) else ()
 
 
 def _expand_videos(message: dict[str, Any], field: str, videos: ShownVideos) -> dict[str, Any]:
@@ -116,9 +125,8 @@ def _expand_videos(message: dict[str, Any], field: str, videos: ShownVideos) -> 
 
 
 def _read_turn(
-    message: Mapping[str, Any], number: int, images: Mapping[int, Image], free: Iterator[int], context: Context
+    message: Mapping[str, Any], where: str, images: Mapping[int, Image], free: Iterator[int], context: Context
 ) -> tuple[Turn, Sequence[Image], dict[str, Any]]:
-    where = f"messages[{number}]"
     role, content, extra = openai.read_message(message, where)
     if role == "user" and isinstance(content, str) and list_slots(content):
         parts, shown = interleave(content, images, f"{where}.content")
@@ -140,8 +148,11 @@ def _read_answers(label: Any) -> tuple[str, ...]:
 
 
 def _find_mismatch(sample: Sample) -> str | None:
+    if sample.rows and all(map(find_request, sample.rows)):
+        return None
     if "messages" not in sample.columns:
-        return "no field 'messages'"
+        requests = ID in sample.columns and any(name in sample.columns for name in HOLDERS)
+        return "its requests hold no messages" if requests else "no field 'messages'"
     if clash := sample.find_clash(("images", "image", *MARKS), "field"):
         return clash
     keys = {key for row in sample.rows for key in openai.list_own_keys(row.get("messages"))}

@@ -8,7 +8,7 @@ called otherwise, reaches into objects (`answer=meta.gold`) and gives one text t
 | --- | --- |
 | id | id, question_id, sample_id, uid, qid, index; without one rows are numbered |
 | image | image, images, image_path, image_paths, image_file, file_name, filename, img, img_path |
-| video | video, videos, video_path, video_paths, video_file; its frames, with `--frames` |
+| video | video, videos, video_path, video_paths, video_file, clip, clip_path; its frames, with `--frames` or `--fps` |
 | question | question, prompt, query, instruction, text, problem |
 | options | options, choices; or A, B, C, ..., option_a, option_b, ... or option_1, option_2, ... with an option each |
 | answer | answer, answers, gt, gt_answer, label, target, solution, ground_truth |

@@ -28,6 +28,7 @@ from mmconvert.core.rows import Rejected, Row, Span
 from mmconvert.core.text.image_markers import check_count
 from mmconvert.core.text.json import parse_json
 from mmconvert.images.loader import ENDINGS, SUFFIXES
+from mmconvert.images.video import VIDEO_ENDINGS
 from mmconvert.io.tar_samples import FILES, KEY, TarWriter, rows
 from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
 from mmconvert.storage.folders import require_inside
@@ -40,7 +41,7 @@ MOST_BYTES = 1_000_000_000
 _JSON = "json"
 _INFO = tuple(name for name in Image.__struct_fields__ if name != "bytes")
 _IMAGE = re.compile(r"(?:(?P<hidden>attachment\.)?(?P<number>\d{1,6})\.)?(?P<ending>\w+)", re.ASCII)
-_MEDIA = frozenset(("mp4", "m4v", "mov", "avi", "mkv", "webm", "mp3", "wav", "flac", "ogg", "m4a"))
+_MEDIA = frozenset((*(ending[1:] for ending in VIDEO_ENDINGS), "mp3", "wav", "flac", "ogg", "m4a"))
 _HEAD_ROWS = 8
 _SCORES = ("margin", "score_chosen", "score_rejected")
 _LISTS = ("messages", "options", "answers", "attachments", "image_info")

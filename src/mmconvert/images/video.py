@@ -21,6 +21,8 @@ from mmconvert.core.multiprocess import count_usable_cores
 from mmconvert.images import frame_process
 from mmconvert.images.verify import MAX_PIXELS
 
+VIDEO_ENDINGS = (".mp4", ".m4v", ".mov", ".avi", ".mkv", ".webm")
+"""What names of video files end in."""
 MOST_VIDEO_BYTES = 4 << 30
 """Largest video."""
 SECONDS = 60

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Sequence
 from functools import partial
 from io import BytesIO
 from pathlib import Path
+from shlex import quote
 from typing import Any, BinaryIO
 
 import msgspec
@@ -21,9 +22,10 @@ _BUFFER = 1 << 20
 _SHORT = 1 << 14
 """Longer lines mostly hold images, whose plain letters `json` passes over as fast."""
 _BOM = b"\xef\xbb\xbf"
+_UTF16 = "UTF-16 text"
 _OTHER_MAGIC = {
-    b"\xff\xfe": "UTF-16 text",
-    b"\xfe\xff": "UTF-16 text",
+    b"\xff\xfe": _UTF16,
+    b"\xfe\xff": _UTF16,
     b"\x1f\x8b": "a gzip archive",
     b"PK\x03\x04": "a zip archive or spreadsheet",
     b"PAR1": "a parquet file",
@@ -44,7 +46,11 @@ def refuse_other_magic(head: bytes, path: Path, expected: str) -> None:
         raise Error(f"{path}: the file is empty. Get it again, or leave it out.")
     for magic, kind in _OTHER_MAGIC.items():
         if head.startswith(magic):
-            raise Error(f"{path}: expected {expected} in UTF-8, but this is {kind}. Convert or unpack it first.")
+            advice = "Convert or unpack it first."
+            if kind is _UTF16:
+                new = path.with_stem(f"{path.stem}-utf8")
+                advice = f"Save it as UTF-8: iconv -f UTF-16 -t UTF-8 {quote(str(path))} > {quote(str(new))}"
+            raise Error(f"{path}: expected {expected} in UTF-8, but this is {kind}. {advice}")
 
 
 def rows(path: Path, span: Span | None = None) -> Iterator[Row | Rejected]:

@@ -152,7 +152,11 @@ FORMS = {
         "index\tvideo\tvideo_path\tquestion\tanswer\n1\tzzz\t./a.mp4\tWhy?\tx\n",
         [f"{A}Why?"],
     ),
-    "table": ("t.csv", "video,question,answer\na.mp4,Why?,x\n", [f"{A}Why?"]),
+    **{
+        f"table, {column}": ("t.csv", f"{column},question,answer\na.mp4,Why?,x\n", [f"{A}Why?"])
+        for column in ("video", "video_path", "clip", "clip_path")
+    },
+    "table, JSON Lines": ("t.jsonl", {"clip": "a.mp4", "question": "Why?", "answer": "x"}, [f"{A}Why?"]),
     **{
         f"trl, {key}": (
             "t.jsonl",

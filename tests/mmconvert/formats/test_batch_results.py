@@ -70,6 +70,32 @@ def test_a_failure_is_no_prediction(row: dict[str, Any], code: str, tmp_path: Pa
     assert [reject.code for reject in records.rejects] == [code]
 
 
+ERROR = {"message": "Invalid image.", "type": "invalid_request_error", "param": None, "code": None}
+EXPIRED = {"code": "batch_expired", "message": "This request could not be executed in time."}
+NO_CREDIT = {"type": "error", "error": {"type": "invalid_request_error", "message": "No credit."}}
+
+
+@pytest.mark.parametrize(
+    ("row", "words"),
+    [
+        ({"response": {"status_code": 400, "body": {"error": ERROR}}, "error": None}, "'Invalid image.'"),
+        ({"response": None, "error": EXPIRED}, "'This request could not be executed in time.'"),
+        ({"result": {"type": "errored", "error": NO_CREDIT}}, "'No credit.'"),
+        ({"result": {"type": "expired"}}, "{'type': 'expired'}"),
+        ({"response": {"status_code": 500, "body": {"error": "Down."}}}, "'Down.'"),
+        ({"response": None, "error": {"code": "batch_expired"}}, "{'code': 'batch_expired'}"),
+    ],
+)
+def test_a_file_of_errors_says_what_the_service_said(row: dict[str, Any], words: str, tmp_path: Path) -> None:
+    path = put(tmp_path, {"id": "batch_req_1", "custom_id": "q1", **row})
+    assert guess(path)[0] == "batch_results"
+    records = Records(Input(path), ReadOptions())
+    assert list(records) == []
+    (reject,) = records.rejects
+    assert f"the request has no response with a text (got {words}). " in str(reject)
+    assert str(reject).endswith("Send it again, or leave the row out.")
+
+
 def test_an_empty_response_is_one(tmp_path: Path) -> None:
     (record,) = Records(Input(put(tmp_path, openai(""))), ReadOptions())
     assert record.prediction == ""

@@ -12,6 +12,7 @@ from mmconvert.io.detect import guess
 from mmconvert.pipeline.inputs import Input
 from mmconvert.pipeline.read import ReadOptions, Records
 from support.records import image_bytes
+from support.videos import make_video
 
 
 @pytest.fixture
@@ -284,6 +285,27 @@ def test_a_missing_image_refuses_a_question_and_not_a_prediction(folder):
     assert (record.prediction, record.images) == ("red", ())
     assert [reject.code for reject in records.rejects] == ["image.missing"]
     assert len(records.warnings) == 1
+
+
+def test_a_column_of_scores_is_none_of_videos(folder):
+    ((record,), records) = read(write(folder, "id,clip,question,answer\n1,0.31,What?,red\n"))
+    assert (records.rejects, record.images, record.extra) == ([], (), {"clip": "0.31"})
+    ((record,), _) = read(write(folder, [{"clip": 0.31, "question": "What?", "answer": "red"}], "t.json"))
+    assert record.extra == {"clip": 0.31}
+
+
+def test_a_column_that_names_videos_is_said_and_can_be_mapped(folder):
+    make_video(folder / "a.mp4")
+    path = write(folder, "movie,question,answer\na.mp4,What?,red\n")
+    ((record,), records) = read(path)
+    assert record.images == ()
+    (warning,) = records.warnings
+    assert warning == "the column 'movie' names videos, which are not shown; to show them: --map video=movie"
+    (none, records) = read(path, "video=movie")
+    assert (none, records.rejects[0].field) == ([], "movie")
+    assert str(records.rejects[0]).endswith("--frames 8")
+    ((record,), records) = read(path, "video=movie", frames=2)
+    assert ([image.time for image in record.images], [*records.warnings]) == ([0.6, 1.3], [])
 
 
 def test_a_missing_image_of_a_prediction_names_the_folder_that_has_it(folder):

@@ -1,5 +1,6 @@
 """Which format a file has: told from its content, and every refusal says why."""
 
+import shlex
 import subprocess
 import sys
 from pathlib import Path
@@ -78,6 +79,33 @@ def test_what_is_no_such_file_is_refused_by_name(name: str, text: bytes, message
     with pytest.raises(Error, match=message) as refused:
         guess(written(tmp_path / name, text))
     assert name in str(refused.value)
+
+
+@pytest.mark.parametrize("mark", ["\ufeff", ""])
+@pytest.mark.parametrize(
+    ("name", "text", "kind"),
+    [
+        ("a.jsonl", '{"id": "1", "question": "ü?", "answer": "x"}\n', "JSON Lines"),
+        ("of two.json", '[{"id": "1", "question": "ü?", "answer": "x"}]', "JSON"),
+        ("a.json", '{"q1": "ja", "q2": "nein"}', "JSON"),
+        ("a.txt", "a.jpg\tIs it?\tYes\n", "tab-separated text"),
+    ],
+)
+def test_utf_16_is_named_with_the_command_that_mends_it(
+    name: str, text: str, kind: str, mark: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    # With no mark in the text the encoder writes its own, that of little endian.
+    path = written(Path(name), (mark + text).encode("utf-16-be" if mark else "utf-16"))
+    with pytest.raises(Error) as refused:
+        guess(path)
+    said, _, command = str(refused.value).partition(" Save it as UTF-8: ")
+    assert said == f"{name}: expected {kind} in UTF-8, but this is UTF-16 text."
+    new = path.with_stem(f"{path.stem}-utf8")
+    assert command == f"iconv -f UTF-16 -t UTF-8 {shlex.quote(name)} > {shlex.quote(str(new))}"
+    subprocess.run(["sh", "-c", command], check=True)
+    assert new.read_text(encoding="utf-8") == text
+    guess(new)
 
 
 def test_a_header_alone_tells_the_columns(tmp_path: Path) -> None:

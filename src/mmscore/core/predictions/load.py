@@ -221,13 +221,13 @@ def _find_submitted(rows: Rows) -> str | None:
 
 def _require_prediction(rows: Rows, *, is_dataset: bool) -> None:
     """Refuse rows of which none has a prediction, and say what to do with them instead."""
-    if not _is_all_null(rows, "prediction"):
+    if not _lacks_values(rows, "prediction"):
         return
     if is_dataset:
         command = shlex.join(["mmscore", "predict", rows.path, "-o", "predictions.parquet", "--model", "MODEL"])
         raise Error(f"{rows.path}: is a dataset without predictions. Run mmscore predict first: {command}")
     column = "name the column that holds them: --map prediction=COLUMN."
-    if _is_all_null(rows, "answers"):
+    if _lacks_values(rows, "answers"):
         raise Error(f"{rows.path}: no row has a prediction. Give the file of predictions, or {column}")
     raise Error(
         f"{rows.path}: holds questions and answers but no predictions. Give it as --answers: "
@@ -235,8 +235,14 @@ def _require_prediction(rows: Rows, *, is_dataset: bool) -> None:
     )
 
 
-def _is_all_null(rows: Rows, name: str) -> bool:
-    return name not in rows.names or all(batch.column(0).null_count == len(batch) for batch in rows.read([name]))
+def _lacks_values(rows: Rows, name: str) -> bool:
+    """Tell whether no row has a value in a column; an empty list is none."""
+    return name not in rows.names or all(_is_empty(batch.column(0)) for batch in rows.read([name]))
+
+
+def _is_empty(column: pa.Array) -> bool:
+    lists = pa.types.is_list(column.type)
+    return not pc.sum(pc.list_value_length(column)).as_py() if lists else column.null_count == len(column)
 
 
 def _is_foreign(files: Sequence[Path], required: Sequence[str]) -> bool:
