@@ -109,9 +109,9 @@ def _name_place(place: int, options: Sequence[str | None]) -> str | None:
 def _read_open(value: Any, column: str) -> str:
     if isinstance(value, bool):
         words = " or ".join(f'"{word}"' for word in _BOOLEANS[value])
-        raise RowError(f"{column}.type", column, f"expected a text {show(value)}. Write it as responses do: {words}.")
+        raise RowError("answer.type", column, f"expected a text {show(value)}. Write it as responses do: {words}.")
     if not isinstance(value, str | int | float):
-        raise RowError(f"{column}.type", column, f"expected a text {show(value)}.")
+        raise RowError("answer.type", column, f"expected a text {show(value)}.")
     return str(value)
 
 

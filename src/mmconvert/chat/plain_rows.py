@@ -194,7 +194,7 @@ def read_plain_row(row: Row, context: Context) -> Iterable[Record]:
         return None if isinstance(value, float) and math.isnan(value) else value
 
     def read_text(field: str) -> str | None:
-        return _read_text(read(field), columns.get(field, (field,))[0])
+        return _read_text(read(field), field, columns.get(field, (field,))[0])
 
     shared = _read_id(row.fields.get(SHARED_ID), "id")
     key = _read_id(read("id"), columns.get("id", ("id",))[0]) or context.numbered(row)
@@ -254,11 +254,11 @@ def _read_id(value: Any, column: str) -> str | None:
     return None if value is None else str(value).strip() or None
 
 
-def _read_text(value: Any, column: str) -> str | None:
+def _read_text(value: Any, field: str, column: str) -> str | None:
     if value is None or isinstance(value, str):
         return value
     if isinstance(value, bool) or not isinstance(value, int | float):
-        raise RowError(f"{column}.type", column, f"expected a text {show(value)}.")
+        raise RowError(f"{field}.type", column, f"expected a text {show(value)}.")
     return str(value)
 
 
@@ -343,7 +343,9 @@ def _read_options(
         with in_field(name):
             return read_plain_options(value), ()
     letters = mapped or {letter: letter for letter in list_letter_columns(fields)}
-    cells = (_read_text(read_mapped(fields, column), column) or None for _, column in sorted(letters.items()))
+    cells = (
+        _read_text(read_mapped(fields, column), "options", column) or None for _, column in sorted(letters.items())
+    )
     return gather_lettered_options(cells), [*letters.values()]
 
 

@@ -187,7 +187,7 @@ def _choose_task(layout: ColumnLayout, label: Any, answers: tuple[str, ...]) -> 
 def _read_text(fields: dict[str, Any], name: str) -> str | None:
     value = fields.pop(name, None)
     if value is not None and not isinstance(value, str):
-        raise RowError(f"{name}.type", name, f"expected a text {show(value)}.")
+        raise RowError(f"{name.replace('-', '_')}.type", name, f"expected a text {show(value)}.")
     return value
 
 

@@ -20,6 +20,7 @@ from mmconvert.core.errors import Error, RowError, quote_value, take_first_line
 from mmconvert.core.rows import MOST_ROW_BYTES, Rejected, Row, Span, Where, build_too_large_error
 from mmconvert.io import list_span_ends
 from mmconvert.io.json_lines import refuse_other_magic
+from mmconvert.io.parquet_footer import find_bad_chunk
 from mmconvert.io.parquet_pages import BadPageError, Page, find_most_bytes, list_pages
 from mmconvert.io.tables import check_names
 from mmconvert.storage.hub_fs import HubPath
@@ -126,6 +127,8 @@ def _read_sized_batches(
 ) -> Iterator[tuple[pa.RecordBatch, int]]:
     """Read batches, each with about what it takes as values of Python."""
     parquet = open_parquet(path)
+    if told := find_bad_chunk(parquet):
+        raise Error(f"{path}: is a damaged parquet file ({told}). Get the whole file again.")
     most = max(most_bytes, MOST_TIMES * path.stat().st_size, parquet.metadata.num_rows * _find_row_bytes(parquet))
     unfolded = number = 0
     # One by one: a batch over several would hold all of their images twice.

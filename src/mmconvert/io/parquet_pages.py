@@ -4,7 +4,7 @@ The footer says what a column takes as it is encoded. A dictionary holds a text 
 page of zeros is packed into a few bytes, so that a small file may unfold to any size. The headers say what the pages
 unfold to, and the reader holds them to it.
 
-Source: apache/parquet-format, PageHeader in src/main/thrift/parquet.thrift, as thrift's compact protocol writes it.
+Source: apache/parquet-format, PageHeader in src/main/thrift/parquet.thrift.
 """
 
 from collections.abc import Iterator
@@ -12,6 +12,8 @@ from io import BufferedReader
 from typing import Any
 
 import msgspec
+
+from mmconvert.io.thrift import BadThriftError, CompactReader
 
 MOST_PAGES = 200_000
 """Pages of one column in one row group: a page of few values is no better than none."""
@@ -23,9 +25,7 @@ _HEADERS = {5: 2, 8: 4, 7: 2}
 """Field that describes a page of either version or a dictionary -> field of it that tells the encoding."""
 _NAMING = (2, 8)
 """Encodings by a dictionary."""
-_TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _STRUCT = 1, 2, 3, 7, 8, 9, 10, 12
-_INTEGERS = (4, 5, 6)
-_VARINT_BYTES = 10
+_DEPTH = 4
 
 
 class Page(msgspec.Struct, frozen=True):
@@ -68,8 +68,11 @@ def list_pages(file: BufferedReader, start: int, size: int, values: int) -> Iter
         if at >= end or found >= values:
             return
         file.seek(at)
-        header = _Compact(file.read(min(_HEADER, end - at)) or b"")
-        fields = header.read_struct(3)
+        header = CompactReader(file.read(min(_HEADER, end - at)) or b"")
+        try:
+            fields = header.read_struct(_DEPTH)
+        except BadThriftError:
+            raise BadPageError from None
         packed, unfolded = fields.get(3), fields.get(2)
         if not isinstance(packed, int) or not isinstance(unfolded, int) or packed < 0 or unfolded < 0:
             raise BadPageError
@@ -82,58 +85,6 @@ def list_pages(file: BufferedReader, start: int, size: int, values: int) -> Iter
         found += 0 if dictionary else count
         at += header.at + packed
     raise BadPageError
-
-
-class _Compact:
-    """Thrift's compact protocol, so far as headers of pages use it."""
-
-    def __init__(self, data: bytes) -> None:
-        self.data, self.at = data, 0
-
-    def read_struct(self, depth: int) -> dict[int, Any]:
-        """Give the fields of a struct by their number; lists and texts are passed over."""
-        fields: dict[int, Any] = {}
-        key = 0
-        while (head := self._read_byte()) != 0:
-            key = key + (head >> 4) if head >> 4 else self._read_integer()
-            fields[key] = self._read_value(head & 15, depth)
-        return fields
-
-    def _read_value(self, kind: int, depth: int) -> Any:
-        if kind in (_TRUE, _FALSE):
-            return kind == _TRUE
-        if kind in _INTEGERS:
-            return self._read_integer()
-        if kind == _STRUCT and depth:
-            return self.read_struct(depth - 1)
-        if kind == _BINARY:
-            size = self._read_varint()
-            self.at += size
-        elif kind in (_BYTE, _DOUBLE):
-            self.at += 1 if kind == _BYTE else 8
-        else:
-            # Headers of today hold no list and no map.
-            raise BadPageError
-        return None
-
-    def _read_byte(self) -> int:
-        if self.at >= len(self.data):
-            raise BadPageError
-        self.at += 1
-        return self.data[self.at - 1]
-
-    def _read_varint(self) -> int:
-        value = 0
-        for place, byte in enumerate(self.data[self.at : self.at + _VARINT_BYTES]):
-            value |= (byte & 127) << 7 * place
-            if byte < 128:
-                self.at += place + 1
-                return value
-        raise BadPageError
-
-    def _read_integer(self) -> int:
-        value = self._read_varint()
-        return value >> 1 ^ -(value & 1)
 
 
 def find_most_bytes(pages: list[Page], rows: int, longest: int) -> int:

@@ -6,9 +6,11 @@ from typing import Any
 
 import orjson
 
+from mmconvert.core.errors import Error, quote_value
 from mmconvert.core.record import encode_json
 from mmconvert.core.rows import DELIMITERS
 from mmconvert.core.text.csv_injection import escape_formula
+from mmconvert.io.tables import CONTROL
 from mmconvert.plugins.format import Target
 
 
@@ -70,8 +72,15 @@ class TableWriter:
 
         Args:
             rows: Makes the rows again each time; called twice. Lists and objects are written as JSON.
+
+        Raises:
+            Error: The name of a column holds a control character, and nobody would read the table.
         """
         found = dict.fromkeys(name for row in rows() for name, value in row.items() if value is not None)
+        if any(CONTROL.search(name) for name in found):
+            name = next(name for name in found if CONTROL.search(name))
+            told = f"the column {quote_value(name)} holds a control character, which no header of a table may"
+            raise Error(f"{self._target.path.name}: {told}. Write JSON Lines or parquet, or rename the column.")
         columns = [name for name in self._first if name in found] + [name for name in found if name not in self._first]
         self._write_line(columns)
         for row in rows():

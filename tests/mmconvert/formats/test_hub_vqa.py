@@ -128,6 +128,7 @@ def test_what_pandas_writes_for_an_empty_cell_is_empty(tmp_path: Path) -> None:
         ({"question": "What?", "answer": "x", "image": {"bytes": b"no", "path": None}}, "image.format"),
         ({"question": "What?", "A": "a", "B": "b", "index": 1, "answer": "C"}, "answer.not_an_option"),
         ({"question": "What?", "A": "a", "B": "b", "index": " ", "answer": "A"}, "id.type"),
+        ({"question": "What?", "answer": "x", "l2-category": 7}, "l2_category.type"),
     ],
 )
 def test_a_bad_row_is_refused_by_code(tmp_path: Path, row: dict, code: str) -> None:

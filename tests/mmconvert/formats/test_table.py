@@ -240,6 +240,15 @@ def test_a_boolean_names_the_option_that_says_it(folder, options):
     assert [record.answer for record in records] == ["B", "A"]
 
 
+def test_a_code_names_the_field_and_a_message_the_column(folder):
+    rows = [{"My Question": ["?"], "id": 1, "The key": "x"}, {"My Question": "?", "id": 2, "The key": {"a": 1}}]
+    none, records = read(write(folder, rows, "t.json"), "question=My Question", "answer=The key")
+    assert none == []
+    assert [(reject.code, reject.field) for reject in records.rejects] == [
+        *(("question.type", "My Question"), ("answer.type", "The key")),
+    ]
+
+
 def test_a_boolean_without_options_is_refused_with_the_words_to_write(folder):
     none, records = read(write(folder, [{"image": "pics/a.png", "question": "?", "answer": True}], "t.json"))
     assert (none, records.rejects[0].code) == ([], "answer.type")
