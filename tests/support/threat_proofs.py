@@ -91,6 +91,9 @@ FILES: dict[str, tuple[str, ...]] = {
         f"{CONVERT}/images/test_loader.py::test_a_header_that_claims_too_many_pixels_is_refused_before_decoding",
         f"{CONVERT}/io/test_parquet_unfolding.py::test_a_page_that_unfolds_to_too_much_is_not_read",
     ),
+    "a parquet footer that would end the process is refused": (
+        f"{CONVERT}/io/test_parquet_footer.py::test_statistics_that_do_not_fit_a_column_refuse_the_file",
+    ),
     "rows, values and what a file decompresses to [have limits](bad-input.md#the-rules-of-size)": (
         "tests/test_policy_pages.py::test_sizes_are_those_that_the_tests_of_each_reader_try",
         "tests/test_unfolded_size.py::test_every_file_that_unfolds_to_much_ends_in_a_sentence",
