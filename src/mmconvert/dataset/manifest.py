@@ -21,6 +21,7 @@ PREDICTIONS = "predictions"
 # What `datasets` accepts, and nothing that would leave the dataset's folder.
 _CONFIG = re.compile(r"\w[\w.\-]*")
 _SPLIT = re.compile(r"\w+(\.\w+)*")
+_SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
 def read_manifest(path: Path) -> tuple[dict[str, dict[str, list[Shard]]], dict[str, Any]]:
@@ -62,8 +63,10 @@ def _read_shard(fields: Mapping[str, Any], config: str, split: str) -> Shard:
     folder = re.escape(build_config_folder(config))
     if not re.fullmatch(rf"{folder}/{re.escape(split)}-\d+-of-\d+\.parquet", shard.file):
         raise ValueError(f"split {split!r} of config {config!r} has no shard of this name {show(shard.file)}")
-    if not (isinstance(fields["rows"], int) and isinstance(fields["bytes"], int) and isinstance(fields["sha256"], str)):
-        raise TypeError(f"{shard.file}: rows and bytes must be numbers, sha256 a text")
+    if not all(isinstance(fields[name], int) and fields[name] >= 0 for name in ("rows", "bytes")):
+        raise TypeError(f"{shard.file}: rows and bytes must be numbers")
+    if not _SHA256.fullmatch(shard.sha256):
+        raise ValueError(f"{shard.file}: sha256 must be 64 hex digits")
     return shard
 
 

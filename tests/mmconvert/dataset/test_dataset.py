@@ -308,14 +308,20 @@ def test_verify_finds_every_fault(damage, word: str, tmp_path: Path) -> None:
     assert word in fault
 
 
+DIGEST = "0" * 64
+
+
 @pytest.mark.parametrize(
     "shard",
     [
-        {"file": "../outside.parquet", "rows": 1, "bytes": 1, "sha256": ""},
-        {"file": "/etc/passwd", "rows": 1, "bytes": 1, "sha256": ""},
-        {"file": "data/../../x/test-00000-of-00001.parquet", "rows": 1, "bytes": 1, "sha256": ""},
-        {"file": 5, "rows": 1, "bytes": 1, "sha256": ""},
-        {"file": "data/test-00000-of-00001.parquet", "rows": "1", "bytes": 1, "sha256": ""},
+        {"file": "../outside.parquet", "rows": 1, "bytes": 1, "sha256": DIGEST},
+        {"file": "/etc/passwd", "rows": 1, "bytes": 1, "sha256": DIGEST},
+        {"file": "data/../../x/test-00000-of-00001.parquet", "rows": 1, "bytes": 1, "sha256": DIGEST},
+        {"file": 5, "rows": 1, "bytes": 1, "sha256": DIGEST},
+        {"file": "data/test-00000-of-00001.parquet", "rows": "1", "bytes": 1, "sha256": DIGEST},
+        {"file": "data/test-00000-of-00001.parquet", "rows": -1, "bytes": 1, "sha256": DIGEST},
+        {"file": "data/test-00000-of-00001.parquet", "rows": 1, "bytes": 1, "sha256": "\ud800" * 64},
+        {"file": "data/test-00000-of-00001.parquet", "rows": 1, "bytes": 1, "sha256": None},
         {"file": "data/test-00000-of-00001.parquet", "rows": 1},
         "x",
     ],
