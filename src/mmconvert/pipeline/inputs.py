@@ -167,10 +167,11 @@ def _locate(name: str, download: Callable[[str], Path] | None) -> tuple[str | No
         raise UsageError("an INPUT is empty. Is a variable of the command line not set?")
     if name == "-":
         return None, spool_stream(sys.stdin.buffer), None
-    if Path(name).exists():
+    # Unlike `Path.exists`, it takes any text: one that is too long for a path is none.
+    if os.path.exists(name):
         return None, _check_regular(Path(name)), None
     match = _SPLIT.fullmatch(name)
-    if match and Path(match[2]).exists():
+    if match and os.path.exists(match[2]):
         return match[1], _check_regular(Path(match[2])), None
     address = match[2] if match else name
     own = match[1] if match else None
@@ -186,7 +187,7 @@ def _locate(name: str, download: Callable[[str], Path] | None) -> tuple[str | No
         return own, download(address), None
     if re.fullmatch(r"[\w.\-]+", name):
         table = find_lmudata_root() / f"{name}.tsv"
-        if table.is_file():
+        if os.path.isfile(table):
             return None, table, None
     path = Path(match[2] if match else name)
     tables = find_lmudata_root().glob("*.tsv") if path.parent == Path() else ()

@@ -58,10 +58,11 @@ def find_on_hub(name: str | Path) -> Path | None:
     """
     if isinstance(name, HubPath):
         return name
-    if Path(name).exists():
+    # Unlike `Path.exists`, it takes any text: one that is too long for a path is none.
+    if os.path.exists(name):
         return None
     wish = _URL.fullmatch(str(name)) or _ID.fullmatch(str(name))
-    if wish is None or (wish.re is _ID and (Path(name).parent.is_dir() or Path(name).suffix.lower() in READERS)):
+    if wish is None or (wish.re is _ID and (os.path.isdir(os.path.dirname(name) or os.curdir) or Path(name).suffix.lower() in READERS)):
         return None
     revision = unquote(wish["revision"]) if wish["revision"] else None
     inside = (wish.groupdict().get("path") or "").strip("/")

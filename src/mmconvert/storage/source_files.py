@@ -64,6 +64,7 @@ class Sources:
         Raises:
             ChangedError: It was another one when it was first looked at.
         """
+        name = _make_absolute(name) if kind == FILE else name
         known = self.stamps.setdefault(kind, {}).setdefault(name, self._listed.get(name, stamp))
         if known != stamp and not _is_same(known, stamp):
             raise _build_error(name, kind)
@@ -75,12 +76,12 @@ class Sources:
             name: Its path, as it will be opened.
             handle: The open file; None for one that nobody may find there.
         """
-        self._listed.setdefault(name, _GONE if handle is None else stamp_file(os.fstat(handle)))
+        self._listed.setdefault(_make_absolute(name), _GONE if handle is None else stamp_file(os.fstat(handle)))
 
     def select(self, names: Iterable[str]) -> Stamps:
         """Give what is known of some files, for another process that reads them."""
         read = self.stamps.get(FILE, {})
-        known = ((name, read.get(name, self._listed.get(name))) for name in names)
+        known = ((name, read.get(name, self._listed.get(name))) for name in map(_make_absolute, names))
         return {FILE: {name: stamp for name, stamp in known if stamp is not None}}
 
     def join(self, stamps: Mapping[str, Mapping[str, Stamp]]) -> None:
@@ -253,6 +254,11 @@ def require_unchanged() -> None:
     sources = _current.get()
     if sources is not None:
         sources.require_unchanged()
+
+
+def _make_absolute(name: str) -> str:
+    """Name a file as a process in any working folder finds it: others may join in, or go on with a run."""
+    return name if os.path.isabs(name) else os.path.abspath(name)
 
 
 def _build_error(name: str, kind: str = FILE) -> ChangedError:

@@ -232,3 +232,9 @@ def test_a_fingerprint_follows_head_tail_and_size(tmp_path: Path) -> None:
     assert digests[0]["bytes"] == digests[1]["bytes"] == 3_000_000
     assert digests[0]["head_tail_sha256"] != digests[1]["head_tail_sha256"]
     assert describe_input(Input(tmp_path)) == {"name": tmp_path.name, "split": "test"}
+
+
+@pytest.mark.parametrize("name", ["a" * 5_000, "a/" * 150 + "b" * 300, "x=" + "a" * 5_000 + ".tsv", "nul\0"])
+def test_a_text_that_is_no_path_is_wrong_usage(name: str) -> None:
+    with pytest.raises(UsageError):
+        plan_inputs([name])

@@ -42,25 +42,35 @@ def stamp(**changes: int) -> Any:
 )
 def test_a_file_with_another_number_or_other_rights_is_the_same(changes: dict[str, int]) -> None:
     sources = Sources()
-    sources.add("a", stamp())
-    sources.add("a", stamp(**changes))
+    sources.add("/a", stamp())
+    sources.add("/a", stamp(**changes))
 
 
 @pytest.mark.parametrize("changes", [{"st_size": 11}, {"st_mtime_ns": 6}, {"st_ino": 4, "st_ctime_ns": 9}])
 def test_another_size_time_or_file_is_a_change(changes: dict[str, int]) -> None:
     sources = Sources()
-    sources.add("a", stamp())
-    with pytest.raises(ChangedError, match=r"^a: changed while it was read\. Run again\.$"):
-        sources.add("a", stamp(**changes))
+    sources.add("/a", stamp())
+    with pytest.raises(ChangedError, match=r"^/a: changed while it was read\. Run again\.$"):
+        sources.add("/a", stamp(**changes))
 
 
 def test_another_process_may_have_read_the_same_only(tmp_path: Path) -> None:
     one, other = Sources(), Sources()
-    one.add("a", stamp())
-    other.join(one.select(["a", "b"]))
-    assert other.stamps == {"file": {"a": stamp()}}
+    one.add("/a", stamp())
+    other.join(one.select(["/a", "/b"]))
+    assert other.stamps == {"file": {"/a": stamp()}}
     with pytest.raises(ChangedError):
-        other.join({"file": {"a": stamp(st_size=1)}})
+        other.join({"file": {"/a": stamp(st_size=1)}})
+
+
+def test_another_process_may_work_in_another_folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    one, other = Sources(), Sources()
+    monkeypatch.chdir(tmp_path)
+    one.add("a", stamp())
+    monkeypatch.chdir("/")
+    other.join(one.stamps)
+    assert other.stamps == {"file": {str(tmp_path / "a"): stamp()}}
+    assert other.select([f"{tmp_path}/a".removeprefix("/")]) == other.stamps
 
 
 def test_nothing_is_noted_where_nobody_publishes(tmp_path: Path) -> None:
