@@ -62,7 +62,10 @@ def find_on_hub(name: str | Path) -> Path | None:
     if os.path.exists(name):
         return None
     wish = _URL.fullmatch(str(name)) or _ID.fullmatch(str(name))
-    if wish is None or (wish.re is _ID and (os.path.isdir(os.path.dirname(name) or os.curdir) or Path(name).suffix.lower() in READERS)):
+    if wish is None:
+        return None
+    is_file = os.path.isdir(os.path.dirname(name) or os.curdir) or Path(name).suffix.lower() in READERS
+    if wish.re is _ID and is_file:
         return None
     revision = unquote(wish["revision"]) if wish["revision"] else None
     inside = (wish.groupdict().get("path") or "").strip("/")
