@@ -32,7 +32,7 @@ def unwrap_request(fields: Mapping[str, Any]) -> tuple[dict[str, Any], str]:
         >>> unwrap_request({"custom_id": "q1", "messages": []})
         ({'custom_id': 'q1', 'messages': []}, 'messages')
     """
-    if (holder := find_request(fields)) is None:
+    if "messages" in fields or (holder := find_request(fields)) is None:
         return dict(fields), "messages"
     row, request = dict(fields), dict(fields[holder])
     row["id"] = row.pop(ID, None)

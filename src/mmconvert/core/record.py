@@ -539,16 +539,17 @@ def keep_chosen(record: Record) -> Record:
     return msgspec.structs.replace(record, messages=turns, preference=None, images=record.images[: count_images(turns)])
 
 
-def estimate_memory(record: Record) -> int:
-    """Estimate the bytes of all that is written of a record: what `estimate_weight` counts, and every other text."""
-    total = estimate_weight(record) + (_count_letters(record.extra) if record.extra else 0)
-    for value in _TEXT_VALUES(record):
-        if value is not None:
-            total += len(value)
-    for values in (record.options, record.answers):
-        for value in values:
-            total += len(value or "")
-    return total
+def estimate_memory(record: Record, weight: int | None = None) -> int:
+    """Estimate the bytes of all that is written of a record: its `estimate_weight`, and every other text.
+
+    Args:
+        record: The record.
+        weight: Its `estimate_weight`, None to have it counted.
+    """
+    total = estimate_weight(record) if weight is None else weight
+    if record.extra:
+        total += _count_letters(record.extra)
+    return total + sum(map(len, filter(None, (*_TEXT_VALUES(record), *record.options, *record.answers))))
 
 
 def _count_letters(value: Any) -> int:

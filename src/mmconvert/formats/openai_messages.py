@@ -81,7 +81,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     hidden = columns.list_unshown_images(numbered_images, images, context) if numbered_images else ()
     label = fields.pop("answer", None)
     answers = _read_answers(label)
-    if system := _read_system(fields, turns):
+    if "system" in fields and (system := _read_system(fields, turns)):
         del fields["system"]
         turns, extras = [Turn("system", system), *turns], [{}, *extras]
     key = columns.take_id(fields, row, context)

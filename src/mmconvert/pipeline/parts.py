@@ -318,12 +318,12 @@ def _copy(
             result.kin[record.id] = kin
         if renamed:
             result.warnings[_RENAMED] += 1
-        if kept := sum(image.bytes is None for image in (*record.images, *record.attachments)):
-            result.warnings[_KEPT_ADDRESS] += kept
+        if images := (*record.images, *record.attachments):
+            result.warnings[_KEPT_ADDRESS] += sum(image.bytes is None for image in images)
         if paired and part.view != PREFERENCE:
             result.warnings[PAIRS] += 1
         size = estimate_weight(record)
-        writer.add(record, estimate_memory(record))
+        writer.add(record, estimate_memory(record, size))
         result.images += len(record.images)
         result.predicted += record.prediction is not None
         result.bytes += size

@@ -434,7 +434,7 @@ class Records:
         for remark in row.remarks:
             context.warn(remark)
         try:
-            if not context.for_scoring:
+            if not context.for_scoring and _is_table(row.where.file):
                 _refuse_controls(row)
             context.numbers.clear()
             context.videos.clear()
@@ -477,8 +477,6 @@ def _refuse_controls(row: Row) -> None:
     Raises:
         RowError: `text.control`.
     """
-    if not _is_table(row.where.file):
-        return
     for name, value in row.fields.items():
         # Nearly all texts are printable, which is told much faster than what else they hold.
         if isinstance(value, str) and not value.isprintable() and (found := CONTROL.search(value)):
