@@ -201,7 +201,7 @@ def test_standard_input_is_an_input(tmp_path: Path) -> None:
 def test_a_folder_with_its_images_is_one_argument(tmp_path: Path) -> None:
     ended = mmconvert("convert", DEMO / "openai_messages", "-o", tmp_path / "out", "--format", "openai_messages")
     assert ended.code == 0, ended.err
-    assert {record.subset for record in open_dataset(tmp_path / "out").records()} == {"colours"}
+    assert {record.subset for record in open_dataset(tmp_path / "out").records()} == {"colours", "requests"}
 
 
 def test_a_format_of_the_users_is_named_by_its_file(table: str) -> None:
