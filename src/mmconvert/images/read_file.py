@@ -34,7 +34,8 @@ def read_handle(handle: int, place: str, text: str, limit: int) -> bytes:
             raise RowError("image.path", "", f"not a regular file {show(text)}. Name the image's own file.")
         # A buffer of the limit's size would cost more than reading what is there.
         data = os.read(handle, min(before.st_size, limit) + 1)
-        if len(data) < before.st_size and len(data) <= limit:
+        # Some file systems say that a file has no bytes, and a read may give a part of them.
+        if len(data) != before.st_size and len(data) <= limit:
             with open(handle, "rb", closefd=False) as file:
                 data += file.read(limit + 1 - len(data))
         note_read_file(place, before, os.fstat(handle))

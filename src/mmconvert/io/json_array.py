@@ -174,8 +174,8 @@ def read_array(path: Path, span: Span | None = None, *, single: bool = False) ->
 def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:
     """Cut an array into spans that begin with an element each; one object stays whole.
 
-    Where an element begins is known only by looking at all brackets and quotes before it, which takes a tenth of what
-    reading it does.
+    Where an element begins is known only by looking at all brackets and quotes before it, which takes less than reading
+    what stands between them.
 
     Args:
         path: The file: an array, or JSON Lines in a file that is called .json.
