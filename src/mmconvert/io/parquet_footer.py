@@ -86,7 +86,7 @@ def find_bad_footer(footer: bytes, schema: pq.ParquetSchema) -> str | None:
     """
     try:
         fields = CompactReader(footer).read_struct(_DEPTH, _SHAPE)
-    except (BadThriftError, RecursionError):
+    except BadThriftError:
         return _DAMAGED.format("its footer cannot be read")
     if _is_encrypted(fields):
         return "is encrypted and is not read. Write it again without encryption."

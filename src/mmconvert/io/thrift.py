@@ -8,6 +8,7 @@ from typing import Any
 
 _TRUE, _FALSE, _BYTE, _DOUBLE, _BINARY, _LIST, _SET, _MAP, _STRUCT = 1, 2, 3, 7, 8, 9, 10, 11, 12
 _INTEGERS = (4, 5, 6)
+_CONTAINERS = (_LIST, _SET, _MAP)
 _VARINT_BYTES = 10
 _LAST_FIELD = 32767
 """Numbers of fields have 16 bits."""
@@ -40,7 +41,7 @@ class CompactReader:
         """Read a struct.
 
         Args:
-            depth: So many structs inside each other are read, this one among them.
+            depth: So many structs inside each other are read, this one among them; lists of lists count, too.
             shape: What fields must be; those that it does not name may be anything.
 
         Returns:
@@ -49,7 +50,7 @@ class CompactReader:
         Raises:
             BadThriftError: It is none, one that is nested deeper, has another shape, or has a field twice.
         """
-        if depth == 0:
+        if depth <= 0:
             raise BadThriftError
         fields: dict[int, Any] = {}
         key = 0
@@ -73,6 +74,8 @@ class CompactReader:
             return self._read_integer()
         if kind == _STRUCT:
             return self.read_struct(depth - 1, known)
+        if kind in _CONTAINERS and depth <= 0:
+            raise BadThriftError
         if kind in (_LIST, _SET):
             head = self._read_byte()
             size = head >> 4 if head >> 4 < 15 else self._read_varint()
@@ -81,8 +84,8 @@ class CompactReader:
             if size := self._read_varint():
                 head = self._read_byte()
                 for _ in range(size):
-                    self._read_value(head >> 4, depth)
-                    self._read_value(head & 15, depth)
+                    self._read_value(head >> 4, depth - 1)
+                    self._read_value(head & 15, depth - 1)
         elif kind == _BINARY:
             size = self._read_varint()
             self.at += size
@@ -100,6 +103,7 @@ class CompactReader:
             raise BadThriftError
         if known is not None:
             _require_kind(kind, known)
+        depth -= kind in _CONTAINERS
         return [self._read_value(kind, depth, known) for _ in range(size)]
 
     def _read_byte(self) -> int:

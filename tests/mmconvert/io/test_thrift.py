@@ -71,6 +71,14 @@ def test_what_is_no_struct_is_refused(data: bytes) -> None:
         CompactReader(data).read_struct(2)
 
 
+@pytest.mark.parametrize(
+    "data", [b"\x19" + b"\x19" * 5000, b"\x1a" + b"\x1a" * 5000, b"\x1b" + b"\x01\xbb" * 5000, b"\x1c" * 5000]
+)
+def test_what_is_nested_too_deep_is_refused(data: bytes) -> None:
+    with pytest.raises(BadThriftError):
+        CompactReader(data).read_struct(8)
+
+
 @given(st.binary(max_size=60))
 def test_any_bytes_are_read_or_refused(data: bytes) -> None:
     with contextlib.suppress(BadThriftError):
