@@ -4,16 +4,17 @@ from pathlib import Path
 
 import pyarrow as pa
 import pyarrow.parquet as pq
-import pyarrow.parquet.encryption as encryption
 import pytest
 
 from mmconvert.core.errors import Error
 from mmconvert.io import parquet
 from mmconvert.io.detect import guess
 from mmconvert.io.parquet_footer import build_footer_file, find_bad_footer, read_footer
+from support.encrypted import write_encrypted
 
 OPTIONAL, REQUIRED = b"\x25\x02\x18\x01a", b"\x25\x00\x18\x01a"
 """A column of the schema that is called a: how often it stands in a row, and its name."""
+TWO_COLUMNS = pa.table({"a": ["x", None], "b": ["y", "z"]})
 ENCRYPTION = b"\x0c\x10\x00"
 """The eighth field of a footer, an empty struct."""
 
@@ -28,31 +29,6 @@ def _footer(path: Path) -> bytes:
 def _write_with(path: Path, footer: bytes) -> None:
     data = path.read_bytes()
     path.write_bytes(data[: -len(_footer(path)) - 8] + build_footer_file(footer)[4:])
-
-
-class _Keys(encryption.KmsClient):  # type: ignore[misc]  # pyarrow has no types
-    """Keys that are wrapped by nothing."""
-
-    def __init__(self, _: encryption.KmsConnectionConfig) -> None:
-        super().__init__()
-
-    def wrap_key(self, key_bytes: bytes, _: str) -> str:
-        return key_bytes.hex()
-
-    def unwrap_key(self, wrapped_key: str, _: str) -> bytes:
-        return bytes.fromhex(wrapped_key)
-
-
-def _write_encrypted(path: Path, *, plain_footer: bool) -> None:
-    """Encrypt the first of two columns."""
-    table = pa.table({"a": ["x", None], "b": ["y", "z"]})
-    config = encryption.EncryptionConfiguration(
-        footer_key="footer", column_keys={"column": ["a"]}, plaintext_footer=plain_footer
-    )
-    factory = encryption.CryptoFactory(_Keys)
-    properties = factory.file_encryption_properties(encryption.KmsConnectionConfig(), config)
-    with pq.ParquetWriter(path, table.schema, encryption_properties=properties) as writer:
-        writer.write_table(table)
 
 
 def test_statistics_that_do_not_fit_a_column_refuse_the_file(tmp_path: Path) -> None:
@@ -84,7 +60,7 @@ def test_whole_files_have_no_fault(statistics: bool, version: str, tmp_path: Pat
 
 def test_an_encrypted_file_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
-    _write_encrypted(path, plain_footer=True)
+    write_encrypted(path, TWO_COLUMNS, plain_footer=True)
     for columns in (None, ["b"]):
         with pytest.raises(Error, match=r"t\.parquet: is encrypted and is not read\. Write it again without"):
             list(parquet.read_batches(path, columns))
@@ -94,7 +70,7 @@ def test_an_encrypted_file_is_refused(tmp_path: Path) -> None:
 
 def test_a_file_whose_footer_is_encrypted_is_refused(tmp_path: Path) -> None:
     path = tmp_path / "t.parquet"
-    _write_encrypted(path, plain_footer=False)
+    write_encrypted(path, TWO_COLUMNS, plain_footer=False)
     with pytest.raises(Error, match=r"t\.parquet: is not a parquet file; its first bytes are b'PARE'"):
         list(parquet.read_batches(path))
     path.write_bytes(b"PAR1" + path.read_bytes()[4:])
