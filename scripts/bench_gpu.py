@@ -1,14 +1,15 @@
 #!/usr/bin/env python
-"""Generation on a GPU: ours beside a loop over single rows and one over fixed batches.
+"""Generation and likelihood on a GPU: ours beside loops over single rows and fixed batches.
 
 Needs torch, transformers, pyarrow, msgspec and Pillow and nothing of this project installed: run it from a
 checkout. The model is a Qwen2.5-VL of random weights, made on the spot; `--tiny` takes a Llava of a
 few thousand weights instead, for a look at the script without a GPU.
 
-usage: scripts/bench_gpu.py [--tiny] [--rows N] [--baseline-rows N] [--layers N]
+usage: scripts/bench_gpu.py [--tiny] [--compile] [--processes N ...] [--rows N] [--baseline-rows N] [--layers N]
 """
 
 import argparse
+import gc
 import io
 import json
 import sys
@@ -16,14 +17,16 @@ import tempfile
 import threading
 import time
 import types
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from contextlib import contextmanager
+from functools import partial
 from pathlib import Path
 from random import Random
-from typing import Any
+from typing import Any, NamedTuple
 
 import PIL.Image
 import torch
+import transformers
 from transformers import AutoModelForImageTextToText, AutoProcessor
 
 ROOT = Path(__file__).resolve().parents[1]
@@ -39,8 +42,10 @@ except ImportError:
 from mmconvert.core.record import Image, Part, Record, Source, Turn  # noqa: E402
 from mmconvert.dataset.dataset import DatasetWriter, open_dataset  # noqa: E402
 from mmconvert.testing.demo.tiny_vlm import CHAT_TEMPLATE, build_byte_tokenizer  # noqa: E402  (the path is set above)
-from mmscore.infer.backend import Generation, ModelOptions  # noqa: E402
+from mmscore.infer.backend import GENERATE, LIKELIHOOD, Generation, ModelOptions  # noqa: E402
 from mmscore.infer.backends.transformers import BACKEND  # noqa: E402
+from mmscore.infer.multiprocess import predict_in_processes  # noqa: E402
+from mmscore.infer.options import PredictOptions  # noqa: E402
 from mmscore.infer.runner import Job, predict  # noqa: E402
 from mmscore.llm.cache_lock import hold  # noqa: E402
 from mmscore.llm.response_cache import AnswerStore, store_path  # noqa: E402
@@ -51,7 +56,7 @@ SECONDS_BETWEEN_LOOKS = 0.1
 WORDS = ("what", "is", "shown", "here", "and", "which", "colour", "has", "the", "left", "part", "of", "it")
 
 
-def records(count: int) -> list[Record]:
+def build_records(count: int) -> list[Record]:
     """Questions of 5 to 80 words on images of noise, 224 to 560 pixels a side."""
     random, rows = Random(0), []
     for number in range(count):
@@ -62,7 +67,8 @@ def records(count: int) -> list[Record]:
         image = Image(buffer.getvalue(), 1, format="JPEG", width=side, height=side)
         turn = Turn("user", (Part("image"), Part("text", text)))
         source = Source("bench", "bench.jsonl", number)
-        rows.append(Record(str(number), str(number), (turn,), "vqa", source, images=(image,)))
+        options = tuple(" ".join(random.choices(WORDS, k=random.randint(1, 5))) for _ in range(4))
+        rows.append(Record(str(number), str(number), (turn,), "vqa", source, images=(image,), options=options))
     return rows
 
 
@@ -120,20 +126,39 @@ class Plain:
             folder, dtype=torch.bfloat16 if on_gpu else torch.float32, device_map="cuda" if on_gpu else None
         ).eval()
 
-    def ask(self, rows: Sequence[Record]) -> int:
-        """Answer rows together; give the tokens of the replies."""
+    def encode(self, rows: Sequence[Record]) -> Any:
         talks = []
         for row in rows:
             image = PIL.Image.open(io.BytesIO(row.images[0].bytes or b"")).convert("RGB")
             content = [{"type": "image", "image": image}, {"type": "text", "text": row.messages[0].content[1].text}]
             talks.append([{"role": "user", "content": content}])
-        inputs = self.processor.apply_chat_template(
+        return self.processor.apply_chat_template(
             talks, add_generation_prompt=True, tokenize=True, return_dict=True, return_tensors="pt",
             processor_kwargs={"padding": True},
         ).to(self.model.device, dtype=self.model.dtype)  # fmt: skip
+
+    def ask(self, rows: Sequence[Record]) -> int:
+        """Answer rows together; give the tokens of the replies."""
+        inputs = self.encode(rows)
         with torch.inference_mode():
             out = self.model.generate(**inputs, max_new_tokens=NEW_TOKENS, do_sample=False, eos_token_id=None)
         return int(out[:, inputs["input_ids"].shape[1] :].numel())
+
+    def score(self, rows: Sequence[Record]) -> int:
+        """Score the options of each row, one full pass an option; give the number of rows."""
+        for row in rows:
+            inputs = self.encode([row])
+            for option in row.options:
+                tokens = torch.tensor([self.processor.tokenizer.encode(option)], device=self.model.device)
+                full = {**inputs, "input_ids": torch.cat([inputs["input_ids"], tokens], 1)}
+                full["attention_mask"] = torch.ones_like(full["input_ids"])
+                if "mm_token_type_ids" in inputs:
+                    kinds = inputs["mm_token_type_ids"]
+                    full["mm_token_type_ids"] = torch.cat([kinds, kinds.new_zeros(tokens.shape)], 1)
+                with torch.inference_mode():
+                    logits = self.model(**full).logits[:, -tokens.shape[1] - 1 : -1].float()
+                float(logits.log_softmax(-1).gather(-1, tokens[..., None]).sum())
+        return len(rows)
 
 
 @contextmanager
@@ -157,58 +182,142 @@ def watched() -> Iterator[list[int]]:
             thread.join()
 
 
-def plain(model: Plain, rows: Sequence[Record], batch: int) -> tuple[float, float, int]:
-    """Seconds, busy share and tokens of a loop."""
-    model.ask(rows[:batch])
+class Measured(NamedTuple):
+    """One way of asking: how long it took, and what it gave."""
+
+    seconds: float
+    busy: float
+    done: int
+    told: str = ""
+
+
+def time_loop(ask: Callable[[Sequence[Record]], int], rows: Sequence[Record], batch: int) -> Measured:
+    """Ask batch after batch, the first one once more for what is loaded late."""
+    ask(rows[:batch])
     start = time.perf_counter()
     with watched() as looks:
-        tokens = sum(model.ask(rows[first : first + batch]) for first in range(0, len(rows), batch))
-    return time.perf_counter() - start, _mean(looks), tokens
+        done = sum(ask(rows[first : first + batch]) for first in range(0, len(rows), batch))
+    return Measured(time.perf_counter() - start, _mean(looks), done)
 
 
-def ours(model: Path, folder: Path, **options: Any) -> tuple[float, float, int]:
-    """Seconds, busy share and tokens of the command's own run, store and file included, the loading not."""
-    generation = Generation(max_new_tokens=NEW_TOKENS)
-    backend: Any = BACKEND(ModelOptions(str(model), generation, quiet=True, **options))
+def time_ours(model: Path, folder: Path, first: Sequence[Record], method: str, **options: Any) -> Measured:
+    """Run as the command does, store and file included, the loading not."""
+    generation = Generation(max_new_tokens=None if method == LIKELIHOOD else NEW_TOKENS)
+    backend: Any = Watched(ModelOptions(str(model), generation, quiet=True, method=method, **options))
     backend._config.eos_token_id = None
     dataset = open_dataset(folder)
     with tempfile.TemporaryDirectory() as work:
         output = Path(work) / "p.parquet"
-        backend.answer(backend_rows(dataset))
+        backend.answer(first[:FIXED_BATCH])
+        backend.forget()
         start = time.perf_counter()
         with (
             watched() as looks,
             hold(store_path(output)) as held,
             AnswerStore(held, fingerprint=dataset.fingerprint) as store,
         ):
-            summary = predict(Job(dataset, output, backend, "transformers", generation), store, lambda *_: None)
+            job = Job(dataset, output, backend, "transformers", generation, method=method)
+            summary = predict(job, store, lambda *_: None)
         seconds = time.perf_counter() - start
     if summary.failed:
         raise SystemExit(f"failed: {summary.failed} of {summary.rows} rows have no response")
-    return seconds, _mean(looks), summary.completion_tokens
+    done = summary.rows if method == LIKELIHOOD else summary.completion_tokens
+    return Measured(seconds, _mean(looks), done, backend.tell())
 
 
-def backend_rows(dataset: Any) -> list[Record]:
-    from mmconvert.core.record import SCHEMA, from_arrow
+def time_processes(model: Path, folder: Path, method: Any, processes: int) -> Measured:
+    """Run in several processes that share the GPU, without the time in which they load the model."""
+    options = PredictOptions(
+        model=str(model),
+        backend="transformers",
+        method=method,
+        max_new_tokens=None if method == LIKELIHOOD else NEW_TOKENS,
+        processes=processes,
+    )
+    gc.collect()
+    if torch.cuda.is_available():
+        # What this process keeps for reuse would be missing there.
+        torch.cuda.empty_cache()
+    with tempfile.TemporaryDirectory() as work, watched() as looks:
+        summary = predict_in_processes(folder, Path(work) / "p.parquet", options, quiet=True, task=None)
+    if summary.failed:
+        raise SystemExit(f"failed: {summary.failed} of {summary.rows} rows have no response")
+    done = summary.rows if method == LIKELIHOOD else summary.completion_tokens
+    last = looks[-max(1, int(summary.seconds / SECONDS_BETWEEN_LOOKS)) :]
+    return Measured(summary.seconds, _mean(last), done)
 
-    return from_arrow(next(dataset.batches([n for n in SCHEMA.names if n != "attachments"])).slice(0, FIXED_BATCH))
+
+class Watched(BACKEND):
+    """A backend that notes the shape of each batch and where its time went."""
+
+    _shapes: list[tuple[int, int, int]]
+
+    def __init__(self, options: ModelOptions) -> None:
+        self.forget()
+        super().__init__(options)
+
+    def forget(self) -> None:
+        self._shapes = []
+        self._preparing = self._answering = 0.0
+
+    def prepare(self, records: Sequence[Record]) -> Any:
+        start = time.perf_counter()
+        prepared = super().prepare(records)
+        self._preparing += time.perf_counter() - start
+        for rows, inputs in prepared.parts:
+            if inputs is not None:
+                mask = inputs["attention_mask"]
+                self._shapes.append((len(rows), mask.shape[1], int(mask.sum())))
+        return prepared
+
+    def answer_prepared(self, prepared: Any) -> Any:
+        start = time.perf_counter()
+        answers = super().answer_prepared(prepared)
+        self._answering += time.perf_counter() - start
+        return answers
+
+    def tell(self) -> str:
+        padded = sum(rows * longest for rows, longest, _ in self._shapes)
+        share = 1 - sum(tokens for *_, tokens in self._shapes) / padded
+        sizes = " ".join(f"{rows}x{longest}" for rows, longest, _ in self._shapes)
+        return (
+            f"{len(self._shapes)} batches, padding {share:.0%}, prepared in {self._preparing:.1f} s, "
+            f"answered in {self._answering:.1f} s: {sizes}"
+        )
 
 
 def _mean(looks: Sequence[int]) -> float:
     return sum(looks) / len(looks) if looks else float("nan")
 
 
+def show_table(unit: str, ways: Iterable[tuple[str, Callable[[], Measured]]]) -> None:
+    """Measure one way after the other and print each at once."""
+    slowest = 0.0
+    for name, measure in ways:
+        found = measure()
+        speed = found.done / found.seconds
+        slowest = slowest or speed
+        print(
+            f"{name:<29} {speed:9,.1f} {unit}/s  {speed / slowest:5.1f} times  GPU busy {found.busy:3.0f} %",
+            flush=True,
+        )
+        if found.told:
+            print(f"  {found.told}", flush=True)
+
+
 def main() -> None:
-    """Print tokens a second of each way."""
+    """Print tokens and rows a second of each way."""
     parser = argparse.ArgumentParser(description=__doc__.partition("\n")[0])
     parser.add_argument("--tiny", action="store_true")
     parser.add_argument("--rows", type=int, default=1000)
     parser.add_argument("--baseline-rows", type=int, default=200)
     parser.add_argument("--layers", type=int, default=36)
+    parser.add_argument("--processes", type=int, nargs="*", default=[2])
     parser.add_argument("--compile", action="store_true")
     given = parser.parse_args()
     if not given.tiny and not torch.cuda.is_available():
         raise SystemExit("no GPU here. --tiny shows what the script does.")
+    transformers.utils.logging.disable_progress_bar()
     with tempfile.TemporaryDirectory() as work:
         model, folder = Path(work) / "model", Path(work) / "dataset"
         if given.tiny:
@@ -217,25 +326,35 @@ def main() -> None:
             save_llava(model)
         else:
             save_model(model, given.layers)
-        rows = records(given.rows)
+        rows = build_records(given.rows)
         with DatasetWriter(folder) as writer:
             writer.write(rows)
         loop = Plain(model)
         weights = sum(parameter.numel() for parameter in loop.model.parameters())
         where = torch.cuda.get_device_name() if torch.cuda.is_available() else "no GPU"
-        print(f"{where}, torch {torch.__version__}, {type(loop.model).__name__} of {weights / 1e9:.2f} B weights")
+        versions = f"torch {torch.__version__}, transformers {transformers.__version__}"
+        print(f"{where}, {versions}, {type(loop.model).__name__} of {weights / 1e9:.2f} B weights", flush=True)
         few = rows[: given.baseline_rows]
-        found = {"one row at a time": plain(loop, few, 1), f"batches of {FIXED_BATCH}": plain(loop, few, FIXED_BATCH)}
-        del loop
-        if torch.cuda.is_available():
-            torch.cuda.empty_cache()
-        found["mmscore predict"] = ours(model, folder)
+        ways: list[tuple[str, Callable[[], Measured]]] = [
+            ("one row at a time", lambda: time_loop(loop.ask, few, 1)),
+            (f"batches of {FIXED_BATCH}", lambda: time_loop(loop.ask, few, FIXED_BATCH)),
+            ("mmscore predict", lambda: time_ours(model, folder, few, GENERATE)),
+        ]
+        ways += [
+            (f"mmscore predict --processes {n}", partial(time_processes, model, folder, GENERATE, n))
+            for n in given.processes
+        ]
+        show_table("tokens", ways)
+        likelihood = ("mmscore predict, likelihood", lambda: time_ours(model, folder, few, LIKELIHOOD))
+        shared = [
+            (f"  the same, --processes {n}", partial(time_processes, model, folder, LIKELIHOOD, n))
+            for n in given.processes[-1:]
+        ]
+        show_table("rows", [("one pass an option", lambda: time_loop(loop.score, few, 1)), likelihood, *shared])
         if given.compile:
-            found["mmscore predict --compile"] = ours(model, folder, compile=True)
-    slowest = found["one row at a time"]
-    for name, (seconds, busy, tokens) in found.items():
-        times = (tokens / seconds) / (slowest[2] / slowest[0])
-        print(f"{name:<26} {tokens / seconds:9,.0f} tokens/s  {times:5.1f} times  GPU busy {busy:3.0f} %")
+            show_table(
+                "tokens", [("mmscore predict --compile", lambda: time_ours(model, folder, few, GENERATE, compile=True))]
+            )
 
 
 if __name__ == "__main__":

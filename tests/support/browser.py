@@ -6,10 +6,12 @@ import shutil
 import time
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import pytest
-from playwright.sync_api import Browser, ConsoleMessage, Page, Request, sync_playwright
+
+if TYPE_CHECKING:
+    from playwright.sync_api import Browser, ConsoleMessage, Page, Request
 
 ARGUMENTS = (
     *("--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking"),
@@ -31,8 +33,10 @@ def chromium() -> str | None:
 
 
 @contextlib.contextmanager
-def running_browser() -> Iterator[Browser]:
+def running_browser() -> Iterator["Browser"]:
     """Start Chromium; it ends with the block."""
+    from playwright.sync_api import sync_playwright
+
     with sync_playwright() as playwright:
         browser = playwright.chromium.launch(executable_path=chromium(), args=list(ARGUMENTS))
         try:
@@ -42,7 +46,7 @@ def running_browser() -> Iterator[Browser]:
 
 
 @pytest.fixture(scope="session")
-def session_browser() -> Iterator[tuple[Browser, asyncio.AbstractEventLoop]]:
+def session_browser() -> Iterator[tuple["Browser", asyncio.AbstractEventLoop]]:
     """One Chromium for all tests of the session, and the loop that speaks to it."""
     if chromium() is None:
         pytest.skip("no Chromium on this machine: apt-get install chromium (scripts/setup does where it may)")
@@ -54,7 +58,7 @@ def session_browser() -> Iterator[tuple[Browser, asyncio.AbstractEventLoop]]:
 
 
 @pytest.fixture
-def browser(session_browser: tuple[Browser, asyncio.AbstractEventLoop]) -> Iterator[Browser]:
+def browser(session_browser: tuple["Browser", asyncio.AbstractEventLoop]) -> Iterator["Browser"]:
     """The session's Chromium.
 
     Playwright's loop stays the thread's running one as long as the browser lives; outside the tests of pages it is set
@@ -67,7 +71,7 @@ def browser(session_browser: tuple[Browser, asyncio.AbstractEventLoop]) -> Itera
 
 
 @contextlib.contextmanager
-def opened(browser: Browser, path: Path, state: str = "", **context: Any) -> Iterator[Page]:
+def opened(browser: "Browser", path: Path, state: str = "", **context: Any) -> Iterator["Page"]:
     """Open a page from disk; leaving the block fails if it had a word to say or asked for anything.
 
     The page's policy lets nothing evaluate a text, so `wait_for_function` cannot wait there; `expect` can.
@@ -83,20 +87,20 @@ def opened(browser: Browser, path: Path, state: str = "", **context: Any) -> Ite
 
 
 @contextlib.contextmanager
-def opened_url(browser: Browser, url: str, **context: Any) -> Iterator[Page]:
+def opened_url(browser: "Browser", url: str, **context: Any) -> Iterator["Page"]:
     """Open a page of a server; leaving the block fails if it had a word to say or asked another one for anything."""
     with _watched(browser, url, url.partition("?")[0], context) as page:
         yield page
 
 
 @contextlib.contextmanager
-def _watched(browser: Browser, url: str, own: str | None, context: dict[str, Any]) -> Iterator[Page]:
+def _watched(browser: "Browser", url: str, own: str | None, context: dict[str, Any]) -> Iterator["Page"]:
     trouble: list[str] = []
 
-    def heard(message: ConsoleMessage) -> None:
+    def heard(message: "ConsoleMessage") -> None:
         trouble.append(f"console {message.type}: {message.text}")
 
-    def asked(request: Request) -> None:
+    def asked(request: "Request") -> None:
         is_own = own is not None and request.url.startswith(own)
         if not is_own and not request.url.startswith("data:") and not request.is_navigation_request():
             trouble.append(f"request: {request.url}")
@@ -114,7 +118,7 @@ def _watched(browser: Browser, url: str, own: str | None, context: dict[str, Any
         page.context.close()
 
 
-def load_seconds(browser: Browser, path: Path) -> float:
+def load_seconds(browser: "Browser", path: Path) -> float:
     """Seconds from asking for a page until its first rows stand there, painted."""
     page = browser.new_context().new_page()
     start = time.perf_counter()
@@ -126,6 +130,6 @@ def load_seconds(browser: Browser, path: Path) -> float:
     return taken
 
 
-def painted_ms(page: Page, action: str) -> float:
+def painted_ms(page: "Page", action: str) -> float:
     """Milliseconds that an action in the page's JavaScript takes until its effect is painted."""
     return float(page.evaluate(f"({_PAINTED})(() => {{ {action} }})"))

@@ -6,6 +6,7 @@ an encoder score in their decoder, over the encoder's one output.
 """
 
 import copy
+import inspect
 import math
 from collections.abc import Iterator, Sequence
 from typing import Any
@@ -80,23 +81,30 @@ def choose_option(record: Record, logprobs: Sequence[Logprobs], reduction: str, 
     )
 
 
-def score_options(
-    model: Any, config: GenerationConfig, inputs: Any, options: Sequence[Sequence[tuple[int, ...]]]
-) -> list[list[Logprobs]]:
-    """Score options after their prompts.
+def read_prompts(model: Any, config: GenerationConfig, inputs: Any) -> "ReadPrompts":
+    """Pass prompts through a model.
 
     Args:
         model: A model that generates.
         config: Its settings.
         inputs: What the processor makes of the prompts: one row a prompt.
-        options: Tokens of each option of each row, at least one.
+    """
+    with torch.inference_mode():
+        return ReadPrompts(model, config, inputs)
+
+
+def score_options(prompts: "ReadPrompts", options: Sequence[Sequence[tuple[int, ...]]]) -> list[list[Logprobs]]:
+    """Score options after their prompts.
+
+    Args:
+        prompts: The prompts.
+        options: Tokens of each option of each prompt, at least one.
 
     Returns:
         For each row and option the natural log-probability of each token. Options of equal tokens in
         a row have equal values.
     """
     with torch.inference_mode():
-        prompts = _Prompts(model, config, inputs)
         # Equal options are scored once: they tie exactly, whatever else stands in the batch.
         distinct = sorted({_Option(row, ids) for row, own in enumerate(options) for ids in own}, key=_build_length_key)
         first = prompts.first[[one.row for one in distinct], [one.tokens[0] for one in distinct]].tolist()
@@ -111,7 +119,7 @@ def _build_length_key(option: _Option) -> tuple[int, int, tuple[int, ...]]:
     return -len(option.tokens), option.row, option.tokens
 
 
-def _split_options(options: Sequence[_Option], prompts: "_Prompts") -> Iterator[Sequence[_Option]]:
+def _split_options(options: Sequence[_Option], prompts: "ReadPrompts") -> Iterator[Sequence[_Option]]:
     """Cut options, the longest first, into pieces that fit the memory."""
     start = 0
     while start < len(options):
@@ -120,7 +128,7 @@ def _split_options(options: Sequence[_Option], prompts: "_Prompts") -> Iterator[
         start += count
 
 
-class _Prompts:
+class ReadPrompts:
     """Prompts that went through the model, and what it keeps of them."""
 
     def __init__(self, model: Any, config: GenerationConfig, inputs: Any) -> None:
@@ -139,7 +147,8 @@ class _Prompts:
         )
         out = model.generate(**inputs, generation_config=config)
         self.first = out.logits[0].float().log_softmax(-1)
-        self._cache = out.past_key_values
+        # transformers renames it, one model after the other.
+        self._cache = next(out[name] for name in ("cache", "past_key_values") if name in out)
         self._tensors = {id(tensor): tensor for tensor in _find_tensors(self._cache)}
         self._mask = inputs["attention_mask"]
         self._pad = config.pad_token_id or 0
@@ -149,6 +158,8 @@ class _Prompts:
         # BLIP's kind wraps a language model that generates by itself.
         language = getattr(model, "language_model", None)
         self._head = language if language is not None and language.can_generate() else model
+        taken = inspect.signature(self._head.forward).parameters
+        self._cache_name = "cache" if "cache" in taken else "past_key_values"
 
     def count_most_at_once(self, tokens: int) -> int:
         """Say how many options of so many tokens fit the memory, at least one."""
@@ -182,7 +193,7 @@ class _Prompts:
                 encoder_outputs=BaseModelOutput(last_hidden_state=self._encoded[rows]),
                 attention_mask=self._mask[rows],
                 decoder_input_ids=fed,
-                past_key_values=cache,
+                **{self._cache_name: cache},
                 use_cache=True,
             )
             return out.logits
@@ -191,7 +202,7 @@ class _Prompts:
         if self._shift is not None:
             positions = (positions + self._shift[rows]).expand(3, -1, -1)
         return self._head(
-            input_ids=fed, attention_mask=mask, position_ids=positions, past_key_values=cache, use_cache=True
+            input_ids=fed, attention_mask=mask, position_ids=positions, **{self._cache_name: cache}, use_cache=True
         ).logits
 
 

@@ -3,6 +3,9 @@
 from collections.abc import Sequence
 from typing import Protocol
 
+PROCESSES_PER_GPU = "MMSCORE_PROCESSES_PER_GPU"
+"""The environment variable that tells a process how many, it among them, share each of its GPUs."""
+
 _SHARE = 0.8
 """Of the memory that is free; the rest is for what a longer response or another image takes beside."""
 

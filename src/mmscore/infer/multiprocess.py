@@ -24,6 +24,7 @@ from mmconvert.core.record import Record
 from mmconvert.dataset.dataset import open_dataset
 from mmconvert.storage.source_files import watch_sources
 from mmscore.infer.ledger import Summary
+from mmscore.infer.memory import PROCESSES_PER_GPU
 from mmscore.infer.open import open_backend
 from mmscore.infer.options import PredictOptions
 from mmscore.infer.runner import plan_job, predict, resume_note, summarize_job, write_stopped
@@ -234,7 +235,10 @@ def _build_environments(count: int) -> list[dict[str, str]]:
     devices = _list_devices()
     if devices:
         dealt = [devices[number::count] or [devices[number % len(devices)]] for number in range(count)]
-        return [{_VISIBLE: ",".join(own)} for own in dealt]
+        shared = [sum(own[0] in other for other in dealt) for own in dealt]
+        return [
+            {_VISIBLE: ",".join(own), PROCESSES_PER_GPU: str(number)} for own, number in zip(dealt, shared, strict=True)
+        ]
     cores = count_usable_cores()
     threads = os.environ.get(_THREADS, str(max(1, cores // count)))
     return [{_THREADS: threads} for _ in range(count)]

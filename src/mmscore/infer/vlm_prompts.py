@@ -1,5 +1,6 @@
 """Records as the processor of a vision-language model takes them."""
 
+import inspect
 import re
 from collections.abc import Sequence
 from typing import Any
@@ -69,7 +70,9 @@ class Prompts:
             written = self._find_image_text(texts)
             self._puts_images = not written
             self._template = _RAW_TEMPLATE.replace("PLACEHOLDER", written)
-        self._can_guard = not self._raw and self._reads_placeholder_as_text(texts)
+        # Versions of transformers that cannot would warn at each call.
+        sanitizes = "sanitize_control_tokens" in inspect.signature(processor.apply_chat_template).parameters
+        self._can_guard = not self._raw and sanitizes and self._reads_placeholder_as_text(texts)
 
     def asked(self, record: Record) -> PreparedRow | Answer:
         """Decode the images and build the conversation, or say why that fails."""
@@ -130,7 +133,7 @@ class Prompts:
             return_dict=True,
             return_tensors="pt",
             processor_kwargs={"padding": True},
-            sanitize_control_tokens=guarded,
+            **({"sanitize_control_tokens": True} if guarded else {}),
         )
 
     def _reads_placeholder_as_text(self, texts: Sequence[str]) -> bool:

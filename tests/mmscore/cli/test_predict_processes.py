@@ -233,6 +233,13 @@ def test_gpus_are_dealt_out(monkeypatch, devices, count, dealt):
     assert [environment["CUDA_VISIBLE_DEVICES"] for environment in _build_environments(count)] == dealt
 
 
+@pytest.mark.parametrize(("devices", "count", "sharing"), [("0,1", 2, "11"), ("7", 3, "333"), ("0,1", 3, "212")])
+def test_processes_know_how_many_share_their_gpu(monkeypatch, devices, count, sharing):
+    monkeypatch.setenv("CUDA_VISIBLE_DEVICES", devices)
+    told = [environment["MMSCORE_PROCESSES_PER_GPU"] for environment in _build_environments(count)]
+    assert told == [*sharing]
+
+
 def test_without_a_gpu_threads_that_were_chosen_stay(monkeypatch):
     monkeypatch.setenv("CUDA_VISIBLE_DEVICES", "")
     monkeypatch.setenv("OMP_NUM_THREADS", "3")

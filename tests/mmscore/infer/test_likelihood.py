@@ -112,9 +112,9 @@ def test_equal_options_tie_and_the_first_is_taken(random_llava):
 def test_pieces_for_little_memory_give_the_same(random_llava, monkeypatch):
     backend = opened(random_llava)
     expected, sizes = backend.answer(ROWS), []
-    whole = likelihood._Prompts.score_rest
+    whole = likelihood.ReadPrompts.score_rest
     monkeypatch.setattr(likelihood, "ROOM_ON_CPU", 40_000)
-    monkeypatch.setattr(likelihood._Prompts, "score_rest", lambda self, o: sizes.append(len(o)) or whole(self, o))
+    monkeypatch.setattr(likelihood.ReadPrompts, "score_rest", lambda self, o: sizes.append(len(o)) or whole(self, o))
     for answer, one in zip(backend.answer(ROWS), expected, strict=True):
         assert answer.option_logprobs == pytest.approx(one.option_logprobs, abs=EXACT)
     assert len(sizes) > 1

@@ -7,6 +7,7 @@ resumed run changes it.
 
 import copy
 import hashlib
+import os
 import re
 import sys
 from collections.abc import Sequence
@@ -22,11 +23,13 @@ from transformers.generation import GenerationConfig, LogitsProcessorList
 from transformers.utils import logging
 
 from mmconvert.core.errors import Error, UsageError, show, suggest_spelling
+from mmconvert.core.progress import print_message
 from mmconvert.core.record import Record
 from mmscore.infer.backend import CHAT, LIKELIHOOD, SUM, Generation, ModelOptions, check_options, require_draws
 from mmscore.infer.images import count_fitting
-from mmscore.infer.likelihood import choose_option, score_options, tokenize_options
-from mmscore.infer.memory import TokenBudget
+from mmscore.infer.likelihood import choose_option, read_prompts, score_options, tokenize_options
+from mmscore.infer.memory import PROCESSES_PER_GPU, TokenBudget
+from mmscore.infer.prompt_length import PromptLength
 from mmscore.infer.sampling import TokenScores, draw_processors
 from mmscore.infer.thinking import OPEN, split_thinking
 from mmscore.infer.vlm_prompts import PreparedRow, Prompts
@@ -41,11 +44,10 @@ _OPTIONS = (
     *("--continue-final-message", "--method", "--likelihood-reduction", "--max-image-side"),
     *("--template", "--output-scores"),
 )
-_BATCH_ON_GPU, _BATCH_ON_CPU = 128, 16
+_BATCH_ON_GPU, _BATCH_ON_CPU = 256, 16
 _TOKENS_ON_GPU, _TOKENS_ON_CPU = 1 << 14, 1 << 16
 """Tokens that go together before anything was measured; on a CPU nothing is."""
 
-_CHARACTERS_A_TOKEN, _PIXELS_A_TOKEN, _TOKENS_A_IMAGE = 3, 28 * 28, 600
 _TOKENS_AN_OPTION = 64
 _HUB_ID = re.compile(r"[A-Za-z0-9][\w.-]*/[\w.-]+")
 _MODEL_FILES = {".json", ".jinja", ".txt", ".model", ".safetensors", ".bin", ".py"}
@@ -88,6 +90,8 @@ class TransformersBackend:
             attn_implementation=options.attn,
             device_map="auto" if on_gpu else None,
         ).eval()
+        if not options.quiet:
+            _warn_of_offload(self._model, options.model)
         self._prompts = Prompts(
             self._processor,
             template=options.template,
@@ -96,6 +100,9 @@ class TransformersBackend:
         )
         # The processor works in a thread of its own, and its tokenizer cannot be used by two at a time.
         self._tokenizer = copy.deepcopy(self._processor.tokenizer)
+        self._prompt_length = PromptLength(
+            self._processor, copy.deepcopy(self._processor.tokenizer), options.max_image_side
+        )
         self._max_side = options.max_image_side
         self._output_scores = options.output_scores
         self._reduction = (options.likelihood_reduction or SUM) if options.method == LIKELIHOOD else None
@@ -111,7 +118,10 @@ class TransformersBackend:
         self._tokens_a_size: float | None = None
         devices = sorted({parameter.device.index for parameter in self._model.parameters() if parameter.is_cuda})
         unknown = _TOKENS_ON_GPU if devices else _TOKENS_ON_CPU
-        self._budget = TokenBudget([_Gpu(index) for index in devices], unknown)
+        share = 1 / int(os.environ.get(PROCESSES_PER_GPU, "1"))
+        for index in devices:
+            torch.cuda.set_per_process_memory_fraction(share, index)
+        self._budget = TokenBudget([_Gpu(index, share) for index in devices], unknown)
         weights = getattr(self._model.config, "_commit_hash", None) or _digest(Path(source))
         settings = (
             *(options.attn, self._config.max_new_tokens, self._reduction),
@@ -121,10 +131,8 @@ class TransformersBackend:
         self.identity = ":".join(map(str, ("transformers", weights, self._model.dtype, *settings)))
 
     def size(self, record: Record) -> float:
-        """Guess the tokens of a prompt."""
-        pixels = ((image.width or 0) * (image.height or 0) for image in record.images)
-        images = sum(count / _PIXELS_A_TOKEN or _TOKENS_A_IMAGE for count in pixels)
-        return images + sum(len(part.text) for turn in record.messages for part in turn.content) / _CHARACTERS_A_TOKEN
+        """Count the tokens of a prompt, without what the template writes."""
+        return self._prompt_length.count(record)
 
     def together(self, records: Sequence[Record]) -> int:
         """Give as many rows as the memory takes, or as the user said; fewer where their images are large."""
@@ -149,7 +157,7 @@ class TransformersBackend:
             return None
         if inputs is not None:
             lengths = inputs["attention_mask"].sum(dim=1).tolist()
-            sizes = [max(1.0, self.size(row.record)) for row in rows]
+            sizes = [self.size(row.record) for row in rows]
             seen = max(length / size for length, size in zip(lengths, sizes, strict=True))
             self._tokens_a_size = max(self._tokens_a_size or 0, seen)
         return inputs
@@ -237,7 +245,10 @@ class TransformersBackend:
         decoder_only = not self._model.config.is_encoder_decoder
         longest = max(len(tokens) for own in options for tokens in own)
         inputs = self._move_inputs([row for row, _ in rows], inputs, room=longest * decoder_only)
-        logprobs = score_options(self._model, self._config, inputs, options)
+        prompts = read_prompts(self._model, self._config, inputs)
+        # Options take the memory that prompts leave, in as many pieces as that needs.
+        self._budget.learn(inputs["input_ids"].numel())
+        logprobs = score_options(prompts, options)
         lengths = inputs["attention_mask"].sum(dim=1).tolist()
         return [
             choose_option(row.record, own, str(self._reduction), length)
@@ -280,14 +291,16 @@ class _Prepared(msgspec.Struct, frozen=True):
 
 @dataclass(slots=True)
 class _Gpu:
-    """A GPU as `mmscore.infer.memory.Device`."""
+    """A GPU, or this process's share of it, as `mmscore.infer.memory.Device`."""
 
     index: int
+    share: float = 1.0
     before: int = 0
 
     def measure_room(self) -> int:
-        unused = torch.cuda.memory_reserved(self.index) - torch.cuda.memory_allocated(self.index)
-        return int(torch.cuda.mem_get_info(self.index)[0] + unused)
+        free, total = torch.cuda.mem_get_info(self.index)
+        used = torch.cuda.memory_allocated(self.index)
+        return int(min(free + torch.cuda.memory_reserved(self.index) - used, self.share * total - used))
 
     def reset_peak(self) -> None:
         torch.cuda.reset_peak_memory_stats(self.index)
@@ -295,6 +308,16 @@ class _Gpu:
 
     def measure_peak(self) -> int:
         return int(torch.cuda.max_memory_allocated(self.index) - self.before)
+
+
+def _warn_of_offload(model: Any, name: str) -> None:
+    """Say so where a part of the model did not fit the GPUs: it answers all the same, many times as slowly."""
+    elsewhere = [part for part, device in getattr(model, "hf_device_map", {}).items() if device in ("cpu", "disk")]
+    if elsewhere:
+        print_message(
+            f"mmscore: {name}: {len(elsewhere)} parts of the model do not fit the free memory of the GPU and run from "
+            "main memory, which is slow. Free the GPU, use fewer --processes, or choose a smaller --dtype."
+        )
 
 
 def _name_compilable_cache(model: Any, name: str) -> str:
