@@ -33,7 +33,8 @@ _LITERAL = re.compile(
 
 _MARK = re.compile(r"[\[\](),]")
 _ESCAPE = re.compile(r"\\([4-7][0-7]{2}|.)|[\r\n\0]", re.DOTALL)
-_PIECE = re.compile(r"(?:[^\\]|\\[4-7][0-7]{2}|\\.){1,4096}+", re.DOTALL)
+_PIECE_LENGTH = 4096
+_PIECE = re.compile(rf"(?:[^\\]|\\[4-7][0-7]{{2}}|\\.){{1,{_PIECE_LENGTH}}}+", re.DOTALL)
 """A part of a string that holds its escapes whole."""
 _ESCAPES = frozenset("\\'\"abfnrtv01234567xuUN\n")
 _CONTROLS = {"\r": r"\r", "\n": r"\n", "\0": r"\x00"}
@@ -44,6 +45,8 @@ def _keep_characters(string: re.Match[str]) -> str:
     """Write a string so that Python keeps each of its characters and has nothing to warn of."""
     if string[1].lower() == "r":
         return string[0]
+    if len(string[2]) < _PIECE_LENGTH:
+        return string[1] + _ESCAPE.sub(_keep_character, string[2])
     # Piece by piece, as each escape is a text of its own while a piece is made.
     return string[1] + "".join(_ESCAPE.sub(_keep_character, piece[0]) for piece in _PIECE.finditer(string[2]))
 
