@@ -153,6 +153,34 @@ def test_what_is_no_path_or_no_whole_number_is_not_taken_for_one(call: Callable[
     assert str(caught.value) == said
 
 
+@pytest.mark.parametrize("path", ["x" * 300, "x" * 300 + "/rows.tsv", "/".join(["y" * 200] * 30), "a\0b"])
+def test_a_path_that_no_file_can_have_is_a_mistake_of_usage(path, table, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    mmconvert.convert(table, "data")
+    calls = [
+        lambda: mmconvert.convert(path, "out"),
+        lambda: mmconvert.convert([table, path], "out"),
+        lambda: mmconvert.convert(table, "out", image_root=path),
+        lambda: mmconvert.check(path),
+        lambda: mmconvert.inspect(path),
+        lambda: mmconvert.export(path, "e.tsv", to="lmudata"),
+        lambda: mmconvert.export("data", f"{path}.tsv", to="lmudata"),
+        lambda: mmconvert.preview(path, "p.html"),
+        lambda: mmconvert.preview(table, f"{path}/p.html"),
+        lambda: mmconvert.push(path, "user/repo"),
+        lambda: mmconvert.verify(path),
+        lambda: mmconvert.open_dataset(path),
+    ]
+    for call in calls:
+        with pytest.raises(UsageError):
+            call()
+
+
+def test_a_path_with_a_nul_is_named_by_its_argument(table):
+    with pytest.raises(UsageError, match=r"convert: output: no path has a NUL \(got 'a\\x00b'\)\. Give a path"):
+        mmconvert.convert(table, "a\0b")
+
+
 def test_a_dataset_of_a_store_is_exported(table, tmp_path):
     mmconvert.convert(table, "memory://bucket/here")
     done = mmconvert.export("memory://bucket/here", tmp_path / "back.tsv", to="lmudata")

@@ -256,3 +256,30 @@ def test_a_folder_in_place_of_a_file_names_the_files(tmp_path):
     (tmp_path / "reviews/colours.jsonl").write_text("{}\n")
     with pytest.raises(UsageError, match=r"is a folder, and evalscope_reviews reads files\. Name them: .*/\*\.jsonl"):
         mmscore.score(tmp_path, format="evalscope_reviews")
+
+
+@pytest.mark.parametrize("path", ["x" * 300, "x" * 300 + "/rows.tsv", "/".join(["y" * 200] * 30), "a\0b"])
+def test_a_path_that_no_file_can_have_is_a_mistake_of_usage(path, dataset, tmp_path, monkeypatch):
+    monkeypatch.chdir(tmp_path)
+    rows = write_predictions(tmp_path / "p.parquet", choices(("A", "B")))
+    task = {"datasets": [{"input": str(dataset)}], "models": [{"model": "A", "backend": "echo"}], "work-dir": "w"}
+    calls = [
+        lambda: mmscore.predict(path, "out.parquet", backend="echo", model="A"),
+        lambda: mmscore.predict(dataset, f"{path}/out.parquet", backend="echo", model="A"),
+        lambda: mmscore.score(path),
+        lambda: mmscore.score(rows, answers=path),
+        lambda: mmscore.score(rows, rows=f"{path}/rows.parquet"),
+        lambda: mmscore.run(path),
+        lambda: mmscore.run({**task, "datasets": [{"input": path}]}),
+        lambda: mmscore.run({**task, "work-dir": path}),
+        lambda: mmscore.compare(path, rows),
+        lambda: mmscore.explain(path),
+        lambda: mmscore.rank([path, rows]),
+        lambda: mmscore.submit(path, "s.json", to="mmmu"),
+        lambda: mmscore.bundle(path, "bundle"),
+        lambda: mmscore.verify(path),
+        lambda: mmscore.view(path),
+    ]
+    for call in calls:
+        with pytest.raises(UsageError):
+            call()

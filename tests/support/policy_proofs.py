@@ -12,6 +12,7 @@ from mmconvert.core.text.json import MOST_VALUES
 from mmconvert.core.validation import MOST_TEXT_BYTES
 from mmconvert.io.tables import MOST_COLUMNS
 from mmconvert.io.xlsx import MAX_COLUMNS
+from support.encrypted import write_encrypted
 from support.policy_files import (
     BASE64,
     CHOICE,
@@ -504,6 +505,13 @@ PROOFS = {
         ),
         Proof("What the archive would unpack to is checked before it is unpacked", {"a.xlsx": bomb}, "mmbench", None),
         Proof("Parquet is read with its checksums", {"a.parquet": flipped}, "predictions", None, says="damaged"),
+        Proof(
+            "and invalid if it is encrypted",
+            {"a.parquet": lambda path: write_encrypted(path, pa.table(PREDICTED), plain_footer=True)},
+            "predictions",
+            None,
+            says="is encrypted and is not read. Write it again without encryption.",
+        ),
         parquet(
             "dates, times, decimals and bytes that nobody asks for become text in `extra`",
             pa.table(

@@ -21,7 +21,15 @@ from click.shell_completion import CompletionItem
 
 from mmconvert.console.completion_types import refine
 from mmconvert.core.error_hints import says_what_to_do
-from mmconvert.core.errors import Error, UsageError, build_memory_error, is_out_of_memory, show, suggest_spelling
+from mmconvert.core.errors import (
+    Error,
+    UsageError,
+    build_memory_error,
+    is_out_of_memory,
+    refuse_long_paths,
+    show,
+    suggest_spelling,
+)
 from mmconvert.core.option_fields import check_plain
 from mmconvert.core.text.printable import escape_control
 from mmconvert.core.text.yaml import read_mapping_file
@@ -181,7 +189,7 @@ def run(command: click.Command, argv: Sequence[str] | None = None, *, program: s
             stream.reconfigure(errors="backslashreplace")
     try:
         _refuse_broken_text(sys.argv[1:] if argv is None else argv)
-        with _handle_interrupt():
+        with _handle_interrupt(), refuse_long_paths():
             code = command.main(args=argv, prog_name=program, standalone_mode=False)
         if sys.stdout is not None:
             sys.stdout.flush()

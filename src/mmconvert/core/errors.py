@@ -8,6 +8,7 @@ Template: `<file>:<line> <field>: <what is wrong> (got <repr cut at 80>). <what 
 Anything else that escapes is a bug and keeps its traceback.
 """
 
+import contextlib
 import difflib
 import errno
 import os
@@ -186,9 +187,34 @@ def build_missing_path_error(path: Path, known: Iterable[str] = ()) -> UsageErro
 
 def suggest_paths(path: Path, known: Iterable[str] = ()) -> str:
     """Name the nearest of what stands in the folder of a path, and of further names; else say how to look there."""
-    beside = [entry.name for entry in path.parent.iterdir()] if path.parent.is_dir() else []
-    folder = next((str(parent) for parent in path.parents if parent.is_dir()), "/")
+    beside: list[str] = []
+    with contextlib.suppress(OSError):
+        beside = [entry.name for entry in path.parent.iterdir()]
+    folder = next((str(parent) for parent in path.parents if _is_folder(parent)), "/")
     return suggest_spelling(path.name, [*beside, *known]) or f" See what is there: ls {shlex.quote(folder)}"
+
+
+def _is_folder(path: Path) -> bool:
+    try:
+        return path.is_dir()
+    except OSError:  # too long for a path, or in a folder that may not be read
+        return False
+
+
+@contextlib.contextmanager
+def refuse_long_paths() -> Iterator[None]:
+    """Refuse a path that is too long for a file, whoever looks for it first.
+
+    Raises:
+        UsageError: The system calls a path too long.
+    """
+    try:
+        yield
+    except OSError as error:
+        if error.errno != errno.ENAMETOOLONG:
+            raise
+        named = "a path" if error.filename is None else quote_value(os.fsdecode(error.filename))
+        raise UsageError(f"{named}: no file can have so long a name. Give the path of a file.") from None
 
 
 def build_write_error(place: object, error: OSError) -> Error:

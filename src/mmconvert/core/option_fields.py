@@ -22,7 +22,7 @@ from typing import Annotated, Any, Literal, NamedTuple, TypeVar, Union
 
 import msgspec
 
-from mmconvert.core.errors import UsageError, show, suggest_paths, suggest_spelling
+from mmconvert.core.errors import UsageError, quote_value, show, suggest_paths, suggest_spelling
 
 _S = TypeVar("_S", bound=msgspec.Struct)
 
@@ -272,9 +272,11 @@ def _read_path(field: OptionField, value: Any) -> str | Path:
         return str(value)
     path = Path(value)
     kind = "Directory" if place.folder else "Path"
-    if place.exists and not path.exists():
+    if "\0" in str(path):
+        raise ValueError(f"{kind} {quote_value(str(value))} has a NUL, which no path has.")
+    if place.exists and not os.path.exists(path):
         raise ValueError(f"{kind} {str(value)!r} does not exist.{suggest_paths(path)}")
-    if place.folder and path.is_file():
+    if place.folder and os.path.isfile(path):
         raise ValueError(f"{kind} {str(value)!r} is a file.")
     if place.exists and not os.access(path, os.R_OK):
         raise ValueError(f"{kind} {str(value)!r} is not readable.")

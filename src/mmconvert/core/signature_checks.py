@@ -12,7 +12,7 @@ from typing import Any, ParamSpec, TypeVar
 
 import msgspec
 
-from mmconvert.core.errors import Error, UsageError, show, suggest_spelling
+from mmconvert.core.errors import Error, UsageError, refuse_long_paths, show, suggest_spelling
 from mmconvert.core.option_fields import list_option_fields, read_option_docs
 
 _P = ParamSpec("_P")
@@ -63,7 +63,8 @@ def _check_call(function: Callable[..., Any], options: type[msgspec.Struct] | No
                 raise UsageError(f"{function.__name__}: no option {name!r}.{near} See help({function.__name__}).")
         _require_paths(function, signature.bind_partial(*args).arguments | given)
         try:
-            return function(*args, **given)
+            with refuse_long_paths():
+                return function(*args, **given)
         except Error as error:
             known = read_keywords(function)
             error.args = (use_keyword_names(str(error), known), *error.args[1:])
@@ -99,10 +100,15 @@ def _require_paths(function: Callable[..., Any], arguments: Mapping[str, Any]) -
     for name, value in arguments.items():
         hint = hints.get(name)
         expected = _EXPECTED.get(hint)
-        several = hint == _PATHS and isinstance(value, Iterable) and not isinstance(value, str | bytes | os.PathLike)
+        takes_paths = Path in typing.get_args(hint)
+        several = takes_paths and isinstance(value, Iterable) and not isinstance(value, str | bytes | os.PathLike)
         # What can be drawn once only is left to the function.
         paths = [value] if not several else value if isinstance(value, Sequence) else ()
+        if expected is None and not (paths and isinstance(paths[0], str | os.PathLike)):
+            continue  # data in memory, or no path at all
         for path in paths:
+            if takes_paths and isinstance(path, str | os.PathLike) and "\0" in str(path):
+                raise UsageError(f"{function.__name__}: {name}: no path has a NUL {show(path)}. Give a path without.")
             allowed = path is None and hint == _PATH | None
             if expected is not None and not allowed and not isinstance(path, str | os.PathLike):
                 raise UsageError(f"{function.__name__}: {name}: expected {expected} {show(path)}.")

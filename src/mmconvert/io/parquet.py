@@ -20,7 +20,7 @@ from mmconvert.core.errors import Error, RowError, quote_value, take_first_line
 from mmconvert.core.rows import MOST_ROW_BYTES, Rejected, Row, Span, Where, build_too_large_error
 from mmconvert.io import list_span_ends
 from mmconvert.io.json_lines import refuse_other_magic
-from mmconvert.io.parquet_footer import find_bad_chunk
+from mmconvert.io.parquet_footer import MAGIC, build_footer_file, find_bad_footer, read_footer
 from mmconvert.io.parquet_pages import BadPageError, Page, find_most_bytes, list_pages
 from mmconvert.io.tables import check_names
 from mmconvert.storage.hub_fs import HubPath
@@ -54,16 +54,24 @@ def open_parquet(path: Path) -> pq.ParquetFile:
         Error: The file is empty, another kind of file, damaged, names a column twice, or claims millions of
             rows in so few bytes that they cannot differ (a bomb).
     """
+    return _open_with_footer(path)[0]
+
+
+def _open_with_footer(path: Path) -> tuple[pq.ParquetFile, bytes]:
+    """Open a parquet file by the footer that is given with it."""
     with open_source(path, 0) as file:
-        head = file.read(4)
-    if head != b"PAR1":
+        head = file.read(len(MAGIC))
+        footer = read_footer(file) if head == MAGIC else None
+    if head != MAGIC:
         refuse_other_magic(head, path, "parquet")
         message = (
             f"{path}: is not a parquet file; its first bytes are {head!r}. Write it again, or name it by what it is."
         )
         raise Error(message)
     try:
-        parquet = open_checked_parquet(path)
+        # Where the file does not end as it must, pyarrow says so.
+        metadata = None if footer is None else pq.read_metadata(pa.BufferReader(build_footer_file(footer)))
+        parquet = open_checked_parquet(path, metadata=metadata)
         names = parquet.schema_arrow.names
     except (pa.ArrowException, OSError, MemoryError, UnicodeDecodeError) as error:
         # A footer that says that it has a billion parts asks for as much memory.
@@ -73,17 +81,21 @@ def open_parquet(path: Path) -> pq.ParquetFile:
     rows, size = parquet.metadata.num_rows, path.stat().st_size
     if rows > _SUSPICIOUS_ROWS and size < rows:
         raise Error(f"{path}: claims {rows:,} rows in {size:,} bytes and is not read. Write it again from its source.")
-    return parquet
+    return parquet, footer or b""
 
 
-def open_checked_parquet(path: Path, dictionaries: Sequence[str] = ()) -> pq.ParquetFile:
+def open_checked_parquet(
+    path: Path, dictionaries: Sequence[str] = (), metadata: pq.FileMetaData | None = None
+) -> pq.ParquetFile:
     """Open a parquet file as it is, here or on the Hub, with its page checksums checked on reading.
 
     Args:
         path: The file.
         dictionaries: Leaves that are read as the dictionaries that they are in the file.
+        metadata: The file's footer, if it has been read before.
     """
     options: dict[str, Any] = {"page_checksum_verification": True, "read_dictionary": list(dictionaries)}
+    options["metadata"] = metadata
     if isinstance(path, HubPath):
         # All columns of a row group that lie side by side come in one request.
         return pq.ParquetFile(path.open("rb", buffering=0), pre_buffer=True, **options)
@@ -126,9 +138,9 @@ def _read_sized_batches(
     path: Path, columns: Sequence[str] | None, groups: Iterable[int] | None, most_rows: int, most_bytes: int
 ) -> Iterator[tuple[pa.RecordBatch, int]]:
     """Read batches, each with about what it takes as values of Python."""
-    parquet = open_parquet(path)
-    if told := find_bad_chunk(parquet):
-        raise Error(f"{path}: is a damaged parquet file ({told}). Get the whole file again.")
+    parquet, footer = _open_with_footer(path)
+    if told := find_bad_footer(footer, parquet.schema):
+        raise Error(f"{path}: {told}")
     most = max(most_bytes, MOST_TIMES * path.stat().st_size, parquet.metadata.num_rows * _find_row_bytes(parquet))
     unfolded = number = 0
     # One by one: a batch over several would hold all of their images twice.
@@ -138,7 +150,7 @@ def _read_sized_batches(
         except UnicodeDecodeError:
             told = "is a damaged parquet file (the name of a column is not UTF-8)"
             raise Error(f"{path}: {told}. Get the whole file again.") from None
-        source = open_checked_parquet(path, plan.dictionaries) if plan.dictionaries else parquet
+        source = open_checked_parquet(path, plan.dictionaries, parquet.metadata) if plan.dictionaries else parquet
         for batch in source.iter_batches(batch_size=plan.rows, columns=columns, row_groups=[group]):
             size = _measure_batch(batch)
             unfolded += size
@@ -219,7 +231,7 @@ def _plan(parquet: pq.ParquetFile, path: Path, group: int, columns: Sequence[str
     with open_source(path) as file:
         leaves = [_read_leaf(parquet, file, path, group, index) for index in places]
     if sum(leaf.find_most_bytes(rows) for leaf in leaves) > BATCH_BYTES:
-        leaves = [_measure_longest(leaf, path, group) for leaf in leaves]
+        leaves = [_measure_longest(leaf, path, group, parquet.metadata) for leaf in leaves]
     while rows > 1 and sum(leaf.find_most_bytes(rows) for leaf in leaves) > BATCH_BYTES:
         rows = max(1, rows // 2)
     named = [leaf for leaf in leaves if leaf.repeated and leaf.text and leaf.find_longest_list() > BATCH_BYTES]
@@ -261,11 +273,11 @@ def _read_leaf(parquet: pq.ParquetFile, file: BufferedReader, path: Path, group:
     )
 
 
-def _measure_longest(leaf: _Leaf, path: Path, group: int) -> _Leaf:
+def _measure_longest(leaf: _Leaf, path: Path, group: int, metadata: pq.FileMetaData) -> _Leaf:
     """Look up how long the texts of a dictionary are, where it is small; else one of them may be all of it."""
     if not leaf.text or not 0 < leaf.longest <= _SMALL_DICTIONARY:
         return leaf
-    source = open_checked_parquet(path, [leaf.path])
+    source = open_checked_parquet(path, [leaf.path], metadata)
     # The dictionary comes with the first value; before it may stand empty lists.
     for batch in source.iter_batches(batch_size=_DICTIONARY_ROWS, columns=[leaf.path], row_groups=[group]):
         for array in _list_leaves(batch.column(0)):

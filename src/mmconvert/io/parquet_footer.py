@@ -1,44 +1,107 @@
 """What stands in the footer of a parquet file, looked at before pyarrow does.
 
 pyarrow ends the whole process (`terminate called`) where it is asked about a column chunk of a damaged footer. It
-raises the same error as any other when it reads the chunk, but what a page unfolds to must be known before.
+raises the same error as any other when it reads the chunk, but what a page unfolds to must be known before. The
+footer is read here as it stands in the file: pyarrow reads an address that is none when it is to write one that says
+how the file is encrypted.
 
 Source: apache/parquet-format, FileMetaData in src/main/thrift/parquet.thrift; apache/arrow 26
-cpp/src/parquet/metadata.cc:ColumnChunkMetaDataImpl, size_statistics.cc:SizeStatistics::Validate.
+cpp/src/parquet/metadata.cc:ColumnChunkMetaDataImpl and FileMetaDataImpl::WriteTo,
+size_statistics.cc:SizeStatistics::Validate.
 """
 
+import os
 from collections.abc import Iterator
+from io import BufferedReader
 from typing import Any
 
-import pyarrow as pa
 import pyarrow.parquet as pq
 
-from mmconvert.io.thrift import BadThriftError, CompactReader
+from mmconvert.io.thrift import BINARY, INTEGER, BadThriftError, CompactReader, Shape
 
-_ROW_GROUPS, _COLUMNS, _METADATA, _CRYPTO, _SIZES = 4, 1, 3, 8, 16
-"""Fields of the footer, of a row group, of a column chunk (twice), and of its metadata."""
+MAGIC = b"PAR1"
+"""How a file begins and ends."""
+
+_TAIL = 64 << 10
+"""Bytes at the end of a file that are read at once; most footers are shorter."""
+_END = 8
+"""Bytes behind the footer: its length and `MAGIC`."""
+
+_ROW_GROUPS, _ENCRYPTION, _COLUMNS, _METADATA, _CRYPTO, _SIZES = 4, 8, 1, 3, 8, 16
+"""Fields of the footer (twice), of a row group, of a column chunk (twice), and of its metadata."""
 _BYTES, _REPETITIONS, _DEFINITIONS = 1, 2, 3
 """Fields of the statistics of sizes."""
 _DEPTH = 8
+_DAMAGED = "is a damaged parquet file ({}). Get the whole file again."
+
+_STRUCT: Shape = {}
+_SIZES_SHAPE: Shape = {_REPETITIONS: [INTEGER], _DEFINITIONS: [INTEGER]}
+_METADATA_SHAPE: Shape = {
+    2: [INTEGER],
+    3: [BINARY],
+    8: [_STRUCT],
+    13: [_STRUCT],
+    _SIZES: _SIZES_SHAPE,
+    17: {1: _STRUCT, 2: [INTEGER]},
+}
+_CRYPTO_SHAPE: Shape = {1: _STRUCT, 2: {1: [BINARY]}}
+_GROUP_SHAPE: Shape = {_COLUMNS: [{_METADATA: _METADATA_SHAPE, _CRYPTO: _CRYPTO_SHAPE}], 4: [_STRUCT]}
+_SHAPE: Shape = {2: [_STRUCT], _ROW_GROUPS: [_GROUP_SHAPE], 5: [_STRUCT], 7: [_STRUCT], _ENCRYPTION: _STRUCT}
+"""All lists of a footer, whose items pyarrow reads as what they must be, whatever kind the list says they are."""
 
 
-def find_bad_chunk(parquet: pq.ParquetFile) -> str | None:
-    """Find a column chunk that pyarrow must not be asked about.
+def read_footer(file: BufferedReader) -> bytes | None:
+    """Read the footer of a file, one that is not longer than usual in one piece.
 
     Args:
-        parquet: The open file.
+        file: The open file, which may be unbuffered.
 
     Returns:
-        What is wrong with the first such chunk, None where none is.
+        None where the file does not end as a parquet file does.
     """
-    footer = pa.BufferOutputStream()
-    parquet.metadata.write_metadata_file(footer)
-    # A file of a footer alone: PAR1, the footer, its length in four bytes, PAR1.
-    data = footer.getvalue().to_pybytes()[4:-8]
+    size = file.seek(0, os.SEEK_END)
+    tail = _read_from(file, max(0, size - _TAIL), size)
+    length = int.from_bytes(tail[-_END : -len(MAGIC)], "little")
+    if not tail.endswith(MAGIC) or length + _END + len(MAGIC) > size:
+        return None
+    if length + _END > len(tail):
+        tail = _read_from(file, size - _END - length, size)
+    return tail[-_END - length : -_END]
+
+
+def build_footer_file(footer: bytes) -> bytes:
+    """Build a file of a footer alone, from which pyarrow reads it as from the whole file."""
+    return MAGIC + footer + len(footer).to_bytes(4, "little") + MAGIC
+
+
+def find_bad_footer(footer: bytes, schema: pq.ParquetSchema) -> str | None:
+    """Find what is in a footer that pyarrow must not be asked about.
+
+    Args:
+        footer: What `read_footer` gives.
+        schema: The columns that pyarrow finds in it.
+
+    Returns:
+        What is wrong with the file, and what to do about it; None where nothing is.
+    """
     try:
-        return next(_find_faults(CompactReader(data).read_struct(_DEPTH), parquet.schema), None)
-    except (BadThriftError, RecursionError):
-        return "its footer cannot be read"
+        fields = CompactReader(footer).read_struct(_DEPTH, _SHAPE)
+    except BadThriftError:
+        return _DAMAGED.format("its footer cannot be read")
+    if _is_encrypted(fields):
+        return "is encrypted and is not read. Write it again without encryption."
+    fault = next(_find_faults(fields, schema), None)
+    return None if fault is None else _DAMAGED.format(fault)
+
+
+def _read_from(file: BufferedReader, start: int, end: int) -> bytes:
+    file.seek(start)
+    return file.read(end - start) or b""
+
+
+def _is_encrypted(footer: dict[int, Any]) -> bool:
+    chunks = (chunk for group in footer.get(_ROW_GROUPS) or () for chunk in group.get(_COLUMNS) or ())
+    return _ENCRYPTION in footer or any(_CRYPTO in chunk for chunk in chunks)
 
 
 def _find_faults(footer: dict[int, Any], schema: pq.ParquetSchema) -> Iterator[str]:
@@ -53,8 +116,6 @@ def _find_faults(footer: dict[int, Any], schema: pq.ParquetSchema) -> Iterator[s
             yield "a row group has other columns than the file"
             return
         for chunk, (repetitions, definitions, text) in zip(chunks, expected, strict=True):
-            if _CRYPTO in chunk:
-                yield "a column is encrypted"
             sizes = (chunk.get(_METADATA) or {}).get(_SIZES) or {}
             counts = (sizes.get(_REPETITIONS) or (), repetitions), (sizes.get(_DEFINITIONS) or (), definitions)
             if any(len(found) not in (0, levels) for found, levels in counts) or (_BYTES in sizes and not text):

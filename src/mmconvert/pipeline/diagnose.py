@@ -85,9 +85,11 @@ def find_further_problems(
     mended = _Repairs(set())
     problem: Rejected | None = first
     found = 0
-    while problem is not None and problem.field not in mended.places:
+    while problem is not None:
         mended.places.add(problem.field)
-        attempt = next(_try_values(row, problem, good, read), None)
+        # A value that is right here may be wrong for a place that was named before.
+        attempts = _try_values(row, problem, good, read)
+        attempt = next((one for one in attempts if one.problem is None or one.problem.field not in mended.places), None)
         if attempt is None:
             return
         row, problem = attempt.row, attempt.problem
@@ -122,8 +124,9 @@ def _try_values(
     shows = problem.code.startswith(_IMAGES)
     for inwards in (way, ()) if way else ((),):
         place = problem.field if inwards == way else problem.field.partition("[")[0].partition(".")[0]
-        for new in _list_replacements(row.fields.get(column), good.get(column), inwards, shows):
-            if not inwards and Path(row.where.file).suffix.lower() not in _TYPED:
+        typed = Path(row.where.file).suffix.lower() in _TYPED
+        for new in _list_replacements(row.fields.get(column), good.get(column), inwards, shows, typed):
+            if not inwards and not typed:
                 new = new if new is None or isinstance(new, str) else encode_json(new)
             try:
                 fields = {**row.fields, column: replace_value(row.fields.get(column), inwards, new)}
@@ -137,16 +140,20 @@ def _try_values(
                 yield _Attempt(trial, after, images, not inwards and _OPTIONS.fullmatch(column) is not None)
 
 
-def _list_replacements(value: Any, good: Any, way: Way, shows: bool) -> Iterator[Any]:
+def _list_replacements(value: Any, good: Any, way: Way, shows: bool, typed: bool) -> Iterator[Any]:
     """Give what may be right at a place: an image like the one there, what a good row has there, then anything."""
     if shows:
+        # A text holds no bytes, neither the cell of a table of texts nor a list that is written as one.
+        has_bytes = typed and not (way and isinstance(value, str))
         try:
             there = find_value(value, way)
         except LookupError:
             there = None
-        if isinstance(there, dict):
+        if isinstance(there, dict) and ("url" in there or has_bytes):
             yield {**there, "url": _ADDRESS} if "url" in there else {**there, **_CELL}
-        yield from (_PNG, _ADDRESS) if isinstance(there, bytes) else (_ADDRESS, _BASE64, _CELL)
+        yield from (_PNG, _ADDRESS) if isinstance(there, bytes) else (_ADDRESS, _BASE64)
+        if has_bytes and not isinstance(there, bytes):
+            yield _CELL
     with contextlib.suppress(LookupError):
         yield find_value(good, way)
     yield from _STAND_INS

@@ -9,7 +9,7 @@ from typing import Any
 
 import msgspec
 
-from mmconvert.core.errors import Error, UsageError, show, suggest_spelling
+from mmconvert.core.errors import Error, UsageError, refuse_long_paths, show, suggest_spelling
 from mmconvert.core.option_fields import build_options, list_option_fields
 from mmconvert.core.record import list_missing_columns
 from mmconvert.dataset.dataset import open_dataset
@@ -158,6 +158,8 @@ def build_plan(given: Mapping[str, Any], work_dir: Path | None, path: str = "tas
     place = work_dir or (Path(str(task["work-dir"])) if task.get("work-dir") else None)
     if place is None:
         raise UsageError(f"{path}: where shall the results go? Give --work-dir DIR, or work-dir: in the file.")
+    if "\0" in str(place):
+        raise UsageError(f"{path} work-dir: no path has a NUL {show(str(place))}. Name another folder.")
     chosen = task.get("steps", ALL)
     if chosen not in STEPS:
         raise UsageError(
@@ -185,7 +187,9 @@ def _read_dataset(
         raise UsageError(f"{where} limit: expected a number from 1 {show(limit)}.")
     given = {key: value for key, value in {**common, **own}.items() if value is not None}
     conversion = None
-    if given or not _is_ours(Path(source)):
+    with _name_place(where):
+        ours = not given and _is_ours(Path(source))
+    if not ours:
         conversion = build_options(Conversion, given, where, "convert")
         with _name_place(where):
             if not conversion.allow_remote:
@@ -268,7 +272,8 @@ def _check_judges(request: JudgeRequest) -> None:
 @contextlib.contextmanager
 def _name_place(where: str) -> Iterator[None]:
     try:
-        yield
+        with refuse_long_paths():
+            yield
     except UsageError as error:
         raise UsageError(f"{where}: {error}") from None
 

@@ -1,5 +1,6 @@
 """What both programs owe at the terminal: exit codes, option files, plain errors, bugs with a traceback."""
 
+import errno
 import os
 import signal
 import subprocess
@@ -18,6 +19,7 @@ RAISED = {
     "usage": UsageError("x: no such file."),
     "disk": OSError(28, "No space left on device"),
     "permission": PermissionError(13, "Permission denied", "/some/file"),
+    "long": OSError(errno.ENAMETOOLONG, "File name too long", "x" * 300),
     "interrupt": KeyboardInterrupt(),
     "bug": ZeroDivisionError("division by zero"),
     "odd": OSError("no number"),
@@ -60,6 +62,7 @@ def outcome(capsys: pytest.CaptureFixture[str], *argv: str) -> tuple[int, str, s
         ("usage", 2, "prog: x: no such file.\n"),
         ("disk", 1, "prog: No space left on device.\n"),
         ("permission", 1, "prog: /some/file: Permission denied.\n"),
+        ("long", 2, f"prog: '{'x' * 79}...: no file can have so long a name. Give the path of a file.\n"),
         ("interrupt", 130, "\nprog: interrupted. Run the same command again to continue.\n"),
     ],
 )

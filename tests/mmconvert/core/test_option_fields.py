@@ -114,6 +114,8 @@ def test_values_are_read_as_their_fields_say(tmp_path: Path) -> None:
         ({"subset": {"a": 1}}, "run.yaml subset: expected a list of plain values (got {'a': 1})."),
         ({"root": "none"}, "run.yaml: Invalid value for '--root': Directory 'none' does not exist. See what is there:"),
         ({"root": __file__}, "is a file."),
+        ({"root": "x" * 300}, "' does not exist. See what is there: ls ."),
+        ({"root": "a\0b"}, "run.yaml: Invalid value for '--root': Directory 'a\\x00b' has a NUL, which no path has."),
         ({"overwrite": "perhaps"}, "Invalid value for '--overwrite': 'perhaps' is not a valid boolean. Recognized"),
         ({"overwrite": True, "view": "sft"}, "--overwrite and --view sft exclude each other."),
     ],

@@ -6,7 +6,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from mmconvert.io.thrift import BadThriftError, CompactReader
+from mmconvert.io.thrift import BINARY, INTEGER, BadThriftError, CompactReader, Shape
 
 
 def test_all_kinds_of_values_are_read_or_passed_over() -> None:
@@ -28,11 +28,55 @@ def test_a_field_far_behind_says_its_number() -> None:
 
 
 @pytest.mark.parametrize(
+    "data",
+    [
+        pytest.param(b"\x15\x02\x05\x02\x04\0", id="a field twice"),
+        pytest.param(b"\x05\x00\x04\0", id="field 0"),
+        pytest.param(b"\x05\x82\x80\x08\x04\0", id="field 65,537, of which 16 bits are 1"),
+    ],
+)
+def test_fields_that_another_reader_takes_for_others_are_refused(data: bytes) -> None:
+    with pytest.raises(BadThriftError):
+        CompactReader(data).read_struct(1)
+
+
+@pytest.mark.parametrize(
+    ("data", "shape"),
+    [
+        pytest.param(b"\x19\x23\x02\x04\0", {1: [INTEGER]}, id="a list of bytes"),
+        pytest.param(b"\x19\x15\x04\0", {1: [BINARY]}, id="a list of numbers"),
+        pytest.param(b"\x19\x15\x04\0", {1: [{}]}, id="a list of numbers where structs are"),
+        pytest.param(b"\x19\x1c\x19\x11\x01\0\0", {1: [{1: [INTEGER]}]}, id="inside a struct of a list"),
+        pytest.param(b"\x15\x04\0", {1: {}}, id="a number where a struct is"),
+        pytest.param(b"\x11\0", {1: {}}, id="a truth value where a struct is"),
+        pytest.param(b"\x1a\x15\x04\0", {1: [INTEGER]}, id="a set where a list is"),
+    ],
+)
+def test_what_has_another_shape_is_refused(data: bytes, shape: Shape) -> None:
+    CompactReader(data).read_struct(3)
+    with pytest.raises(BadThriftError):
+        CompactReader(data).read_struct(3, shape)
+
+
+def test_what_has_its_shape_is_read() -> None:
+    data = b"\x19\x1c\x19\x15\x04\0\x19\x18\x01A\0"
+    assert CompactReader(data).read_struct(2, {1: [{1: [INTEGER]}], 2: [BINARY]}) == {1: [{1: [2]}], 2: [None]}
+
+
+@pytest.mark.parametrize(
     "data", [b"", b"\x15", b"\x1c\x1c\0\0\0", b"\x19\xf5\xff\xff\xff\x7f", b"\x1e", b"\x15" + b"\xff" * 11]
 )
 def test_what_is_no_struct_is_refused(data: bytes) -> None:
     with pytest.raises(BadThriftError):
         CompactReader(data).read_struct(2)
+
+
+@pytest.mark.parametrize(
+    "data", [b"\x19" + b"\x19" * 5000, b"\x1a" + b"\x1a" * 5000, b"\x1b" + b"\x01\xbb" * 5000, b"\x1c" * 5000]
+)
+def test_what_is_nested_too_deep_is_refused(data: bytes) -> None:
+    with pytest.raises(BadThriftError):
+        CompactReader(data).read_struct(8)
 
 
 @given(st.binary(max_size=60))

@@ -182,6 +182,17 @@ def test_every_cell_of_a_table_that_is_not_utf8_is_named_with_what_else_is_wrong
     assert records.rejects[0].id == "2"
 
 
+@pytest.mark.parametrize("options", ['["<image 1>","<image 2>"]', '[{"image": "x"}]'])
+def test_no_place_of_a_table_is_named_twice(options: str, tmp_path: Path) -> None:
+    table = tmp_path / "a.csv"
+    cells = [text.replace('"', '""').encode() for text in ("Which?", options, "B", CUT, "?" + ADDRESS)]
+    row = b",".join(b'"%b"' % cell for cell in cells).replace(b"?data", b"\xffdata")
+    table.write_bytes(b"question,options,answer,image_1,image_2\n" + row + b"\n")
+    named = [problem.field for problem in problems(table, "vmcq").rejects]
+    assert {"image_1", "image_2"} <= {*named}
+    assert len(named) == len({*named})
+
+
 def test_a_row_with_very_many_problems_has_the_first_named(tmp_path: Path) -> None:
     row = {"messages": [{"role": "usr", "content": "?"}] * (MOST + 50)}
     path = written([{"messages": [{"role": "user", "content": "?"}]}, row], tmp_path / "a.jsonl")
