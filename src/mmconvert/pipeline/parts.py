@@ -18,6 +18,7 @@ import msgspec
 from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, RowError, UsageError, build_memory_error, show
+from mmconvert.core.plain_chats import PlainBlock
 from mmconvert.core.record import Record, estimate_memory, estimate_weight, keep_chosen
 from mmconvert.core.rows import DELIMITERS, READERS, Rejected, Span
 from mmconvert.dataset.shards import Shard
@@ -273,21 +274,27 @@ def _convert(part: FilePart) -> list[PartResult]:
     return results
 
 
-def _split_pieces(part: FilePart, records: Records) -> Iterator[tuple[FilePart, Iterator[Record]]]:
+def _split_pieces(part: FilePart, records: Records) -> Iterator[tuple[FilePart, Iterator[Record | PlainBlock]]]:
+    # A view that stores records otherwise, and a part whose ids clash, look at each.
+    by_blocks = VIEWS[part.view].of is None and not part.foreign
     if not part.pieces:
-        yield part, iter(records)
+        yield part, records.read_blocks() if by_blocks else iter(records)
         return
-    for number, (span, found) in enumerate(records.read_pieces(part.pieces)):
+    for number, (span, found) in enumerate(records.read_pieces(part.pieces, by_blocks=by_blocks)):
         yield replace(part, span=span, pieces=(), piece=number), found
 
 
 def _copy(
-    result: PartResult, found: Iterator[Record], records: Records, writing: WritingThread | WritingHere, tally: Tally
+    result: PartResult,
+    found: Iterator[Record | PlainBlock],
+    records: Records,
+    writing: WritingThread | WritingHere,
+    tally: Tally,
 ) -> Future[list[Shard]]:
     part, view = result.part, VIEWS[result.part.view]
     seen = set(part.taken)
     writer = PartWriter(part.folder, f"part-{part.index:05d}-{part.piece:05d}", view, writing)
-    for record in found:
+    for record in _copy_blocks(result, found, records, writer, tally, seen):
         if part.fail_on_bad and records.rejects:
             break
         paired = record.preference is not None
@@ -333,6 +340,40 @@ def _copy(
     result.rejects, result.rows_read = records.rejects, records.rows_read
     result.warnings += records.warnings  # which drops what was counted zero times
     return writer.close()
+
+
+def _copy_blocks(
+    result: PartResult,
+    found: Iterator[Record | PlainBlock],
+    records: Records,
+    writer: PartWriter,
+    tally: Tally,
+    seen: set[str],
+) -> Iterator[Record]:
+    """Copy blocks whose ids are all new, and give whatever is to be looked at by itself."""
+    for block in found:
+        if result.part.fail_on_bad and records.rejects:
+            return
+        if isinstance(block, Record):
+            yield block
+            continue
+        ids = [chat.id for chat in block.chats]
+        fresh = set(ids)
+        if len(fresh) < len(ids) or not seen.isdisjoint(fresh):
+            last = records.where
+            for number, chat in enumerate(block.chats):
+                records.where = block.find_place(number)
+                yield chat.to_record()
+            records.where = last
+            continue
+        seen |= fresh
+        result.ids += ids
+        size = 0
+        for chat in block.chats:
+            writer.add(chat, chat.memory)
+            size += chat.weight
+        result.bytes += size
+        tally.add(size, records.where, len(ids))
 
 
 def _read_kin(record: Record) -> str:
