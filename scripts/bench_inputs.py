@@ -173,6 +173,13 @@ with tempfile.TemporaryDirectory() as cache:
 """
 """JSON Lines by json, base64 and Dataset.from_generator."""
 
+LOAD_JSON = """
+import datasets, sys
+source, out = sys.argv[1:]
+datasets.load_dataset("json", data_files=source, cache_dir=out, split="train")
+"""
+"""JSON Lines by load_dataset("json") alone, which writes Arrow and checks nothing."""
+
 WORKBOOK_RECIPE = """
 import datasets, pandas, sys
 source, out = sys.argv[1:]

@@ -10,7 +10,7 @@ _QUOTE_ESCAPE = b"\\u0022"
 
 
 def read_plain_lines(raw: bytes) -> list[PlainLine] | None:
-    """Read lines of `id`, `messages` and perhaps `answer`, all of them texts.
+    """Read lines of `messages` and perhaps `id` and `answer`, all of them texts.
 
     Args:
         raw: Whole lines, the last one with its line break.
@@ -29,7 +29,7 @@ def read_plain_lines(raw: bytes) -> list[PlainLine] | None:
     # A key that appears twice leaves quotes out when the objects are written again.
     if len(lines) != count or _encode_lines(lines).count(b'"') != raw.count(b'"'):
         return None
-    ids = [line.id for line in lines]
+    ids = [line.id for line in lines if line.id is not msgspec.UNSET]
     if not all(ids) or [*map(str.strip, ids)] != ids or not all(line.messages for line in lines):
         return None
     return lines

@@ -12,7 +12,7 @@ import msgspec
 import pyarrow as pa
 
 from mmconvert.core.arrow import build_column, build_lists
-from mmconvert.core.record import SCHEMA, Part, Record, Source, Turn, encode_json, to_arrow
+from mmconvert.core.record import NUMBER_DIGITS, SCHEMA, Part, Record, Source, Turn, encode_json, to_arrow
 from mmconvert.core.rows import Where
 
 
@@ -24,27 +24,36 @@ class PlainTurn(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=Tru
 
 
 class PlainLine(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
-    """A line of JSON Lines: messages under an id, and the answer if there is one."""
+    """A line of JSON Lines: messages, and the id and the answer if there is one."""
 
-    id: str
     messages: list[PlainTurn]
+    id: str | msgspec.UnsetType = msgspec.UNSET
     answer: str | msgspec.UnsetType = msgspec.UNSET
 
 
 class PlainSource(msgspec.Struct, frozen=True):
-    """What all conversations of a file have in common; see the fields of `Record`."""
+    """What all conversations of a file have in common.
+
+    Attributes:
+        format: As in `Record`, like `file`, `dataset`, `subset` and `task`.
+        id_prefix: What stands before the number of a row that has no id.
+        training: Rows are numbered all the same, and the source's id is `sample`: training files repeat ids.
+    """
 
     format: str
     file: str
     dataset: str | None = None
     subset: str | None = None
     task: str | None = None
+    id_prefix: str = ""
+    training: bool = False
 
     @property
     def is_storable(self) -> bool:
         """Whether Arrow takes these texts; names of files and words of a command may hold half a character."""
+        texts = (self.format, self.file, self.dataset, self.subset, self.task, self.id_prefix)
         try:
-            "".join(filter(None, (self.format, self.file, self.dataset, self.subset, self.task))).encode()
+            "".join(filter(None, texts)).encode()
         except UnicodeEncodeError:
             return False
         return True
@@ -54,7 +63,9 @@ class PlainChat(msgspec.Struct, frozen=True, gc=False):
     """A conversation.
 
     Attributes:
-        id: Its id, without blanks around it.
+        id: Its id, without blanks around it, or the number of its row.
+        sample: Its sample: the id that the source has, or the number.
+        numbered: Its id is the number of its row.
         turns: Its messages, at least one.
         question: Text of the last message of the user, None where there is none.
         answer: The answer, None where there is none.
@@ -66,6 +77,8 @@ class PlainChat(msgspec.Struct, frozen=True, gc=False):
     """
 
     id: str
+    sample: str
+    numbered: bool
     turns: Sequence[PlainTurn]
     question: str | None
     answer: str | None
@@ -77,17 +90,18 @@ class PlainChat(msgspec.Struct, frozen=True, gc=False):
 
     @property
     def task(self) -> str:
-        """What is asked for: `chat` where the assistant has the last word, else `vqa`."""
-        return self.source.task or ("chat" if self.turns[-1].role == "assistant" else "vqa")
+        """What is asked for: `chat` where the assistant has the last word, in training data any; else `vqa`."""
+        turns = self.turns if self.source.training else self.turns[-1:]
+        return self.source.task or ("chat" if any(turn.role == "assistant" for turn in turns) else "vqa")
 
     def to_record(self) -> Record:
         """Give the record."""
         return Record(
             id=self.id,
-            sample=self.id,
+            sample=self.sample,
             messages=tuple(Turn(turn.role, (Part("text", turn.content),)) for turn in self.turns),
             task=self.task,
-            source=Source(self.source.format, self.source.file, self.row),
+            source=Source(self.source.format, self.source.file, self.row, self.numbered),
             question=self.question,
             answer=self.answer,
             answers=() if self.answer is None else (self.answer,),
@@ -125,9 +139,15 @@ def build_chats(lines: Sequence[PlainLine], first_row: int, source: PlainSource)
     chats: list[PlainChat] = []
     shared = len(source.dataset or "") + len(source.subset or "")
     for row, line in enumerate(lines, first_row):
+        turns, own, numbered = line.messages, line.id, False
+        if own is msgspec.UNSET or source.training:
+            numbered, key = True, f"{source.id_prefix}{row:0{NUMBER_DIGITS}d}"
+            sample = key if own is msgspec.UNSET else own
+        else:
+            key = sample = own
         question = answer = label = None
         weight = 0
-        for turn in line.messages:
+        for turn in turns:
             weight += len(turn.content)
             if turn.role == "user":
                 question = turn.content
@@ -137,7 +157,7 @@ def build_chats(lines: Sequence[PlainLine], first_row: int, source: PlainSource)
         if line.answer is not msgspec.UNSET:
             answer, label = line.answer, encode_json(line.answer)
             memory += 2 * len(answer) + len(label)
-        chats.append(PlainChat(line.id, line.messages, question, answer, label, row, source, weight, memory))
+        chats.append(PlainChat(key, sample, numbered, turns, question, answer, label, row, source, weight, memory))
     return chats
 
 
@@ -168,7 +188,7 @@ def _build_sources(chats: Sequence[PlainChat]) -> pa.Array:
         "format": [chat.source.format for chat in chats],
         "file": [chat.source.file for chat in chats],
         "row": [chat.row for chat in chats],
-        "numbered": [False] * len(chats),
+        "numbered": [chat.numbered for chat in chats],
     }
     columns = [build_column(values[field.name], field.type) for field in kind]
     return pa.StructArray.from_arrays(columns, fields=list(kind))
@@ -176,7 +196,7 @@ def _build_sources(chats: Sequence[PlainChat]) -> pa.Array:
 
 _COLUMNS: dict[str, Callable[[Sequence[PlainChat]], Sequence[Any]]] = {
     "id": lambda chats: [chat.id for chat in chats],
-    "sample": lambda chats: [chat.id for chat in chats],
+    "sample": lambda chats: [chat.sample for chat in chats],
     "dataset": lambda chats: [chat.source.dataset for chat in chats],
     "subset": lambda chats: [chat.source.subset for chat in chats],
     "task": lambda chats: [chat.task for chat in chats],

@@ -368,6 +368,7 @@ def _copy_blocks(
             continue
         seen |= fresh
         result.ids += ids
+        result.kin.update((chat.id, chat.sample) for chat in block.chats if chat.sample != chat.id)
         size = 0
         for chat in block.chats:
             writer.add(chat, chat.memory)

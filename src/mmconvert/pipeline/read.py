@@ -274,7 +274,10 @@ class Records:
         """Read rows, those behind each other that are plain conversations as blocks; none goes over one of the ends."""
         path, options, plugin = self._input.path, self._options, self.plugin
         plain, name = plugin.plain, self.format.rpartition("@")[2]
-        source = PlainSource(name, path.name, options.dataset, self._input.subset, options.task)
+        source = PlainSource(
+            *(name, path.name, options.dataset, self._input.subset, options.task, self._input.id_prefix),
+            training=plain is not None and plain.training,
+        )
         # Whatever looks at rows or changes records is given them.
         changing = (options.mapping, options.transforms, options.prompt, options.prompt_suffix, options.read_as)
         looking = (options.for_scoring, options.every_problem, options.allow_remote, options.decode)

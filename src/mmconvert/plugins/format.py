@@ -161,6 +161,7 @@ class PlainReader(PluginStruct, frozen=True):
 
     Attributes:
         lines: Whole lines of JSON Lines -> the conversation of each, None where one of them is anything else.
+        training: Rows are numbered, whatever ids they have; see `PlainSource`.
         rows: The function of the format that it is a faster way for. A format that was made of this one with another
             function is asked row by row.
         records: Likewise.
@@ -169,6 +170,7 @@ class PlainReader(PluginStruct, frozen=True):
     lines: Callable[[bytes], Sequence[PlainLine] | None]
     rows: Callable[[Path, Span | None], Iterator[Row | Rejected]]
     records: Callable[[Row, Context], Iterable[Record]]
+    training: bool = False
 
 
 class Format(PluginStruct, frozen=True):

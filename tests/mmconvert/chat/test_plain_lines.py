@@ -15,7 +15,6 @@ OTHERS = {
     ),
     "a field of its own": b'{"id": "1", "messages": [{"role": "user", "content": "a"}], "split": "a"}\n',
     "a field of a message": b'{"id": "1", "messages": [{"role": "user", "content": "a", "name": "b"}]}\n',
-    "no id": b'{"messages": [{"role": "user", "content": "a"}]}\n',
     "a number as id": b'{"id": 1, "messages": [{"role": "user", "content": "a"}]}\n',
     "an empty id": b'{"id": "", "messages": [{"role": "user", "content": "a"}]}\n',
     "blanks around the id": b'{"id": " 1", "messages": [{"role": "user", "content": "a"}]}\n',

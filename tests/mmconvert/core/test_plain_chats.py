@@ -9,8 +9,9 @@ from mmconvert.core.record import estimate_memory, estimate_weight, to_arrow
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=12)
 TURNS = st.builds(PlainTurn, st.sampled_from(["system", "user", "assistant"]), TEXTS)
-LINES = st.builds(PlainLine, TEXTS, st.lists(TURNS, min_size=1, max_size=4), st.one_of(st.just(msgspec.UNSET), TEXTS))
-SOURCES = st.builds(PlainSource, TEXTS, TEXTS, *[st.one_of(st.none(), TEXTS)] * 3)
+UNSET_OR_TEXT = st.one_of(st.just(msgspec.UNSET), TEXTS)
+LINES = st.builds(PlainLine, st.lists(TURNS, min_size=1, max_size=4), UNSET_OR_TEXT, UNSET_OR_TEXT)
+SOURCES = st.builds(PlainSource, TEXTS, TEXTS, *[st.one_of(st.none(), TEXTS)] * 3, TEXTS, st.booleans())
 
 
 @given(st.lists(LINES, min_size=1, max_size=5), st.integers(0, 9), SOURCES)

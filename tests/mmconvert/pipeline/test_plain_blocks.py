@@ -14,12 +14,13 @@ from msgspec.structs import asdict, replace
 from mmconvert.core.errors import Error
 from mmconvert.dataset import shards
 from mmconvert.dataset.dataset import open_dataset
-from mmconvert.formats.openai_messages import FORMAT
+from mmconvert.formats import openai_finetune, openai_messages
 from mmconvert.io import json_lines
 from mmconvert.pipeline import part_writer, parts, read
 from mmconvert.pipeline.convert import ReadOptions, Summary, WriteOptions, convert
 from mmconvert.pipeline.inputs import Input
 
+FORMATS = {"openai_messages": openai_messages.FORMAT, "openai_finetune": openai_finetune.FORMAT}
 TEXTS = st.sampled_from(
     [
         "",
@@ -39,7 +40,11 @@ MESSAGES = st.lists(
     min_size=1,
     max_size=3,
 )
-PLAIN = st.fixed_dictionaries({"id": st.integers(0, 400).map(str), "messages": MESSAGES}, optional={"answer": TEXTS})
+IDS = st.integers(0, 400).map(lambda number: str(number) if number % 3 else f"{number:09d}")
+PLAIN = st.one_of(
+    st.fixed_dictionaries({"id": IDS, "messages": MESSAGES}, optional={"answer": TEXTS}),
+    st.fixed_dictionaries({"messages": MESSAGES}, optional={"id": IDS}),
+)
 OTHERS = st.one_of(
     st.fixed_dictionaries({"messages": MESSAGES}),
     st.fixed_dictionaries(
@@ -65,6 +70,7 @@ RAW = st.sampled_from(
 )
 LINES = st.one_of(
     st.lists(st.one_of(PLAIN, OTHERS, RAW), min_size=1, max_size=20),
+    st.lists(st.fixed_dictionaries({"messages": MESSAGES}, optional={"id": IDS}), min_size=1, max_size=40),
     # Among many plain rows, one that is not.
     st.tuples(st.lists(PLAIN, max_size=20), st.one_of(OTHERS, RAW), st.lists(PLAIN, max_size=20)).map(
         lambda found: [*found[0], found[1], *found[2]]
@@ -77,10 +83,11 @@ def write(lines: Sequence[dict | str], file: Path, *, ascii_only: bool, end: str
     file.write_bytes((end.join(texts) + end).encode(errors="surrogatepass"))
 
 
-def convert_both_ways(file: Path, work: Path, how: ReadOptions, **where: object) -> tuple[object, object]:
+def convert_both_ways(source: Input, work: Path, how: ReadOptions, **where: object) -> tuple[object, object]:
     """Convert with blocks and without; give everything that is written and said of each."""
     found = []
-    for name, plugin in (("blocks", FORMAT), ("records", replace(FORMAT, plain=None))):
+    own = FORMATS[str(how.format)]
+    for name, plugin in (("blocks", own), ("records", replace(own, plain=None))):
         with pytest.MonkeyPatch.context() as patch:
             patch.setattr(
                 read,
@@ -91,7 +98,7 @@ def convert_both_ways(file: Path, work: Path, how: ReadOptions, **where: object)
             )
             output = work / name
             try:
-                summary: object = replace_paths(convert([Input(file)], output, how, WriteOptions(**where)), name)  # type: ignore[arg-type]
+                summary: object = replace_paths(convert([source], output, how, WriteOptions(**where)), name)  # type: ignore[arg-type]
             except Error as error:
                 summary = str(error).replace(name, "")
             rejects = output.with_name(f"{name}.rejects.jsonl")
@@ -111,19 +118,17 @@ def replace_paths(summary: Summary, name: str) -> str:
     block=st.sampled_from([40, 300, 1 << 17]),
     part=st.sampled_from([300, 1 << 20]),
     batch=st.sampled_from([3, 7, 5000]),
-    how=st.sampled_from(
-        [
-            ReadOptions(format="openai_messages"),
-            ReadOptions(format="openai_messages", dataset="d", task="caption"),
-            ReadOptions(format="openai_messages", dataset="half \udce4"),
-            ReadOptions(format="openai_messages", max_rows=20),
-            ReadOptions(format="openai_messages", limit=5),
-        ]
+    format=st.sampled_from([*FORMATS]),
+    options=st.sampled_from(
+        [{}, {"dataset": "d", "task": "caption"}, {"dataset": "half \udce4"}, {"max_rows": 20}, {"limit": 5}]
     ),
+    prefix=st.sampled_from(["", "other/"]),
     fail=st.booleans(),
     view=st.sampled_from(["eval", "sft"]),
 )
-def test_blocks_give_the_bytes_and_the_words_of_records(lines, ascii_only, end, block, part, batch, how, fail, view):
+def test_blocks_give_the_bytes_and_the_words_of_records(
+    lines, ascii_only, end, block, part, batch, format, options, prefix, fail, view
+):
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(json_lines, "_BLOCK", block)
         patch.setattr(parts, "SMALL_FILE", part)
@@ -133,7 +138,8 @@ def test_blocks_give_the_bytes_and_the_words_of_records(lines, ascii_only, end, 
         patch.setattr(shards, "BATCH_RECORDS", batch)
         file = Path(folder, "in.jsonl")
         write(lines, file, ascii_only=ascii_only, end=end)
-        ours, expected = convert_both_ways(file, Path(folder), how, workers=1, fail_on_bad=fail, view=view)
+        source, how = Input(file, id_prefix=prefix), ReadOptions(format=format, **options)
+        ours, expected = convert_both_ways(source, Path(folder), how, workers=1, fail_on_bad=fail, view=view)
         assert ours == expected
 
 
