@@ -5,7 +5,6 @@ files are cut depends on their size alone.
 """
 
 import contextlib
-import gc
 import importlib
 import math
 from collections import Counter
@@ -17,6 +16,7 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from mmconvert.core.collect import collect_rarely
 from mmconvert.core.errors import Error, RowError, UsageError, build_memory_error, show
 from mmconvert.core.plain_chats import PlainBlock
 from mmconvert.core.record import Record, estimate_memory, estimate_weight, keep_chosen
@@ -258,7 +258,7 @@ def _convert(part: FilePart) -> list[PartResult]:
     try:
         writer = WritingThread() if part.two_threads else WritingHere()
         counted = Tally(part.tally, part.index, part.source.path, part.span, part.how.limit)
-        with _collect_rarely(), contextlib.closing(counted) as tally, writer as writing:
+        with collect_rarely(), contextlib.closing(counted) as tally, writer as writing:
             for piece, found in _split_pieces(part, records):
                 results.append(PartResult(piece))
                 closed.append(_copy(results[-1], found, records, writing, tally))
@@ -421,17 +421,3 @@ def reconvert_duplicates(results: list[PartResult], kept: Iterable[str] = ()) ->
         if number + 1 < len(results):
             owners.update(dict.fromkeys(results[number].ids, part.source))
     return again
-
-
-@contextlib.contextmanager
-def _collect_rarely() -> Iterator[None]:
-    """Look for cycles rarely: records have none, and looking costs a sixth of the time.
-
-    So rarely that most objects have come and gone between two looks.
-    """
-    before = gc.get_threshold()
-    gc.set_threshold(500_000, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)
