@@ -85,6 +85,19 @@ def text_messages() -> Path:
     return made("messages-1m.jsonl", make)
 
 
+def small_files() -> Path:
+    """A folder of 2,000 files of OpenAI messages without images, 50 kB each."""
+
+    def make(folder: Path) -> None:
+        folder.mkdir()
+        with text_messages().open(encoding="utf-8") as source:
+            for number in range(2_000):
+                lines = [line for line, _ in zip(source, range(310), strict=False)]
+                (folder / f"part-{number:04d}.jsonl").write_text("".join(lines), encoding="utf-8")
+
+    return made("small-files", make)
+
+
 def workbook() -> Path:
     """A workbook of 100,000 predictions as VLMEvalKit writes them."""
     names = ["index", "question", "A", "B", "C", "D", "answer", "category", "l2-category", "split", "prediction"]
@@ -172,6 +185,29 @@ with tempfile.TemporaryDirectory() as cache:
     datasets.Dataset.from_generator(rows, cache_dir=cache, features=features).to_parquet(out)
 """
 """JSON Lines by json, base64 and Dataset.from_generator."""
+
+FILES_RECIPE = """
+import datasets, json, pathlib, sys, tempfile
+datasets.disable_progress_bars()
+source, out = map(pathlib.Path, sys.argv[1:])
+out.mkdir()
+def rows(file):
+    for line in open(file, encoding="utf-8"):
+        row = json.loads(line)
+        yield {"id": row["id"], "messages": json.dumps(row["messages"]), "answer": row["answer"]}
+for file in sorted(source.iterdir()):
+    with tempfile.TemporaryDirectory() as cache:
+        found = datasets.Dataset.from_generator(rows, cache_dir=cache, gen_kwargs={"file": str(file)})
+        found.to_parquet(out / f"{file.stem}.parquet")
+"""
+"""Each file of a folder by json and Dataset.from_generator."""
+
+LOAD_JSON = """
+import datasets, sys
+source, out = sys.argv[1:]
+datasets.load_dataset("json", data_files=source, cache_dir=out, split="train")
+"""
+"""JSON Lines by load_dataset("json") alone, which writes Arrow and checks nothing."""
 
 WORKBOOK_RECIPE = """
 import datasets, pandas, sys

@@ -15,7 +15,8 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 from msgspec.structs import replace
 
-from mmconvert.core.record import SCHEMA, Record, estimate_memory, to_arrow
+from mmconvert.core.plain_chats import PlainChat, build_batch
+from mmconvert.core.record import SCHEMA, Record, estimate_memory
 from mmconvert.storage.parquet_sink import HashedFile
 
 SHARD_BYTES = 480 << 20
@@ -122,7 +123,7 @@ class RecordWriter:
         folder: Path,
         name: str,
         schema: pa.Schema = SCHEMA,
-        to_batch: Callable[[Sequence[Record]], pa.RecordBatch] = to_arrow,
+        to_batch: Callable[[Sequence[Any]], pa.RecordBatch] = build_batch,
     ) -> None:
         """Prepare.
 
@@ -130,24 +131,24 @@ class RecordWriter:
             folder: Existing folder for the shards.
             name: Beginning of the shards' temporary names, unique in the folder.
             schema: Columns of every shard.
-            to_batch: Makes one batch of that schema of records.
+            to_batch: Makes one batch of that schema of records; of plain conversations too, where any are written.
         """
         self._writer = ShardWriter(folder, name, schema)
         self._to_batch = to_batch
-        self._pending: list[Record] = []
+        self._pending: list[Record | PlainChat] = []
         self._bytes = 0
         self._group: list[pa.RecordBatch] = []
         self._group_bytes = 0
 
-    def write(self, records: Sequence[Record], size: int | None = None) -> None:
+    def write(self, records: Sequence[Record | PlainChat], size: int | None = None) -> None:
         """Append records.
 
         Args:
             records: A few of them; a row group ends behind the last one at the soonest.
-            size: Their `estimate_memory` together, None to have it counted.
+            size: Their `estimate_memory` together, None to have that of records counted.
         """
         self._pending += records
-        self._bytes += sum(map(estimate_memory, records)) if size is None else size
+        self._bytes += sum(estimate_memory(one) for one in records if type(one) is Record) if size is None else size
         if self._bytes >= ROW_GROUP_BYTES or len(self._pending) >= BATCH_RECORDS:
             self._end_batch()
             if self._group_bytes >= ROW_GROUP_BYTES:

@@ -10,7 +10,7 @@ Of preference pairs `sft` and `prompt-completion` hold the chosen response, `pro
 """
 
 from collections.abc import Callable, Sequence
-from typing import Final, Literal
+from typing import Any, Final, Literal
 
 import msgspec
 import pyarrow as pa
@@ -18,6 +18,7 @@ from msgspec.structs import replace
 
 from mmconvert.core.arrow import build_column
 from mmconvert.core.errors import RowError
+from mmconvert.core.plain_chats import build_batch
 from mmconvert.core.record import (
     LETTERS,
     SCHEMA,
@@ -316,16 +317,16 @@ class View(msgspec.Struct, frozen=True):
     Attributes:
         schema: Columns of every shard.
         of: Record as it is stored; raises RowError where the layout has nothing to store; None stores it as it is.
-        batch: Stored records as one Arrow batch.
+        batch: Stored records as one Arrow batch; where `of` is None, plain conversations too.
     """
 
     schema: pa.Schema
     of: Callable[[Record], Record] | None
-    batch: Callable[[Sequence[Record]], pa.RecordBatch]
+    batch: Callable[[Sequence[Any]], pa.RecordBatch]
 
 
 VIEWS = {
-    EVAL: View(SCHEMA, None, to_arrow),
+    EVAL: View(SCHEMA, None, build_batch),
     "sft": View(SCHEMA, _convert_to_sft, to_arrow),
     "prompt-completion": View(PROMPT_COMPLETION_SCHEMA, _convert_to_prompt_completion, _build_split_batch),
     PREFERENCE: View(PREFERENCE_SCHEMA, split_pair, _build_preference_batch),

@@ -15,6 +15,8 @@ from collections.abc import Iterable, Iterator
 from functools import partial
 from typing import Any
 
+from msgspec import UNSET
+
 from mmconvert.chat.conversations import as_list, build_conversation_record, read_messages, take_system_turn
 from mmconvert.chat.losses import NO_FIELD
 from mmconvert.chat.openai import (
@@ -27,9 +29,11 @@ from mmconvert.chat.openai import (
     read_message,
     require_json_lines,
 )
+from mmconvert.chat.plain_lines import read_plain_lines
 from mmconvert.chat.training import build_source_id, build_training_rows, read_messages_extra, report_lost_extra
 from mmconvert.chat.videos import VIDEOS
 from mmconvert.core.errors import RowError, quote_value
+from mmconvert.core.plain_chats import PlainLine
 from mmconvert.core.record import Image, Record, Turn
 from mmconvert.core.rows import Row
 from mmconvert.core.text.placeholders import parse_image_slot
@@ -37,7 +41,7 @@ from mmconvert.images.verify import open_image
 from mmconvert.io.row_files import read_rows
 from mmconvert.io.write_delimited import write_jsonl
 from mmconvert.kits.evalscope.outputs import MARKS
-from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
+from mmconvert.plugins.format import Context, Format, Loss, PlainReader, Sample, Target
 
 MAX_IMAGES = 10
 MAX_IMAGE_BYTES = 10_000_000
@@ -73,6 +77,12 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         told, extras = take_system_turn(fields, tuple(turns), extras)
         turns = [*told]
     yield build_conversation_record(row, context, fields, turns, images, extras)
+
+
+def _read_plain_lines(raw: bytes) -> list[PlainLine] | None:
+    lines = read_plain_lines(raw)
+    # An answer beside the messages is a further field here.
+    return None if lines is None or any(line.answer is not UNSET for line in lines) else lines
 
 
 def _find_mismatch(sample: Sample) -> str | None:
@@ -181,4 +191,5 @@ FORMAT = Format(
     cuttable=True,
     images=("inline",),
     videos=True,
+    plain=PlainReader(_read_plain_lines, read_rows, _read_records, training=True),
 )

@@ -28,9 +28,11 @@ from mmconvert.chat.batch_requests import HOLDERS, ID, find_request, unwrap_requ
 from mmconvert.chat.conversations import MESSAGES_EXTRA, list_objects, read_messages
 from mmconvert.chat.export_images import store_image
 from mmconvert.chat.losses import PROMPTED, list_losses, list_prompt_losses
+from mmconvert.chat.plain_lines import read_plain_lines
 from mmconvert.chat.training import read_messages_extra
 from mmconvert.chat.videos import ShownVideos, list_numbered_videos
 from mmconvert.core.errors import RowError, in_field, show
+from mmconvert.core.plain_chats import PlainLine
 from mmconvert.core.record import Image, Part, Record, Turn, encode_json
 from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span
 from mmconvert.core.text.json import parse_json
@@ -38,7 +40,7 @@ from mmconvert.core.text.placeholders import format_turn, interleave, list_slots
 from mmconvert.io import columns, json_array, jsonl, tables
 from mmconvert.io.write_delimited import write_rows
 from mmconvert.kits.evalscope.outputs import MARKS
-from mmconvert.plugins.format import IMAGES, Context, Format, Loss, Sample, Target
+from mmconvert.plugins.format import IMAGES, Context, Format, Loss, PlainReader, Sample, Target
 
 
 def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
@@ -104,6 +106,17 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         attachments=hidden,
         extra=beside,
     )
+
+
+def _read_plain_lines(raw: bytes) -> list[PlainLine] | None:
+    lines = read_plain_lines(raw)
+    if lines is None or (any(mark in raw for mark in (b"<image", b"\\u003c", b"\\u003C")) and _shows_images(lines)):
+        return None
+    return lines
+
+
+def _shows_images(lines: Iterable[PlainLine]) -> bool:
+    return any(list_slots(turn.content) for line in lines for turn in line.messages)
 
 
 def _read_system(fields: Mapping[str, Any], turns: Sequence[Turn]) -> tuple[Part, ...]:
@@ -226,4 +239,5 @@ FORMAT = Format(
     cuttable=True,
     images=IMAGES,
     videos=True,
+    plain=PlainReader(_read_plain_lines, _read_rows, _read_records),
 )

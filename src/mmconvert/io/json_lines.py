@@ -2,12 +2,12 @@
 
 import math
 import re
-from collections.abc import Iterator, Sequence
-from functools import partial
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from io import BytesIO
+from itertools import chain
 from pathlib import Path
 from shlex import quote
-from typing import Any, BinaryIO
+from typing import Any, BinaryIO, TypeVar
 
 import msgspec
 
@@ -19,6 +19,8 @@ from mmconvert.storage.source_files import open_source
 
 _INDENTED = re.compile(rb"\n\s")
 _BUFFER = 1 << 20
+_BLOCK = 1 << 17
+"""Bytes of lines that are read at once."""
 _SHORT = 1 << 14
 """Longer lines mostly hold images, whose plain letters `json` passes over as fast."""
 _BOM = b"\xef\xbb\xbf"
@@ -32,6 +34,8 @@ _OTHER_MAGIC = {
     b"\xd0\xcf\x11\xe0": "an OLE file (an old or encrypted spreadsheet)",
 }
 
+
+Block = TypeVar("Block")
 
 _decode, _encode = msgspec.json.Decoder().decode, msgspec.json.Encoder().encode
 
@@ -53,6 +57,13 @@ def refuse_other_magic(head: bytes, path: Path, expected: str) -> None:
             raise Error(f"{path}: expected {expected} in UTF-8, but this is {kind}. {advice}")
 
 
+class _Cursor:
+    """Where the next line begins: its byte, the number of its row, and how many lines stand before it."""
+
+    def __init__(self, span: Span | None) -> None:
+        self.at, self.row, self.line = (0, 0, 0) if span is None else (span.start, span.row, span.line - 1)
+
+
 def rows(path: Path, span: Span | None = None) -> Iterator[Row | Rejected]:
     """Read JSON Lines.
 
@@ -66,25 +77,73 @@ def rows(path: Path, span: Span | None = None) -> Iterator[Row | Rejected]:
     Raises:
         Error: The file is empty or not UTF-8 text.
     """
-    number = span.row if span is not None else 0
-    name = path.name
+    place = _Cursor(span)
     with open_source(path, _BUFFER) as file:
         refuse_other_magic(file.read(4), path, "JSON Lines")
-        at = span.start if span is not None else 0
-        end = math.inf if span is None else span.end
-        file.seek(at)
-        # A line of any length would be held whole, whatever is in it.
-        line = span.line - 1 if span is not None else 0
-        for raw in iter(partial(file.readline, MOST_ROW_BYTES + 1), b""):
-            line += 1
-            if at >= end:
+        file.seek(place.at)
+        yield from _read_lines(file, path.name, place, math.inf if span is None else span.end)
+
+
+def read_blocks(
+    path: Path, span: Span | None, ends: Iterable[int], read_block: Callable[[bytes, Where], Block | None]
+) -> Iterator[Row | Rejected | Block]:
+    """Read JSON Lines, many at once where they can be.
+
+    Args:
+        path: The file.
+        span: Piece to read, None for all.
+        ends: No block goes over one of these bytes; in order.
+        read_block: (whole lines, place of the first) -> what they hold, None where each is to be read by itself.
+
+    Yields:
+        What `read_block` gives, and the rows of other lines, in the order of the file.
+
+    Raises:
+        Error: As `rows`.
+    """
+    place = _Cursor(span)
+    end = math.inf if span is None else span.end
+    bounds = chain(ends, [end])
+    bound = next(bounds)
+    with open_source(path, _BUFFER) as file:
+        refuse_other_magic(file.read(4), path, "JSON Lines")
+        while place.at < end:
+            while bound <= place.at:
+                bound = next(bounds)
+            file.seek(place.at)
+            block = file.read(_BLOCK)
+            if not block:
                 return
-            start, at = at, at + len(raw)
-            if len(raw) > MOST_ROW_BYTES:
-                at += skip_line(file, raw)
-                yield Rejected.of(build_too_large_error(at - start), Where(name, number, line, start))
-                number += 1
+            if bound - place.at < len(block):
+                # The line that begins before the bound is read to its end.
+                block = block[: block.find(b"\n", max(0, int(bound) - place.at - 1)) + 1]
+            block = block[: block.rfind(b"\n") + 1]
+            found = read_block(block, Where(path.name, place.row, place.line + 1, place.at)) if block else None
+            if found is None:
+                # At least one line, which may be longer than a block.
+                yield from _read_lines(file, path.name, place, place.at + max(1, len(block)), seek=True)
                 continue
+            yield found
+            lines = block.count(b"\n")
+            place.at, place.row, place.line = place.at + len(block), place.row + lines, place.line + lines
+
+
+def _read_lines(
+    file: BinaryIO, name: str, place: _Cursor, end: float, *, seek: bool = False
+) -> Iterator[Row | Rejected]:
+    """Read the lines that begin before a byte, one by one, and move the place on."""
+    if seek:
+        file.seek(place.at)
+    at, number, line = place.at, place.row, place.line
+    # A line of any length would be held whole, whatever is in it.
+    while at < end and (raw := file.readline(MOST_ROW_BYTES + 1)):
+        line += 1
+        start, at = at, at + len(raw)
+        row: Row | Rejected
+        if len(raw) > MOST_ROW_BYTES:
+            at += skip_line(file, raw)
+            row = Rejected.of(build_too_large_error(at - start), Where(name, number, line, start))
+        else:
             if line == 1:
                 raw = raw.removeprefix(_BOM)
             if _is_blank(raw):
@@ -93,11 +152,13 @@ def rows(path: Path, span: Span | None = None) -> Iterator[Row | Rejected]:
                 line += blank.count(b"\n")
                 continue
             where = Where(name, number, line, start)
-            number += 1
             try:
-                yield Row(parse_object(raw), where)
+                row = Row(parse_object(raw), where)
             except RowError as error:
-                yield Rejected.of(error, where)
+                row = Rejected.of(error, where)
+        number += 1
+        yield row
+    place.at, place.row, place.line = at, number, line
 
 
 def is_lines(path: Path) -> bool:
@@ -226,12 +287,11 @@ def parse_object(raw: bytes, *, nan: bool = False) -> dict[str, Any]:
 def _read_plain_object(raw: bytes) -> dict[str, Any] | None:
     """Read an object in which nothing is amiss, the fast way; None for all that wants a second look.
 
-    A key that appears twice leaves quotes out when the object is written again. An escape of four digits may be half a
-    character, or a quote.
+    A key that appears twice leaves quotes out when the object is written again, unless an escape stands for others.
     """
     try:
         value = _decode(raw)
-        if type(value) is dict and b"\\u" not in raw and _encode(value).count(b'"') == raw.count(b'"'):
+        if type(value) is dict and b"\\u0022" not in raw and _encode(value).count(b'"') == raw.count(b'"'):
             return value
     except (msgspec.MsgspecError, ValueError, OverflowError, RecursionError):
         pass

@@ -1,14 +1,14 @@
 """A .jsonl file: JSON Lines, or one JSON array for all that its name says."""
 
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
-from mmconvert.core.rows import Rejected, Row, Span
+from mmconvert.core.rows import Rejected, Row, Span, Where
 from mmconvert.io import json_array, json_lines
-from mmconvert.io.json_lines import parse_object
+from mmconvert.io.json_lines import Block, parse_object
 from mmconvert.storage.source_files import open_source
 
-__all__ = ["cut", "is_array", "parse_object", "rows"]
+__all__ = ["cut", "is_array", "parse_object", "read_blocks", "rows"]
 
 _BLOCK = 1 << 16
 
@@ -36,6 +36,13 @@ def rows(path: Path, span: Span | None = None) -> Iterator[Row | Rejected]:
         Error: The file is empty or not UTF-8 text, or an array that is not whole.
     """
     return json_array.read_array(path, span) if is_array(path) else json_lines.rows(path, span)
+
+
+def read_blocks(
+    path: Path, span: Span | None, ends: Iterable[int], read_block: Callable[[bytes, Where], Block | None]
+) -> Iterator[Row | Rejected | Block]:
+    """Read JSON Lines, many at once where they can be; see `json_lines.read_blocks`."""
+    return json_lines.read_blocks(path, span, ends, read_block)
 
 
 def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:

@@ -12,6 +12,7 @@ size_statistics.cc:SizeStatistics::Validate.
 
 import os
 from collections.abc import Iterator
+from functools import lru_cache
 from io import BufferedReader
 from typing import Any
 
@@ -24,6 +25,8 @@ MAGIC = b"PAR1"
 
 _TAIL = 64 << 10
 """Bytes at the end of a file that are read at once; most footers are shorter."""
+_KEPT_BYTES = 1 << 20
+"""A longer footer is not kept for the next time that the file is opened."""
 _END = 8
 """Bytes behind the footer: its length and `MAGIC`."""
 
@@ -84,14 +87,32 @@ def find_bad_footer(footer: bytes, schema: pq.ParquetSchema) -> str | None:
     Returns:
         What is wrong with the file, and what to do about it; None where nothing is.
     """
+    leaves = [schema.column(index) for index in range(len(schema))]
+    expected = tuple(
+        (leaf.max_repetition_level + 1, leaf.max_definition_level + 1, leaf.physical_type == "BYTE_ARRAY")
+        for leaf in leaves
+    )
+    find = _find_again if len(footer) <= _KEPT_BYTES else _find_bad
+    return find(footer, expected)
+
+
+_Levels = tuple[int, int, bool]
+"""How many repetition and definition levels a column has, and whether it holds texts."""
+
+
+def _find_bad(footer: bytes, expected: tuple[_Levels, ...]) -> str | None:
     try:
         fields = CompactReader(footer).read_struct(_DEPTH, _SHAPE)
     except BadThriftError:
         return _DAMAGED.format("its footer cannot be read")
     if _is_encrypted(fields):
         return "is encrypted and is not read. Write it again without encryption."
-    fault = next(_find_faults(fields, schema), None)
+    fault = next(_find_faults(fields, expected), None)
     return None if fault is None else _DAMAGED.format(fault)
+
+
+# A file is opened many times, once for each of its row groups.
+_find_again = lru_cache(maxsize=16)(_find_bad)
 
 
 def _read_from(file: BufferedReader, start: int, end: int) -> bytes:
@@ -104,12 +125,7 @@ def _is_encrypted(footer: dict[int, Any]) -> bool:
     return _ENCRYPTION in footer or any(_CRYPTO in chunk for chunk in chunks)
 
 
-def _find_faults(footer: dict[int, Any], schema: pq.ParquetSchema) -> Iterator[str]:
-    leaves = [schema.column(index) for index in range(len(schema))]
-    expected = [
-        (leaf.max_repetition_level + 1, leaf.max_definition_level + 1, leaf.physical_type == "BYTE_ARRAY")
-        for leaf in leaves
-    ]
+def _find_faults(footer: dict[int, Any], expected: tuple[_Levels, ...]) -> Iterator[str]:
     for group in footer.get(_ROW_GROUPS) or ():
         chunks = group.get(_COLUMNS) or ()
         if len(chunks) != len(expected):

@@ -15,6 +15,7 @@ from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any, NamedTuple
 
+from mmconvert.core.plain_chats import PlainChat
 from mmconvert.core.record import Record
 from mmconvert.core.rows import Span, Where
 from mmconvert.dataset.shards import ROW_GROUP_BYTES, RecordWriter, Shard
@@ -105,11 +106,11 @@ class PartWriter:
         """
         self._writer = RecordWriter(folder, name, view.schema, view.batch)
         self._writing = writing
-        self._chunk: list[Record] = []
+        self._chunk: list[Record | PlainChat] = []
         self._bytes = 0
 
-    def add(self, record: Record, size: int) -> None:
-        """Add a record of about `size` bytes."""
+    def add(self, record: Record | PlainChat, size: int) -> None:
+        """Add a record, or a plain conversation, of about `size` bytes."""
         if self._bytes >= _CHUNK_BYTES or len(self._chunk) >= _CHUNK_RECORDS:
             self._send()
         self._chunk.append(record)
@@ -200,11 +201,11 @@ class Tally:
         self._rows = self._bytes = 0
         self._next = time.monotonic() + _SECONDS
 
-    def add(self, size: int, where: Where) -> None:
-        """Count a record of `size` bytes, made from the row at a place."""
+    def add(self, size: int, where: Where, rows: int = 1) -> None:
+        """Count a record of `size` bytes, made from the row at a place, or several up to there."""
         if self._file is None:
             return
-        self._rows += 1
+        self._rows += rows
         self._bytes += size
         if (now := time.monotonic()) >= self._next:
             self._next = now + _SECONDS

@@ -5,7 +5,6 @@ files are cut depends on their size alone.
 """
 
 import contextlib
-import gc
 import importlib
 import math
 from collections import Counter
@@ -17,7 +16,9 @@ from pathlib import Path
 import msgspec
 from msgspec.structs import replace
 
+from mmconvert.core.collect import collect_rarely
 from mmconvert.core.errors import Error, RowError, UsageError, build_memory_error, show
+from mmconvert.core.plain_chats import PlainBlock
 from mmconvert.core.record import Record, estimate_memory, estimate_weight, keep_chosen
 from mmconvert.core.rows import DELIMITERS, READERS, Rejected, Span
 from mmconvert.dataset.shards import Shard
@@ -257,7 +258,7 @@ def _convert(part: FilePart) -> list[PartResult]:
     try:
         writer = WritingThread() if part.two_threads else WritingHere()
         counted = Tally(part.tally, part.index, part.source.path, part.span, part.how.limit)
-        with _collect_rarely(), contextlib.closing(counted) as tally, writer as writing:
+        with collect_rarely(), contextlib.closing(counted) as tally, writer as writing:
             for piece, found in _split_pieces(part, records):
                 results.append(PartResult(piece))
                 closed.append(_copy(results[-1], found, records, writing, tally))
@@ -273,21 +274,27 @@ def _convert(part: FilePart) -> list[PartResult]:
     return results
 
 
-def _split_pieces(part: FilePart, records: Records) -> Iterator[tuple[FilePart, Iterator[Record]]]:
+def _split_pieces(part: FilePart, records: Records) -> Iterator[tuple[FilePart, Iterator[Record | PlainBlock]]]:
+    # A view that stores records otherwise, and a part whose ids clash, look at each.
+    by_blocks = VIEWS[part.view].of is None and not part.foreign
     if not part.pieces:
-        yield part, iter(records)
+        yield part, records.read_blocks() if by_blocks else iter(records)
         return
-    for number, (span, found) in enumerate(records.read_pieces(part.pieces)):
+    for number, (span, found) in enumerate(records.read_pieces(part.pieces, by_blocks=by_blocks)):
         yield replace(part, span=span, pieces=(), piece=number), found
 
 
 def _copy(
-    result: PartResult, found: Iterator[Record], records: Records, writing: WritingThread | WritingHere, tally: Tally
+    result: PartResult,
+    found: Iterator[Record | PlainBlock],
+    records: Records,
+    writing: WritingThread | WritingHere,
+    tally: Tally,
 ) -> Future[list[Shard]]:
     part, view = result.part, VIEWS[result.part.view]
     seen = set(part.taken)
     writer = PartWriter(part.folder, f"part-{part.index:05d}-{part.piece:05d}", view, writing)
-    for record in found:
+    for record in _copy_blocks(result, found, records, writer, tally, seen):
         if part.fail_on_bad and records.rejects:
             break
         paired = record.preference is not None
@@ -335,6 +342,41 @@ def _copy(
     return writer.close()
 
 
+def _copy_blocks(
+    result: PartResult,
+    found: Iterator[Record | PlainBlock],
+    records: Records,
+    writer: PartWriter,
+    tally: Tally,
+    seen: set[str],
+) -> Iterator[Record]:
+    """Copy blocks whose ids are all new, and give whatever is to be looked at by itself."""
+    for block in found:
+        if result.part.fail_on_bad and records.rejects:
+            return
+        if isinstance(block, Record):
+            yield block
+            continue
+        ids = [chat.id for chat in block.chats]
+        fresh = set(ids)
+        if len(fresh) < len(ids) or not seen.isdisjoint(fresh):
+            last = records.where
+            for number, chat in enumerate(block.chats):
+                records.where = block.find_place(number)
+                yield chat.to_record()
+            records.where = last
+            continue
+        seen |= fresh
+        result.ids += ids
+        result.kin.update((chat.id, chat.sample) for chat in block.chats if chat.sample != chat.id)
+        size = 0
+        for chat in block.chats:
+            writer.add(chat, chat.memory)
+            size += chat.weight
+        result.bytes += size
+        tally.add(size, records.where, len(ids))
+
+
 def _read_kin(record: Record) -> str:
     """Give what a row shares with those that it belongs to: its group, or its sample without one."""
     return record.sample if record.group is None else record.group
@@ -379,17 +421,3 @@ def reconvert_duplicates(results: list[PartResult], kept: Iterable[str] = ()) ->
         if number + 1 < len(results):
             owners.update(dict.fromkeys(results[number].ids, part.source))
     return again
-
-
-@contextlib.contextmanager
-def _collect_rarely() -> Iterator[None]:
-    """Look for cycles rarely: records have none, and looking costs a sixth of the time.
-
-    So rarely that most objects have come and gone between two looks.
-    """
-    before = gc.get_threshold()
-    gc.set_threshold(500_000, *before[1:])
-    try:
-        yield
-    finally:
-        gc.set_threshold(*before)

@@ -1,13 +1,12 @@
 """The records of one file, skipped rows set aside."""
 
 import contextlib
-import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import lru_cache, partial
+from functools import partial
 from itertools import chain, groupby, islice
 from pathlib import Path
-from typing import Annotated, Any, Literal
+from typing import Annotated, Any, Literal, cast
 
 import msgspec
 from msgspec.structs import replace
@@ -15,8 +14,9 @@ from msgspec.structs import replace
 from mmconvert.chat.dataset_info import INFO
 from mmconvert.core.errors import Error, RowError, UsageError, build_memory_error, is_out_of_memory, show
 from mmconvert.core.option_fields import Place, copy_options
+from mmconvert.core.plain_chats import PlainBlock, PlainSource, build_chats
 from mmconvert.core.record import Image, Record
-from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span, Where
+from mmconvert.core.rows import Rejected, Row, Span, Where
 from mmconvert.core.text.image_markers import NO_SAMPLING
 from mmconvert.core.text.options import remove_option_names
 from mmconvert.core.text.turns import change_prompt
@@ -28,13 +28,15 @@ from mmconvert.images.frames_ahead import FramesAhead
 from mmconvert.images.loader import MAX_IMAGE_BYTES, ImageLoader
 from mmconvert.images.prefetch import decode_ahead, fetch_ahead
 from mmconvert.images.video import build_sampling
-from mmconvert.io import list_span_ends
+from mmconvert.io import jsonl, list_span_ends
 from mmconvert.io.detect import guess, sample
 from mmconvert.io.field_mapping import check_mapping, parse_mapping
-from mmconvert.io.tables import CONTROL, format_row
+from mmconvert.io.tables import format_row
 from mmconvert.pipeline.diagnose import find_further_problems
 from mmconvert.pipeline.inputs import Input
 from mmconvert.pipeline.prompting import build_prompt_step
+from mmconvert.pipeline.rejects import LONGEST_KEPT, drop_row, keep_row, read_row_id
+from mmconvert.pipeline.row_checks import NO_PLACE, find_swallowed_rows, is_table, list_media, refuse_controls
 from mmconvert.plugins.arguments import parse_spec
 from mmconvert.plugins.format import Context, Format, StatedNumbers
 from mmconvert.plugins.registry import load, name_by_content
@@ -72,10 +74,6 @@ class FileOptions(msgspec.Struct, frozen=True, kw_only=True):
     def reading(self, **others: Any) -> "ReadOptions":
         """Say how each file is read, with further fields of `ReadOptions`."""
         return copy_options(ReadOptions, self, image_roots=self.image_root, mapping=self.map, **others)
-
-
-LONGEST_KEPT = 10_000
-"""Letters of the longest text that is kept of a row that was refused for scoring; a question has fewer."""
 
 
 class ReadOptions(msgspec.Struct, frozen=True):
@@ -238,7 +236,7 @@ class Records:
 
     def __iter__(self) -> Iterator[Record]:
         """Yield records in order; skipped rows are collected, not raised."""
-        return self._read(self._read_rows())
+        return cast(Iterator[Record], self._read(self._read_rows()))
 
     def read_numbers(self) -> StatedNumbers | None:
         """Read the numbers that a framework itself gives for the file; None where it gives none that can be read."""
@@ -249,20 +247,56 @@ class Records:
         except (Error, OSError, ValueError, LookupError, TypeError, AttributeError, RecursionError):
             return None
 
-    def read_pieces(self, sizes: Sequence[int]) -> Iterator[tuple[Span, Iterator[Record]]]:
+    def read_blocks(self) -> Iterator[Record | PlainBlock]:
+        """Yield what iterating does, plain conversations in blocks where the format can read them so."""
+        return self._read(self._read_rows_or_blocks())
+
+    def read_pieces(
+        self, sizes: Sequence[int], *, by_blocks: bool = False
+    ) -> Iterator[tuple[Span, Iterator[Record | PlainBlock]]]:
         """Read the file on in pieces that end where its source's `cut` would end a span.
 
         Args:
             sizes: As that `cut` takes them.
+            by_blocks: Read as `read_blocks` does.
 
         Yields:
-            A piece and its records, to be read before the next piece is asked for. All counts are of the piece
-            available.
+            A piece and what it holds, to be read before the next piece is asked for. All counts are
+            of the piece available.
         """
         numbered = _PieceNumbers(sizes)
-        for _, rows in groupby(self._read_rows(), numbered):
+        found = self._read_rows_or_blocks(list_span_ends(sizes)) if by_blocks else self._read_rows()
+        for _, rows in groupby(found, numbered):
             first, start = numbered.first, numbered.first.offset or 0
             yield Span(start, numbered.end, first.row, first.line or 1), self._read(rows)
+
+    def _read_rows_or_blocks(self, ends: Iterable[int] = ()) -> Iterator[Row | Rejected | PlainBlock]:
+        """Read rows, those behind each other that are plain conversations as blocks; none goes over one of the ends."""
+        path, options, plugin = self._input.path, self._options, self.plugin
+        plain, name = plugin.plain, self.format.rpartition("@")[2]
+        source = PlainSource(
+            *(name, path.name, options.dataset, self._input.subset, options.task, self._input.id_prefix),
+            training=plain is not None and plain.training,
+        )
+        # Whatever looks at rows or changes records is given them.
+        changing = (options.mapping, options.transforms, options.prompt, options.prompt_suffix, options.read_as)
+        looking = (options.for_scoring, options.every_problem, options.allow_remote, options.decode)
+        counting = options.limit is not None or options.first_rows is not None or self._sampling is not None
+        if (
+            plain is None
+            or (plain.rows, plain.records) != (plugin.rows, plugin.records)
+            or any((*changing, *looking, counting, self._input.more, self._input.listed is not None))
+            or path.suffix.lower() != ".jsonl"
+            or jsonl.is_array(path)
+            or not source.is_storable
+        ):
+            return self._read_rows()
+
+        def read_block(raw: bytes, where: Where) -> PlainBlock | None:
+            lines = plain.lines(raw)
+            return None if lines is None else PlainBlock(where, build_chats(lines, where.row, source))
+
+        return jsonl.read_blocks(path, self._span, ends, read_block)
 
     def _read_rows(self) -> Iterator[Row | Rejected]:
         files = (self._input.path, *self._input.more)
@@ -271,7 +305,7 @@ class Records:
             rows = self._input.listed.rename(rows)
         return self._reading(self._input.path, rows) if self._reading is not None else rows
 
-    def _read(self, rows: Iterator[Row | Rejected]) -> Iterator[Record]:
+    def _read(self, rows: Iterator[Row | Rejected | PlainBlock]) -> Iterator[Record | PlainBlock]:
         try:
             yield from self._read_records(rows)
         except (MemoryError, OSError, RuntimeError) as error:
@@ -279,7 +313,7 @@ class Records:
                 raise
             raise build_memory_error(f"{self._input.path} behind row {self.rows_read}") from None
 
-    def _read_records(self, rows: Iterator[Row | Rejected]) -> Iterator[Record]:
+    def _read_records(self, rows: Iterator[Any]) -> Iterator[Record | PlainBlock]:
         self.rejects, self.mended, self.rows_read, self.warnings = [], [], 0, Counter()
         options, source, name = self._options, self._input, self.format.rpartition("@")[2]
         roots, most = options.image_roots or (source.beside,), options.max_image_bytes
@@ -311,7 +345,9 @@ class Records:
             asking = replace(images, wish=ahead.ask, fetch=None)
             asked = replace(context, images=asking, warnings=Counter(), numbers=set(), videos=set())
             rows = ahead.look_ahead(rows, partial(self._ask_for_videos, context=asked))
-        made: Iterator[_Made] = (self._convert_row(item, context, through) for item in rows)
+        made: Iterator[Any] = (
+            item if type(item) is PlainBlock else self._convert_row(item, context, through) for item in rows
+        )
         verified = replace(images, decode=options.decode)
         strict = replace(context, images=verified, warnings=Counter(), numbers=set(), videos=set())
         read_strictly = partial(self._convert_row, context=strict, through=through)
@@ -324,21 +360,31 @@ class Records:
             if fetcher is not None:
                 fetcher.close()
 
-    def _take_records(self, made: "Iterator[_Made]", read_strictly: "Callable[[Row], _Made]") -> Iterator[Record]:
+    def _take_records(
+        self, made: "Iterator[_Made | PlainBlock]", read_strictly: "Callable[[Row], _Made]"
+    ) -> Iterator[Record | PlainBlock]:
         """Give the records of rows, and count what becomes of the rows."""
         options = self._options
         for one in made:
+            if isinstance(one, PlainBlock):
+                self.rows_read += len(one.chats)
+                self.counted += len(one.chats)
+                if options.max_rows is not None and self.rows_read > options.max_rows:
+                    raise build_too_long_error(self._input, options.max_rows)
+                self.where = one.find_place(len(one.chats) - 1)
+                yield one
+                continue
             row, rejected = one.row, one.rejected
             self.rows_read += 1
             self.where = row.where
             if options.every_problem and isinstance(row, Row):
-                self.warnings.update(_find_swallowed_rows(row))
+                self.warnings.update(find_swallowed_rows(row))
             if options.max_rows is not None and self.rows_read > options.max_rows:
                 raise build_too_long_error(self._input, options.max_rows)
             if rejected is not None:
                 self._refuse_many_rejects()
                 longest = LONGEST_KEPT if options.for_scoring else None
-                self.rejects.append(_add_row(rejected, row, longest) if options.keep_refused else _drop_row(rejected))
+                self.rejects.append(keep_row(rejected, row, longest) if options.keep_refused else drop_row(rejected))
                 if options.every_problem:
                     self.rejects += self._find_further(row, rejected, read_strictly)
             elif options.every_problem and not self._good and isinstance(row, Row):
@@ -414,10 +460,10 @@ class Records:
         Raises:
             RowError: `media.unsupported`.
         """
-        for name in _list_media(tuple(fields)):
+        for name in list_media(tuple(fields)):
             if fields[name] and name not in shown:
                 can_show = self.plugin.videos and self._sampling is None and not name.lower().startswith("audio")
-                raise RowError("media.unsupported", name, NO_SAMPLING if can_show else _NO_PLACE)
+                raise RowError("media.unsupported", name, NO_SAMPLING if can_show else NO_PLACE)
 
     def _build_steps(self, images: ImageLoader) -> "_Steps":
         options = self._options
@@ -434,8 +480,8 @@ class Records:
         for remark in row.remarks:
             context.warn(remark)
         try:
-            if not context.for_scoring and _is_table(row.where.file):
-                _refuse_controls(row)
+            if not context.for_scoring and is_table(row.where.file):
+                refuse_controls(row)
             context.numbers.clear()
             context.videos.clear()
             records = [check_record(record) for record in self.plugin.records(row, context)]
@@ -452,7 +498,7 @@ class Records:
                 records = [made for record in records for made in change_prompt(record, change)]
             return _Made(row, records)
         except RowError as error:
-            return _Made(row, (), Rejected.of(error, row.where, _read_row_id(row)))
+            return _Made(row, (), Rejected.of(error, row.where, read_row_id(row)))
 
 
 def _reword(reword: Callable[[Record], Record], record: Record) -> tuple[Record]:
@@ -464,43 +510,6 @@ def _mark_numbered(record: Record, numbers: Collection[str]) -> Record:
     if not record.id.startswith(tuple(numbers)):
         return record
     return replace(record, source=replace(record.source, numbered=True))
-
-
-_TABLES = tuple(DELIMITERS)
-
-
-def _refuse_controls(row: Row) -> None:
-    r"""Refuse a row of a table with a control character: no editor shows it, and programs end a text there.
-
-    JSON spells such characters out (`\u0000`) and parquet has them in its own bytes; a table has them by accident.
-
-    Raises:
-        RowError: `text.control`.
-    """
-    for name, value in row.fields.items():
-        # Nearly all texts are printable, which is told much faster than what else they hold.
-        if isinstance(value, str) and not value.isprintable() and (found := CONTROL.search(value)):
-            message = f"character {found.start() + 1:,} is the control character U+{ord(found[0]):04X}. Take it out."
-            raise RowError("text.control", name, message)
-
-
-@lru_cache
-def _is_table(file: str) -> bool:
-    # All rows of a file ask for it.
-    return file.lower().endswith(_TABLES)
-
-
-_MEDIA = re.compile(r"(?:video|audio)s?(?:_(?:\d+|file|path|url)s?)?", re.IGNORECASE)
-"""Columns of videos and sounds."""
-
-
-_NO_PLACE = "the format has no place for such a video or sound. Leave the row out."
-
-
-@lru_cache
-def _list_media(names: tuple[str, ...]) -> list[str]:
-    """List the names that are videos' and sounds'; once for rows that have the same."""
-    return [name for name in names if _MEDIA.fullmatch(name)]
 
 
 class _Steps(msgspec.Struct, frozen=True):
@@ -524,7 +533,7 @@ class _PieceNumbers:
         self._number = self.end = 0
         self.first = Where("", 0)
 
-    def __call__(self, row: Row | Rejected) -> int:
+    def __call__(self, row: Row | Rejected | PlainBlock) -> int:
         offset = row.where.offset or 0
         if offset >= self.end:
             self.first, self.end = row.where, next(end for end in self._ends if end > offset)
@@ -559,38 +568,3 @@ def _list_texts(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[se
         if isinstance(value, str | int):
             (own if value is before.get(name) else put).add(str(value).strip())
     return own, put
-
-
-def _find_swallowed_rows(row: Row) -> Iterator[str]:
-    """Remark on cells that look as if they held other rows."""
-    if Path(row.where.file).suffix.lower() == ".tsv":
-        for name, value in row.fields.items():
-            if isinstance(value, str) and "\t" in value and "\n" in value:
-                yield (
-                    f"line {row.where.line} {name}: tabs and line breaks are inside quotes; is a closing quote missing?"
-                )
-
-
-def _add_row(rejected: Rejected, row: Row | Rejected, longest: int | None) -> Rejected:
-    """Keep what could be read of a refused row; `longest`: only numbers and texts of so many letters."""
-    kept = format_row(row) if isinstance(row, Row) else rejected.row
-    if kept is not None and longest is not None:
-        short = {name: value for name, value in kept.fields.items() if _is_short(value, longest)}
-        kept = replace(kept, fields=short)
-    return replace(_drop_row(rejected), row=kept)
-
-
-def _is_short(value: Any, longest: int) -> bool:
-    return len(value) <= longest if isinstance(value, str) else isinstance(value, int | float)
-
-
-def _drop_row(rejected: Rejected) -> Rejected:
-    """Let go of the row of a refusal, which may be large, but for its id."""
-    if rejected.row is None:
-        return rejected
-    return replace(rejected, id=rejected.id or _read_row_id(rejected.row), row=None, others=())
-
-
-def _read_row_id(row: Row) -> str | None:
-    value = next((row.fields[name] for name in ("index", "id") if row.fields.get(name) is not None), None)
-    return None if value is None else str(value)

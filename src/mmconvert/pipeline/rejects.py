@@ -1,11 +1,15 @@
-"""The file of skipped rows: one JSON object a line, beside the dataset."""
+"""Skipped rows: what is kept of them, and their file, one JSON object a line, beside the dataset."""
 
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Any
+
+from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError
-from mmconvert.core.rows import Rejected
+from mmconvert.core.rows import Rejected, Row
+from mmconvert.io.tables import format_row
 from mmconvert.pipeline.inputs import Input
 from mmconvert.storage.atomic import clear_leftovers, open_published_file, require_file, write_synced
 
@@ -60,3 +64,33 @@ def write_rejects(rejects: Sequence[Rejected], path: Path, append: bool) -> str 
     with open_published_file(path) as temporary:
         write_synced(temporary, b"\n".join(lines) + b"\n")
     return str(path) if rejects else None
+
+
+LONGEST_KEPT = 10_000
+"""Letters of the longest text that is kept of a row that was refused for scoring; a question has fewer."""
+
+
+def keep_row(rejected: Rejected, row: Row | Rejected, longest: int | None) -> Rejected:
+    """Keep what could be read of a refused row; `longest`: only numbers and texts of so many letters."""
+    kept = format_row(row) if isinstance(row, Row) else rejected.row
+    if kept is not None and longest is not None:
+        short = {name: value for name, value in kept.fields.items() if _is_short(value, longest)}
+        kept = replace(kept, fields=short)
+    return replace(drop_row(rejected), row=kept)
+
+
+def _is_short(value: Any, longest: int) -> bool:
+    return len(value) <= longest if isinstance(value, str) else isinstance(value, int | float)
+
+
+def drop_row(rejected: Rejected) -> Rejected:
+    """Let go of the row of a refusal, which may be large, but for its id."""
+    if rejected.row is None:
+        return rejected
+    return replace(rejected, id=rejected.id or read_row_id(rejected.row), row=None, others=())
+
+
+def read_row_id(row: Row) -> str | None:
+    """Read what a row calls itself, for messages."""
+    value = next((row.fields[name] for name in ("index", "id") if row.fields.get(name) is not None), None)
+    return None if value is None else str(value)

@@ -8,6 +8,7 @@ from typing import Any, Literal, get_args
 import msgspec
 
 from mmconvert.core.errors import UsageError, suggest_spelling
+from mmconvert.core.plain_chats import PlainLine
 from mmconvert.core.plugin_struct import PluginStruct
 from mmconvert.core.record import NUMBER_DIGITS, Record, Source
 from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span
@@ -155,6 +156,23 @@ class Framework(PluginStruct, frozen=True):
     knows: Callable[[str], bool]
 
 
+class PlainReader(PluginStruct, frozen=True):
+    """Reads plain conversations many at a time.
+
+    Attributes:
+        lines: Whole lines of JSON Lines -> the conversation of each, None where one of them is anything else.
+        training: Rows are numbered, whatever ids they have; see `PlainSource`.
+        rows: The function of the format that it is a faster way for. A format that was made of this one with another
+            function is asked row by row.
+        records: Likewise.
+    """
+
+    lines: Callable[[bytes], Sequence[PlainLine] | None]
+    rows: Callable[[Path, Span | None], Iterator[Row | Rejected]]
+    records: Callable[[Row, Context], Iterable[Record]]
+    training: bool = False
+
+
 class Format(PluginStruct, frozen=True):
     """One file format, reader and writer.
 
@@ -181,6 +199,7 @@ class Format(PluginStruct, frozen=True):
         fallback: It is guessed where no other format fits.
         pairs: `write` writes preference pairs; other formats are given the chosen response alone.
         videos: `records` shows frames of the videos that a row names, where `Context.images` says which.
+        plain: A faster way to what `rows` and `records` give of plain conversations; None where there is none.
         writes_folder: `write` fills a folder where `Target.folder` says so; other formats are written to one file.
     """
 
@@ -201,6 +220,7 @@ class Format(PluginStruct, frozen=True):
     describe: Callable[[Sample, tuple[tuple[str, str], ...]], str] | None = None
     fallback: bool = False
     pairs: bool = False
+    plain: PlainReader | None = None
     videos: bool = False
     writes_folder: bool = False
 

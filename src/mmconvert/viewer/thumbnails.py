@@ -5,7 +5,7 @@ import hashlib
 from collections.abc import Iterable
 from concurrent.futures import ThreadPoolExecutor
 from io import BytesIO
-from math import sqrt
+from math import ceil, sqrt
 from typing import TYPE_CHECKING
 
 from mmconvert.core.errors import RowError
@@ -89,11 +89,14 @@ def _make_thumbnail(image: Image, share: float) -> PageImage:
     facts = f"{image.format} · {image.width} × {image.height} · {format_bytes(len(data))}"
     side = max(SIDES[0], min(SIDES[1], round(sqrt(share / _BYTES_A_PIXEL))))
     try:
-        src = build_data_url(data, side)
-        if len(src) > 2 * share and side > SIDES[0]:  # far more than is guessed of a photograph
-            src = build_data_url(data, max(SIDES[0], round(side * sqrt(share / len(src)))))
+        small = _shrink(data, side)
     except RowError as error:
         return PageImage(None, facts, note=error.message)
+    src = _encode(small)
+    if len(src) > 2 * share and side > SIDES[0]:  # far more than is guessed of a photograph
+        side = max(SIDES[0], round(side * sqrt(share / len(src))))
+        small.thumbnail((side, side))
+        src = _encode(small)
     return PageImage(src, facts)
 
 
@@ -107,15 +110,24 @@ def build_data_url(data: bytes, side: int) -> str:
     Raises:
         RowError: `image.too_large`, `image.decode`: the decoder refused it.
     """
+    return _encode(_shrink(data, side))
+
+
+def _shrink(data: bytes, side: int) -> "PIL.Image.Image":
     # Pillow takes time to load, and what a page shows may have no image.
     from PIL.ImageOps import exif_transpose
 
     with open_image(data, copies=1, reduce=True) as image:
-        image.draft("RGB", (side, side))
+        scale = side / max(*image.size, side)
+        # A JPEG is decoded at an eighth, a quarter or half of its size, where that is no smaller than what is shown.
+        image.draft("RGB", (ceil(image.width * scale), ceil(image.height * scale)))
         shown = _convert_mode(image)
         image.close()
         shown.thumbnail((side, side))
-        shown = exif_transpose(shown)
+        return exif_transpose(shown)
+
+
+def _encode(shown: "PIL.Image.Image") -> str:
     out = BytesIO()
     # Metadata such as a place would travel along if it were not cleared; a profile may be larger than the image.
     shown.save(out, "WEBP", quality=_QUALITY, method=2, exif=b"", xmp=b"", icc_profile=b"")

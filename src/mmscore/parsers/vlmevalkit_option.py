@@ -8,8 +8,8 @@ v3   since 2026-06-17: as v2, then the phrase "answer is X" with X in A to D, in
 """
 
 import re
-from collections.abc import Mapping
-from functools import cache
+from collections.abc import Collection, Mapping
+from functools import cache, lru_cache
 from string import ascii_uppercase
 from typing import Literal
 
@@ -34,6 +34,9 @@ SHORTEST_PHRASE = min(len(phrase) for phrase in (*REFUSAL_PHRASES, API_FAILURE))
 
 # Source: open-compass/VLMEvalKit@e8e78f05 vlmeval/utils/matching_util.py:can_infer_option
 SEPARATORS = str.maketrans(dict.fromkeys(".()[],:;!*#{}", " "))
+_SHORT = 64
+"""Characters of a response that is likely to be given many times: a letter, or a sentence around it."""
+
 ANSWER_PHRASE = re.compile(r"(?i)answer\s+is\s+\**([ABCD])")
 
 
@@ -84,6 +87,17 @@ def infer_option(text: str, options: Mapping[str, str], version: Version = "v3")
         >>> infer_option("Cannot determine the answer.", {"A": "cat", "B": "dog"}).value
         'Z'
     """
+    if len(text) <= _SHORT:
+        return _infer_again(text, tuple(options), version)
+    return _infer(text, options, version)
+
+
+@lru_cache(maxsize=1 << 14)
+def _infer_again(text: str, letters: tuple[str, ...], version: Version) -> Parsed:
+    return _infer(text, letters, version)
+
+
+def _infer(text: str, letters: Collection[str], version: Version) -> Parsed:
     if len(text) >= SHORTEST_PHRASE:
         if API_FAILURE in text:
             return UNPARSED
@@ -91,14 +105,14 @@ def infer_option(text: str, options: Mapping[str, str], version: Version = "v3")
             return Parsed(REFUSAL, "refusal")
     cleaned = text.translate(SEPARATORS)
     words = cleaned.split()
-    named = options.keys() & words if len(words) > 1 else [word for word in words if word in options]
+    named = {*letters} & {*words} if len(words) > 1 else [word for word in words if word in letters]
     if len(named) == 1:
         (letter,) = named
         if version == "v1" or words.index(letter) > len(words) - 5:
             return Parsed(letter, "option letter", _find_word_span(cleaned, letter))
     elif not named and REFUSAL in words:
         return Parsed(REFUSAL, "refusal letter", _find_word_span(cleaned, REFUSAL))
-    if version == "v3" and (found := ANSWER_PHRASE.search(text)) and found[1].upper() in options:
+    if version == "v3" and (found := ANSWER_PHRASE.search(text)) and found[1].upper() in letters:
         return Parsed(found[1].upper(), "answer phrase", found.span(1))
     return UNPARSED
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec.structs import replace
 
+from mmconvert.core.collect import collect_rarely
 from mmconvert.core.error_hints import add_hint, says_what_to_do
 from mmconvert.core.errors import Error, RowError, show
 from mmconvert.core.record import encode_json
@@ -99,14 +100,15 @@ def score_rows(
     collector = _Collector(rows.path, kept, sitting, own)
     digested = fingerprint.columns if fingerprint else frozenset()
     progress(0, len(rows))
-    for batch in rows.read(sorted((needed | digested) & rows.names)):
-        if dataset is not None:
-            batch = _add_dataset(batch, dataset)
-        if fingerprint:
-            fingerprint.add(batch)
-        labelled = labelled or any(_has_value(batch.column(name)) for name in references)
-        collector.add(batch, recipe, version)
-        progress(collector.rows, len(rows))
+    with collect_rarely():
+        for batch in rows.read(sorted((needed | digested) & rows.names)):
+            if dataset is not None:
+                batch = _add_dataset(batch, dataset)
+            if fingerprint:
+                fingerprint.add(batch)
+            labelled = labelled or any(_has_value(batch.column(name)) for name in references)
+            collector.add(batch, recipe, version)
+            progress(collector.rows, len(rows))
     if not labelled and (wanted or (collector.bare and not collector.has_scores)):
         raise _build_no_reference_error(rows, wanted or known)
     for ids, status in (([refusal.id for refusal in rows.rejected], REJECTED), (rows.missing, MISSING)):

@@ -53,9 +53,20 @@ def test_an_image_is_turned_as_its_metadata_says_and_loses_it() -> None:
     exif = PIL.Image.Exif()
     exif[0x0112] = 6
     exif.get_ifd(0x8825)[1] = "N"
-    one_image = Thumbnails(1).describe_image(image(PIL.Image.new("RGB", (40, 20)), "JPEG", exif=exif))
+    told = {"exif": exif, "icc_profile": b"a profile", "comment": b"a place", "xmp": b"<x/>"}
+    one_image = Thumbnails(1).describe_image(image(PIL.Image.new("RGB", (40, 20)), "JPEG", **told))
     assert shown(one_image.src).size == (20, 40)
     assert dict(shown(one_image.src).getexif()) == {}
+    assert not {"exif", "icc_profile", "comment", "xmp"} & shown(one_image.src).info.keys()
+
+
+@pytest.mark.parametrize("size", [(640, 480), (481, 1283), (64, 2000), (50, 20)])
+def test_a_jpeg_is_decoded_no_smaller_than_it_is_shown(size: tuple[int, int]) -> None:
+    made = Thumbnails(10_000)
+    seen = shown(made.describe_image(image(PIL.Image.effect_noise(size, 60).convert("RGB"), "JPEG")).src)
+    side = min(134, max(size))
+    assert max(seen.size) == side
+    assert abs(min(seen.size) - min(size) * side / max(size)) <= 1
 
 
 def test_transparency_stays() -> None:

@@ -55,3 +55,10 @@ def test_the_options_are_left_as_they_are():
 def test_the_span_shows_the_word():
     parsed = vlmevalkit_option("Answer: **B**, I say", OPTIONS)
     assert (parsed.how, parsed.span) == ("option letter", (10, 11))
+
+
+def test_a_response_that_was_read_before_is_read_by_the_letters_at_hand():
+    assert infer_option("B", OPTIONS).value == "B"
+    assert infer_option("B", {"A": "cat"}).value is None
+    assert infer_option("B", OPTIONS).value == "B"
+    assert [infer_option("B a b c d e", OPTIONS, version).value for version in ("v1", "v2", "v1")] == ["B", None, "B"]

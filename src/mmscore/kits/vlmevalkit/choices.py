@@ -77,7 +77,9 @@ def score_choice(item: Item, parsed: Parsed, version: str) -> Mapping[str, float
 
 def list_options(item: Item) -> dict[str, str]:
     """Give the texts of a row's options by letter, absent ones left out; two are made up for an open question."""
-    options = {letter: text for letter, text in zip(LETTERS, item.options, strict=False) if text is not None}
+    options: dict[str, Any] = dict(zip(LETTERS, item.options, strict=False))
+    if None in item.options:
+        options = {letter: text for letter, text in options.items() if text is not None}
     if item.dataset is not None and NO_OPTIONS in item.dataset and "A" not in options:
         options |= {"A": _read_answer_cell(item) or "", "B": OTHER_ANSWERS}
     return options

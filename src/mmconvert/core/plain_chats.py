@@ -1,0 +1,231 @@
+"""Conversations of nothing but texts under ids of their own, as most rows of training files are.
+
+They go from JSON to Arrow columns in blocks, without a record each. What they give is what their records give.
+"""
+
+from collections.abc import Callable, Sequence
+from functools import lru_cache
+from itertools import chain
+from typing import Any, Literal
+
+import msgspec
+import pyarrow as pa
+
+from mmconvert.core.arrow import build_column, build_lists
+from mmconvert.core.record import NUMBER_DIGITS, SCHEMA, Part, Record, Source, Turn, encode_json, to_arrow
+from mmconvert.core.rows import Where
+
+
+class PlainTurn(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
+    """A message of OpenAI's kind that is one text."""
+
+    role: Literal["system", "user", "assistant"]
+    content: str
+
+
+class PlainLine(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
+    """A line of JSON Lines: messages, and the id and the answer if there is one."""
+
+    messages: list[PlainTurn]
+    id: str | msgspec.UnsetType = msgspec.UNSET
+    answer: str | msgspec.UnsetType = msgspec.UNSET
+
+
+class PlainSource(msgspec.Struct, frozen=True):
+    """What all conversations of a file have in common.
+
+    Attributes:
+        format: As in `Record`, like `file`, `dataset`, `subset` and `task`.
+        id_prefix: What stands before the number of a row that has no id.
+        training: Rows are numbered all the same, and the source's id is `sample`: training files repeat ids.
+    """
+
+    format: str
+    file: str
+    dataset: str | None = None
+    subset: str | None = None
+    task: str | None = None
+    id_prefix: str = ""
+    training: bool = False
+
+    @property
+    def is_storable(self) -> bool:
+        """Whether Arrow takes these texts; names of files and words of a command may hold half a character."""
+        texts = (self.format, self.file, self.dataset, self.subset, self.task, self.id_prefix)
+        try:
+            "".join(filter(None, texts)).encode()
+        except UnicodeEncodeError:
+            return False
+        return True
+
+
+class PlainChat(msgspec.Struct, frozen=True, gc=False):
+    """A conversation.
+
+    Attributes:
+        id: Its id, without blanks around it, or the number of its row.
+        sample: Its sample: the id that the source has, or the number.
+        numbered: Its id is the number of its row.
+        turns: Its messages, at least one.
+        question: Text of the last message of the user, None where there is none.
+        answer: The answer, None where there is none.
+        label: The answer as JSON.
+        row: Number of its row in the file, from 0.
+        source: What it shares with the others of the file.
+        weight: What `mmconvert.core.record.estimate_weight` gives for its record.
+        memory: What `mmconvert.core.record.estimate_memory` gives for its record.
+    """
+
+    id: str
+    sample: str
+    numbered: bool
+    turns: Sequence[PlainTurn]
+    question: str | None
+    answer: str | None
+    label: str | None
+    row: int
+    source: PlainSource
+    weight: int
+    memory: int
+
+    @property
+    def task(self) -> str:
+        """What is asked for: `chat` where the assistant has the last word, in training data any; else `vqa`."""
+        turns = self.turns if self.source.training else self.turns[-1:]
+        return self.source.task or ("chat" if any(turn.role == "assistant" for turn in turns) else "vqa")
+
+    def to_record(self) -> Record:
+        """Give the record."""
+        return Record(
+            id=self.id,
+            sample=self.sample,
+            messages=tuple(Turn(turn.role, (Part("text", turn.content),)) for turn in self.turns),
+            task=self.task,
+            source=Source(self.source.format, self.source.file, self.row, self.numbered),
+            question=self.question,
+            answer=self.answer,
+            answers=() if self.answer is None else (self.answer,),
+            label=self.label,
+            dataset=self.source.dataset,
+            subset=self.source.subset,
+        )
+
+
+class PlainBlock(msgspec.Struct, frozen=True):
+    """Rows behind each other in a file, all of them plain conversations.
+
+    Attributes:
+        where: Place of the first.
+        chats: The conversations, at least one, each on a line of its own.
+    """
+
+    where: Where
+    chats: Sequence[PlainChat]
+
+    def find_place(self, number: int) -> Where:
+        """Give the place of a conversation of the block, counted from 0, without its byte."""
+        line = None if self.where.line is None else self.where.line + number
+        return Where(self.where.file, self.where.row + number, line, self.where.offset)
+
+
+def build_chats(lines: Sequence[PlainLine], first_row: int, source: PlainSource) -> list[PlainChat]:
+    """Build the conversations of lines.
+
+    Args:
+        lines: Lines behind each other.
+        first_row: Number of the first row.
+        source: What they share.
+    """
+    chats: list[PlainChat] = []
+    shared = len(source.dataset or "") + len(source.subset or "")
+    for row, line in enumerate(lines, first_row):
+        turns, own, numbered = line.messages, line.id, False
+        if own is msgspec.UNSET or source.training:
+            numbered, key = True, f"{source.id_prefix}{row:0{NUMBER_DIGITS}d}"
+            sample = key if own is msgspec.UNSET else own
+        else:
+            key = sample = own
+        question = answer = label = None
+        weight = 0
+        for turn in turns:
+            weight += len(turn.content)
+            if turn.role == "user":
+                question = turn.content
+        memory = weight + shared
+        if question is not None:
+            memory += len(question)
+        if line.answer is not msgspec.UNSET:
+            answer, label = line.answer, encode_json(line.answer)
+            memory += 2 * len(answer) + len(label)
+        chats.append(PlainChat(key, sample, numbered, turns, question, answer, label, row, source, weight, memory))
+    return chats
+
+
+def build_batch(rows: Sequence[Record | PlainChat]) -> pa.RecordBatch:
+    """Turn records and plain conversations into one batch, as `mmconvert.core.record.to_arrow` does with records."""
+    chats = [row for row in rows if type(row) is PlainChat]
+    if len(chats) == len(rows):
+        return _build_chat_batch(chats)
+    return to_arrow([row.to_record() if type(row) is PlainChat else row for row in rows])  # type: ignore[misc]
+
+
+def _build_turns(chats: Sequence[PlainChat]) -> pa.Array:
+    rows = [chat.turns for chat in chats]
+    turns = list(chain.from_iterable(rows))
+    kind = SCHEMA.field("messages").type.value_type
+    part = kind.field("content").type.value_type
+    texts = pa.StructArray.from_arrays(
+        [build_column(["text"] * len(turns), pa.string()), build_column([turn.content for turn in turns], pa.string())],
+        fields=list(part),
+    )
+    columns = [build_column([turn.role for turn in turns], pa.string()), build_lists([(0,)] * len(turns), texts)]
+    return build_lists(rows, pa.StructArray.from_arrays(columns, fields=list(kind)))
+
+
+def _build_sources(chats: Sequence[PlainChat]) -> pa.Array:
+    kind = SCHEMA.field("source").type
+    values: dict[str, Sequence[Any]] = {
+        "format": [chat.source.format for chat in chats],
+        "file": [chat.source.file for chat in chats],
+        "row": [chat.row for chat in chats],
+        "numbered": [chat.numbered for chat in chats],
+    }
+    columns = [build_column(values[field.name], field.type) for field in kind]
+    return pa.StructArray.from_arrays(columns, fields=list(kind))
+
+
+_COLUMNS: dict[str, Callable[[Sequence[PlainChat]], Sequence[Any]]] = {
+    "id": lambda chats: [chat.id for chat in chats],
+    "sample": lambda chats: [chat.sample for chat in chats],
+    "dataset": lambda chats: [chat.source.dataset for chat in chats],
+    "subset": lambda chats: [chat.source.subset for chat in chats],
+    "task": lambda chats: [chat.task for chat in chats],
+    "question": lambda chats: [chat.question for chat in chats],
+    "answer": lambda chats: [chat.answer for chat in chats],
+    "answers": lambda chats: [() if chat.answer is None else (chat.answer,) for chat in chats],
+    "label": lambda chats: [chat.label for chat in chats],
+    "options": lambda chats: [()] * len(chats),
+    "extra": lambda chats: ["{}"] * len(chats),
+}
+"""Columns that are not null, but for the nested ones."""
+
+_NESTED = {"messages": _build_turns, "source": _build_sources}
+
+
+@lru_cache(maxsize=2)
+def _build_empty_batch(count: int) -> pa.RecordBatch:
+    """Build the columns of what no conversation has: images, a preference, nulls."""
+    return to_arrow([Record("", "", (), "", Source("", "", 0))] * count)
+
+
+def _build_chat_batch(chats: Sequence[PlainChat]) -> pa.RecordBatch:
+    without = _build_empty_batch(len(chats))
+    arrays = [
+        _NESTED[name](chats)
+        if name in _NESTED
+        else build_column(_COLUMNS[name](chats), SCHEMA.field(name).type)
+        if name in _COLUMNS
+        else without.column(name)
+        for name in SCHEMA.names
+    ]
+    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
