@@ -81,6 +81,9 @@ def _score_file(family: str, rule: str, file: File) -> Outcome:
     except Error as refusal:
         return Outcome(None, None if fails else f"{file.path.name}: refused: {refusal}")
     if fails:
+        if entry.recipe.startswith("own_"):
+            # What lacks the framework's fields is read as a table of no framework, which the program says.
+            return Outcome(None, None)
         # Rows that have no score are named by the report, and the command ends with another exit code than 0.
         gone = entry.counts.unscored or not found
         return Outcome(entry.recipe, None if gone else f"{file.path.name}: {file.wanted}, got {found!r}")

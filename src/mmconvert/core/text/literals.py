@@ -31,7 +31,11 @@ _LITERAL = re.compile(
 )
 """A text of lists in which each string is a `"`: nothing is called, added up or joined, and the tree stays small."""
 
+_MARK = re.compile(r"[\[\](),]")
 _ESCAPE = re.compile(r"\\([4-7][0-7]{2}|.)|[\r\n\0]", re.DOTALL)
+_PIECE_LENGTH = 4096
+_PIECE = re.compile(rf"(?:[^\\]|\\[4-7][0-7]{{2}}|\\.){{1,{_PIECE_LENGTH}}}+", re.DOTALL)
+"""A part of a string that holds its escapes whole."""
 _ESCAPES = frozenset("\\'\"abfnrtv01234567xuUN\n")
 _CONTROLS = {"\r": r"\r", "\n": r"\n", "\0": r"\x00"}
 _SURROGATE = re.compile("[\ud800-\udfff]")
@@ -39,7 +43,12 @@ _SURROGATE = re.compile("[\ud800-\udfff]")
 
 def _keep_characters(string: re.Match[str]) -> str:
     """Write a string so that Python keeps each of its characters and has nothing to warn of."""
-    return string[0] if string[1].lower() == "r" else string[1] + _ESCAPE.sub(_keep_character, string[2])
+    if string[1].lower() == "r":
+        return string[0]
+    if len(string[2]) < _PIECE_LENGTH:
+        return string[1] + _ESCAPE.sub(_keep_character, string[2])
+    # Piece by piece, as each escape is a text of its own while a piece is made.
+    return string[1] + "".join(_ESCAPE.sub(_keep_character, piece[0]) for piece in _PIECE.finditer(string[2]))
 
 
 def _keep_character(match: re.Match[str]) -> str:
@@ -52,28 +61,46 @@ def _keep_character(match: re.Match[str]) -> str:
 
 
 def _read_literal(text: str) -> Any:
-    bare = _STRING.sub(lambda string: '"' if string[1].lower() in ("", "u", "r") else "!", text)
-    depth = deepest = 0
-    open_commas = 0
-    for mark in re.findall(r"[\[\](){},]", bare):
-        depth += (mark in "[({") - (mark in "])}")
-        deepest = max(deepest, depth)
-        open_commas += mark == "," and depth < 1
-    if deepest > MAX_DEPTH:
-        raise RowError("list.depth", "", f"the list is nested more than {MAX_DEPTH} deep.")
-    if bare.count(",") > MAX_ITEMS:
+    # What a long text holds, its strings and its marks, is put into no list: that would take ten times its size.
+    bare, strings = _STRING.subn(_hide_string, text, MAX_ITEMS + 1)
+    if strings > MAX_ITEMS:
         raise _too_many()
+    if not _LITERAL.fullmatch(bare) or not _is_inside_lists(bare):
+        raise _no_list(text)
     if long := re.search(rf"[0-9_]{{{_MAX_DIGITS + 1},}}", bare):
         raise RowError("list.number", "", f"a number has too many digits {show(long[0])}.")
     try:
-        if _LITERAL.fullmatch(bare) and not open_commas:
-            literal = _STRING.sub(_keep_characters, text) if _ESCAPE.search(text) else text
-            return _checked(ast.literal_eval(literal), [])
+        literal = _STRING.sub(_keep_characters, text) if _ESCAPE.search(text) else text
+        return _checked(ast.literal_eval(literal), [])
     except UnicodeEncodeError:
         raise _half_character() from None
     except (SyntaxError, ValueError):
-        pass
-    raise RowError("list.syntax", "", f"this is not a list of texts and numbers {show(text)}.")
+        raise _no_list(text) from None
+
+
+def _hide_string(string: re.Match[str]) -> str:
+    return '"' if string[1].lower() in ("", "u", "r") else "!"
+
+
+def _is_inside_lists(bare: str) -> bool:
+    """Tell whether a text without its strings stands in brackets; refuse one that is too deep or too long."""
+    depth = commas = lists = 0
+    for found in _MARK.finditer(bare):
+        mark = found[0]
+        depth += (mark in "[(") - (mark in "])")
+        lists += mark in "[("
+        commas += mark == ","
+        if depth > MAX_DEPTH:
+            raise RowError("list.depth", "", f"the list is nested more than {MAX_DEPTH} deep.")
+        if commas > MAX_ITEMS or lists > MAX_ITEMS:
+            raise _too_many()
+        if depth < 0 or (mark == "," and depth < 1):
+            return False
+    return True
+
+
+def _no_list(text: str) -> RowError:
+    return RowError("list.syntax", "", f"this is not a list of texts and numbers {show(text)}.")
 
 
 def _checked(value: Any, counted: list[None]) -> Any:

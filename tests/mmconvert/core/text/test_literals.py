@@ -4,6 +4,7 @@ import ast
 import contextlib
 import json
 import time
+import tracemalloc
 
 import pytest
 from hypothesis import given
@@ -124,6 +125,28 @@ def test_a_long_cell_takes_time_in_proportion(text: str) -> None:
     with contextlib.suppress(RowError):
         parse_list(text)
     assert time.process_time() - started < 2
+
+
+@pytest.mark.parametrize(
+    "text",
+    [
+        "[" + "'a', " * 200_000 + "]",
+        "[" + "1," * 500_000 + "]",
+        "[" * 1_000_000,
+        "[" + "]" * 1_000_000,
+        "it's " * 200_000,
+        "['" + r"\n" * 500_000 + "']",
+    ],
+    ids=["strings", "numbers", "lists", "ends", "prose", "escapes"],
+)
+def test_a_long_cell_takes_memory_in_proportion(text: str) -> None:
+    tracemalloc.start()
+    try:
+        with contextlib.suppress(RowError):
+            parse_list(text)
+        assert tracemalloc.get_traced_memory()[1] < 12 * len(text)
+    finally:
+        tracemalloc.stop()
 
 
 @given(st.text(alphabet="[]()'\",\\ ab1u\n", max_size=40))
