@@ -46,6 +46,16 @@ def lmudata(rows: int) -> Path:
     return made(f"lmudata-{rows}.tsv", make)
 
 
+def lmudata_dataset() -> Path:
+    """The same as a dataset."""
+
+    def make(folder: Path) -> None:
+        command = [sys.executable, "-m", "mmconvert", "convert", str(lmudata(8_000)), "--format", "lmudata"]
+        subprocess.run([*command, "--quiet", "-o", str(folder)], check=True)
+
+    return made("lmudata-8000", make)
+
+
 def messages_with_images() -> Path:
     """4,000 rows of OpenAI messages, each with an image of 100 kB as a data URL."""
 
@@ -201,6 +211,55 @@ for file in sorted(source.iterdir()):
         found.to_parquet(out / f"{file.stem}.parquet")
 """
 """Each file of a folder by json and Dataset.from_generator."""
+
+EXPORT_RECIPE = """
+import base64, datasets, hashlib, json, pandas, pathlib, sys, tempfile
+datasets.disable_progress_bars()
+source, out, kind = sys.argv[1:]
+with tempfile.TemporaryDirectory() as cache:
+    shards = datasets.load_dataset("parquet", data_files=f"{source}/data/*.parquet", split="train", cache_dir=cache)
+    rows = shards.cast_column("images", datasets.List(datasets.Image(decode=False)))
+    if kind == "lmudata":
+        def lay_out(row):
+            image = base64.b64encode(row["images"][0]["bytes"]).decode()
+            options = dict(zip("ABCD", row["options"]))
+            return {"index": row["id"], "image": image, "question": row["question"], **options, "answer": row["answer"]}
+        pandas.DataFrame(map(lay_out, rows)).to_csv(out, sep="\\t", index=False)
+    if kind == "llava":
+        folder = pathlib.Path(out).parent / "images"
+        folder.mkdir()
+        def lay_out(row):
+            data = row["images"][0]["bytes"]
+            path = folder / f"{hashlib.sha256(data).hexdigest()}.jpg"
+            path.write_bytes(data)
+            turns = [{"from": "human", "value": "<image>" + row["question"]}, {"from": "gpt", "value": row["answer"]}]
+            return {"id": row["id"], "image": f"images/{path.name}", "conversations": turns}
+        pathlib.Path(out).write_text(json.dumps([lay_out(row) for row in rows], ensure_ascii=False))
+    if kind == "trl":
+        def lay_out(row):
+            reply = {"role": "assistant", "content": [{"type": "text", "text": row["answer"]}]}
+            return {"messages": [*row["messages"], reply]}
+        rows.select_columns(["id", "images", "messages", "answer"]).map(lay_out).to_parquet(out)
+"""
+"""A dataset of ours as another format, by load_dataset with pandas or json, or by map."""
+
+DECODING = """
+import base64, collections, concurrent.futures, csv, io, os, sys
+import PIL.Image
+csv.field_size_limit(1 << 30)
+def decode(text):
+    with PIL.Image.open(io.BytesIO(base64.b64decode(text))) as image:
+        image.load()
+with open(sys.argv[1], newline="", encoding="utf-8") as file, concurrent.futures.ThreadPoolExecutor() as threads:
+    waiting = collections.deque()
+    for row in csv.DictReader(file, delimiter="\\t"):
+        waiting.append(threads.submit(decode, row["image"]))
+        if len(waiting) > 32:
+            waiting.popleft().result()
+    for one in waiting:
+        one.result()
+"""
+"""Every image of an LMUData TSV by Pillow on all cores, of which nothing is kept."""
 
 LOAD_JSON = """
 import datasets, sys
