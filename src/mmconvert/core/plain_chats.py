@@ -1,4 +1,4 @@
-"""Conversations of nothing but texts under ids of their own, as most rows of training files are.
+"""Conversations of nothing but texts, as most rows of training files are.
 
 They go from JSON to Arrow columns in blocks, without a record each. What they give is what their records give.
 """
