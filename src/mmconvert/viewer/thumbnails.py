@@ -100,20 +100,12 @@ def _make_thumbnail(image: Image, share: float) -> PageImage:
     return PageImage(src, facts)
 
 
-def build_data_url(data: bytes, side: int) -> str:
-    """Make a WebP of an image, turned as its metadata says and without any, as a `data:` URL.
-
-    Args:
-        data: The image's file.
-        side: Most pixels of the longer side; a smaller image keeps its size.
+def _shrink(data: bytes, side: int) -> "PIL.Image.Image":
+    """Shrink an image, turned as its metadata says, to a longer side of so many pixels; a smaller one keeps its size.
 
     Raises:
         RowError: `image.too_large`, `image.decode`: the decoder refused it.
     """
-    return _encode(_shrink(data, side))
-
-
-def _shrink(data: bytes, side: int) -> "PIL.Image.Image":
     # Pillow takes time to load, and what a page shows may have no image.
     from PIL.ImageOps import exif_transpose
 
@@ -128,6 +120,7 @@ def _shrink(data: bytes, side: int) -> "PIL.Image.Image":
 
 
 def _encode(shown: "PIL.Image.Image") -> str:
+    """Write an image as WebP in a `data:` URL."""
     out = BytesIO()
     # Metadata such as a place would travel along if it were not cleared; a profile may be larger than the image.
     shown.save(out, "WEBP", quality=_QUALITY, method=2, exif=b"", xmp=b"", icc_profile=b"")
