@@ -18,16 +18,17 @@ def read_plain_lines(raw: bytes) -> list[PlainLine] | None:
     Returns:
         A conversation for each line; None where a line holds anything else, or anything is amiss.
     """
-    # Each line is one object, and no object goes over two lines: a line break inside a text is no JSON.
-    count = raw.count(b"\n")
-    if raw[:1] != b"{" or raw.count(b"}\n{") != count - 1 or _QUOTE_ESCAPE in raw:
-        return None
+    # Where a line holds anything else, the first of them ends this.
     try:
         lines = _decode_lines(raw)
     except (msgspec.MsgspecError, ValueError, RecursionError):
         return None
+    # Each line is one object, and no object goes over two lines: a line break inside a text is no JSON.
+    count = raw.count(b"\n")
+    if len(lines) != count or raw[:1] != b"{" or raw.count(b"}\n{") != count - 1:
+        return None
     # A key that appears twice leaves quotes out when the objects are written again.
-    if len(lines) != count or _encode_lines(lines).count(b'"') != raw.count(b'"'):
+    if _QUOTE_ESCAPE in raw or _encode_lines(lines).count(b'"') != raw.count(b'"'):
         return None
     ids = [line.id for line in lines if line.id is not msgspec.UNSET]
     if not all(ids) or [*map(str.strip, ids)] != ids or not all(line.messages for line in lines):

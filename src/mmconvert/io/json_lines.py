@@ -21,6 +21,8 @@ _INDENTED = re.compile(rb"\n\s")
 _BUFFER = 1 << 20
 _BLOCK = 1 << 17
 """Bytes of lines that are read at once."""
+_MOST_BETWEEN = 1 << 24
+"""Bytes of lines that are read one by one before a block is tried again."""
 _SHORT = 1 << 14
 """Longer lines mostly hold images, whose plain letters `json` passes over as fast."""
 _BOM = b"\xef\xbb\xbf"
@@ -105,6 +107,7 @@ def read_blocks(
     end = math.inf if span is None else span.end
     bounds = chain(ends, [end])
     bound = next(bounds)
+    stretch = 0
     with open_source(path, _BUFFER) as file:
         refuse_other_magic(file.read(4), path, "JSON Lines")
         while place.at < end:
@@ -120,9 +123,11 @@ def read_blocks(
             block = block[: block.rfind(b"\n") + 1]
             found = read_block(block, Where(path.name, place.row, place.line + 1, place.at)) if block else None
             if found is None:
-                # At least one line, which may be longer than a block.
-                yield from _read_lines(file, path.name, place, place.at + max(1, len(block)), seek=True)
+                # At least one line, which may be longer than a block; the more, the longer none was a block.
+                stretch = min(_MOST_BETWEEN, max(2 * stretch, len(block), 1))
+                yield from _read_lines(file, path.name, place, min(end, place.at + stretch), seek=True)
                 continue
+            stretch = 0
             yield found
             lines = block.count(b"\n")
             place.at, place.row, place.line = place.at + len(block), place.row + lines, place.line + lines
