@@ -157,3 +157,23 @@ def _list_replacements(value: Any, good: Any, way: Way, shows: bool, typed: bool
     with contextlib.suppress(LookupError):
         yield find_value(good, way)
     yield from _STAND_INS
+
+
+def list_texts(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[set[str], set[str]]:
+    """Give the plain values of a row as texts: those that stayed, and those that were put there."""
+    own: set[str] = set()
+    put: set[str] = set()
+    for name, value in after.items():
+        if isinstance(value, str | int):
+            (own if value is before.get(name) else put).add(str(value).strip())
+    return own, put
+
+
+def find_swallowed_rows(row: Row) -> Iterator[str]:
+    """Remark on cells that look as if they held other rows."""
+    if Path(row.where.file).suffix.lower() == ".tsv":
+        for name, value in row.fields.items():
+            if isinstance(value, str) and "\t" in value and "\n" in value:
+                yield (
+                    f"line {row.where.line} {name}: tabs and line breaks are inside quotes; is a closing quote missing?"
+                )

@@ -1,9 +1,10 @@
 """The records of one file, skipped rows set aside."""
 
 import contextlib
+import re
 from collections import Counter
 from collections.abc import Callable, Collection, Iterable, Iterator, Mapping, Sequence
-from functools import partial
+from functools import lru_cache, partial
 from itertools import chain, groupby, islice
 from pathlib import Path
 from typing import Annotated, Any, Literal, cast
@@ -16,7 +17,7 @@ from mmconvert.core.errors import Error, RowError, UsageError, build_memory_erro
 from mmconvert.core.option_fields import Place, copy_options
 from mmconvert.core.plain_chats import PlainBlock, PlainSource, build_chats
 from mmconvert.core.record import Image, Record
-from mmconvert.core.rows import Rejected, Row, Span, Where
+from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span, Where
 from mmconvert.core.text.image_markers import NO_SAMPLING
 from mmconvert.core.text.options import remove_option_names
 from mmconvert.core.text.turns import change_prompt
@@ -31,12 +32,11 @@ from mmconvert.images.video import build_sampling
 from mmconvert.io import jsonl, list_span_ends
 from mmconvert.io.detect import guess, sample
 from mmconvert.io.field_mapping import check_mapping, parse_mapping
-from mmconvert.io.tables import format_row
-from mmconvert.pipeline.diagnose import find_further_problems
+from mmconvert.io.tables import CONTROL, format_row
+from mmconvert.pipeline.diagnose import find_further_problems, find_swallowed_rows, list_texts
 from mmconvert.pipeline.inputs import Input
 from mmconvert.pipeline.prompting import build_prompt_step
 from mmconvert.pipeline.rejects import LONGEST_KEPT, drop_row, keep_row, read_row_id
-from mmconvert.pipeline.row_checks import NO_PLACE, find_swallowed_rows, is_table, list_media, refuse_controls
 from mmconvert.plugins.arguments import parse_spec
 from mmconvert.plugins.format import Context, Format, StatedNumbers
 from mmconvert.plugins.registry import load, name_by_content
@@ -447,7 +447,7 @@ class Records:
 
         yield from find_further_problems(row, first, self._good, problem)
         # An id that the mending put there is none of the row's.
-        own, put = _list_texts(row.fields, last.row.fields if isinstance(last.row, Row) else {})
+        own, put = list_texts(row.fields, last.row.fields if isinstance(last.row, Row) else {})
         self.mended += [(row.where, record.id) for record in last.records if record.sample in own - put]
 
     def _refuse_media(self, fields: Mapping[str, Any], shown: Collection[str]) -> None:
@@ -460,10 +460,10 @@ class Records:
         Raises:
             RowError: `media.unsupported`.
         """
-        for name in list_media(tuple(fields)):
+        for name in _list_media(tuple(fields)):
             if fields[name] and name not in shown:
                 can_show = self.plugin.videos and self._sampling is None and not name.lower().startswith("audio")
-                raise RowError("media.unsupported", name, NO_SAMPLING if can_show else NO_PLACE)
+                raise RowError("media.unsupported", name, NO_SAMPLING if can_show else _NO_PLACE)
 
     def _build_steps(self, images: ImageLoader) -> "_Steps":
         options = self._options
@@ -480,8 +480,8 @@ class Records:
         for remark in row.remarks:
             context.warn(remark)
         try:
-            if not context.for_scoring and is_table(row.where.file):
-                refuse_controls(row)
+            if not context.for_scoring and _is_table(row.where.file):
+                _refuse_controls(row)
             context.numbers.clear()
             context.videos.clear()
             records = [check_record(record) for record in self.plugin.records(row, context)]
@@ -510,6 +510,43 @@ def _mark_numbered(record: Record, numbers: Collection[str]) -> Record:
     if not record.id.startswith(tuple(numbers)):
         return record
     return replace(record, source=replace(record.source, numbered=True))
+
+
+_TABLES = tuple(DELIMITERS)
+
+
+def _refuse_controls(row: Row) -> None:
+    r"""Refuse a row of a table with a control character: no editor shows it, and programs end a text there.
+
+    JSON spells such characters out (`\u0000`) and parquet has them in its own bytes; a table has them by accident.
+
+    Raises:
+        RowError: `text.control`.
+    """
+    for name, value in row.fields.items():
+        # Nearly all texts are printable, which is told much faster than what else they hold.
+        if isinstance(value, str) and not value.isprintable() and (found := CONTROL.search(value)):
+            message = f"character {found.start() + 1:,} is the control character U+{ord(found[0]):04X}. Take it out."
+            raise RowError("text.control", name, message)
+
+
+@lru_cache
+def _is_table(file: str) -> bool:
+    # All rows of a file ask for it.
+    return file.lower().endswith(_TABLES)
+
+
+_MEDIA = re.compile(r"(?:video|audio)s?(?:_(?:\d+|file|path|url)s?)?", re.IGNORECASE)
+"""Columns of videos and sounds."""
+
+
+_NO_PLACE = "the format has no place for such a video or sound. Leave the row out."
+
+
+@lru_cache
+def _list_media(names: tuple[str, ...]) -> list[str]:
+    """List the names that are videos' and sounds'; once for rows that have the same."""
+    return [name for name in names if _MEDIA.fullmatch(name)]
 
 
 class _Steps(msgspec.Struct, frozen=True):
@@ -558,13 +595,3 @@ def _list_images(made: _Made) -> Iterator[Image]:
 def build_too_long_error(source: Input, max_rows: int) -> Error:
     """Say that a file has too many rows."""
     return Error(f"{source.path}: holds more than {max_rows:,} rows. Raise --max-rows to read them.")
-
-
-def _list_texts(before: Mapping[str, Any], after: Mapping[str, Any]) -> tuple[set[str], set[str]]:
-    """Give the plain values of a row as texts: those that stayed, and those that were put there."""
-    own: set[str] = set()
-    put: set[str] = set()
-    for name, value in after.items():
-        if isinstance(value, str | int):
-            (own if value is before.get(name) else put).add(str(value).strip())
-    return own, put
