@@ -91,8 +91,11 @@ class PlainChat(msgspec.Struct, frozen=True, gc=False):
     @property
     def task(self) -> str:
         """What is asked for: `chat` where the assistant has the last word, in training data any; else `vqa`."""
-        turns = self.turns if self.source.training else self.turns[-1:]
-        return self.source.task or ("chat" if any(turn.role == "assistant" for turn in turns) else "vqa")
+        if self.source.task:
+            return self.source.task
+        if self.turns[-1].role == "assistant":
+            return "chat"
+        return "chat" if self.source.training and any(turn.role == "assistant" for turn in self.turns) else "vqa"
 
     def to_record(self) -> Record:
         """Give the record."""
