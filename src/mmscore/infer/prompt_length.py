@@ -1,6 +1,7 @@
 """How many tokens a prompt will have, before its images are decoded: rows of like length go together."""
 
-from collections.abc import Callable
+import contextlib
+from collections.abc import Callable, Sequence
 from functools import lru_cache
 from typing import Any
 
@@ -10,6 +11,8 @@ _PIXELS_A_TOKEN, _TOKENS_A_IMAGE = 28 * 28, 600
 """A guess for processors that do not say how many tokens an image has, and for images without a size."""
 
 _KNOWN_SIZES = 4096
+_CHARACTERS_A_TOKEN, _MOST_CHARACTERS = 3, 100_000
+"""A guess for longer texts, which take a tokenizer time."""
 
 
 class PromptLength:
@@ -30,9 +33,17 @@ class PromptLength:
     def count(self, record: Record) -> int:
         """Count the tokens of a record, at least one."""
         texts = [part.text for turn in record.messages for part in turn.content if part.text]
-        found = self._tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"] if texts else []
         images = sum(self._count_image(image.width, image.height) for image in record.images)
-        return max(1, sum(map(len, found)) + images)
+        return max(1, self._count_texts(texts) + images)
+
+    def _count_texts(self, texts: Sequence[str]) -> int:
+        characters = sum(map(len, texts))
+        if 0 < characters <= _MOST_CHARACTERS:
+            # What breaks a tokenizer is told of the row when it is asked.
+            with contextlib.suppress(Exception):
+                found = self._tokenizer(texts, add_special_tokens=False, verbose=False)["input_ids"]
+                return sum(map(len, found))
+        return characters // _CHARACTERS_A_TOKEN
 
     def _count_image(self, width: int | None, height: int | None) -> int:
         if not width or not height:

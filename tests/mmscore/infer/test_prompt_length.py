@@ -46,6 +46,15 @@ def test_a_processor_that_cannot_say_is_guessed_for(processor):
     assert length.count(record(0, make_image("red"))) == 600
 
 
+def test_a_text_that_is_long_or_breaks_the_tokenizer_is_guessed_for():
+    def break_off(texts, **_):
+        raise ValueError
+
+    assert PromptLength(SAYS, break_off, None).count(record(0, "x" * 300)) == 100
+    assert PromptLength(SAYS, break_off, None).count(record(0, "x" * 300_000)) == 100_000
+    assert PromptLength(SAYS, count_words, None).count(record(0, "x " * 150_000)) == 100_000
+
+
 @pytest.mark.slow
 def test_a_real_processor_is_counted_exactly_but_for_its_template(random_llava):
     processor = AutoProcessor.from_pretrained(random_llava)
