@@ -31,8 +31,6 @@ FORMATS = {
 OUTCOMES = {0: "ok", 3: "row_error", 1: "file_error"}
 OF_WHOLE_ROWS = ("json.", "table.", "text.encoding")
 """Codes of refusals that are about no field."""
-CONVERTED = {"files/vmcq/09_answer_as_text.jsonl": {1}}
-"""Rows that the set calls bad and the page on bad input does not: the exact text of one option names it (P10)."""
 ADDRESS_SPACE = 6 << 30
 RESIDENT = 1 << 30
 SECONDS = 20
@@ -122,7 +120,6 @@ def test_a_bad_input_does_what_the_policy_says(
         return
     if outcome == "row_error" and case["expect"] == "row_error":
         wanted, may_convert = set(case["bad_rows"]), set(case.get("alt_rows_ok", []))
-        wanted -= CONVERTED.get(case["file"], set())
         refused = {refusal["row"] for refusal in refusals}
         assert wanted - may_convert <= refused <= wanted, case["why"]
     check_rows(case, output, scratch)

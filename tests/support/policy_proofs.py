@@ -365,8 +365,15 @@ PROOFS = {
         ),
         vmcq(
             *({"options": ["red", "blue"], "answer": said} for said in ("(B)", "B.", "B) blue", "blue")),
-            quote="In plain tables and EvalScope's rows `(B)`, `B.`, `B) text` and the exact text of one option name",
-            rows=[{}, *[{"answer": "B"}] * 4],
+            quote="In plain tables and EvalScope's rows `(B)`, `B.` and `B) text` name the letter",
+            rows=[{}, *[{"answer": "B"}] * 3],
+            refused={4: "answer.not_an_option"},
+        ),
+        Proof(
+            "in plain tables the exact text of one option too",
+            {"a.jsonl": lines({"question": "?", "options": ["red", "blue"], "answer": "blue"})},
+            "table",
+            rows=[{"answer": "B"}],
         ),
         lmu({"answer": "(B)"}, quote="in other formats the letter alone does", refused={1: "answer.not_an_option"}),
         vmcq(

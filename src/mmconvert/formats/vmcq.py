@@ -3,7 +3,7 @@
 `<image k>` in question and options names the image in `image_k`, or the k-th of the list `images`: a path, data URL
 or address, or an object with `bytes` or `path`; `<video k>` names the video in `video_k` or the k-th of `videos`.
 Options are a list, or such a list as JSON or Python literal in a text. The answer is one letter, also as `(B)`, `B.` or
-`B) text`, or the exact text of one option. Source:
+`B) text`; EvalScope compares with the letter, so that an option's text is none. Source:
 EvalScope's General-VMCQ format (its custom multimodal dataset document and benchmarks/general_vmcq).
 
 Kept: columns without a place, and the options as written, in `extra`; unshown images as attachments.
@@ -33,6 +33,7 @@ from mmconvert.core.text.options import (
     is_option,
     read_answer_letter,
     read_option_texts,
+    split_letter_mark,
 )
 from mmconvert.core.text.placeholders import MAX_SLOT, interleave, list_slots, parse_image_slot
 from mmconvert.io import columns, jsonl, tables
@@ -134,6 +135,10 @@ def _read_answer(label: Any, options: tuple[str, ...], context: Context) -> str 
             raise RowError("answer.type", "answer", f"expected one letter {show(label)}.")
         with in_field("answer"):
             return read_answer_letter(label, options)
+    said = label.strip()
+    if len(said) > 1 and not split_letter_mark(said)[0]:
+        message = f"the text of option {answer} is no answer here {show(label)}. Write {answer}."
+        raise RowError("answer.not_an_option", "answer", message)
     if answer != label:
         context.warn("an answer is not written as the letter that it names")
     return answer
