@@ -145,10 +145,12 @@ class RecordWriter:
 
         Args:
             records: A few of them; a row group ends behind the last one at the soonest.
-            size: Their `estimate_memory` together, None to have that of records counted.
+            size: Their `estimate_memory` together, None to have it counted.
         """
         self._pending += records
-        self._bytes += sum(estimate_memory(one) for one in records if type(one) is Record) if size is None else size
+        if size is None:
+            size = sum(one.memory if isinstance(one, PlainChat) else estimate_memory(one) for one in records)
+        self._bytes += size
         if self._bytes >= ROW_GROUP_BYTES or len(self._pending) >= BATCH_RECORDS:
             self._end_batch()
             if self._group_bytes >= ROW_GROUP_BYTES:
