@@ -1,14 +1,17 @@
 """What every recipe owes: a parity note, versions, known columns, a page in the docs, and no crash on any text."""
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from mmconvert.core.errors import Error
 from mmconvert.plugins.registry import find_plugins, load
 from mmscore.core.recipe import Item, Recipe
+from support.items import rows_of, score_rows
 
 ROOT = Path(__file__).resolve().parents[2]
 RECIPES = list(find_plugins("mmscore.recipes"))
@@ -64,6 +67,56 @@ def test_any_reply_is_read_or_refused_by_name(name: str, reply: str) -> None:
             except Error:
                 continue
             assert all(isinstance(value, float | int) for value in scores.values())
+
+
+REPLIES = st.sampled_from(
+    [
+        "A", "(B)", "The answer is C.", "answer is d", "A or B", "Z", "z", "", " ", "red", "It is GREEN.",
+        "RED or green",
+        "Failed to obtain answer via API", "Cannot determine the answer", "A dog, I am sure of it, and no cat at all",
+        "the answer is **B** since the other one, of which there are so many, is far too long to be read", "\u0130 red",
+    ]
+)  # fmt: skip
+CHOICES = st.lists(st.sampled_from(["red", "green", "", "a", "\u0130", None, "B"]), max_size=28) | st.none()
+ROW = st.fixed_dictionaries(
+    {
+        "prediction": REPLIES | st.text(max_size=20) | st.none(),
+        "options": CHOICES,
+        "answer": st.sampled_from(["A", "B", "Z", "b", "red", "", None]),
+        "label": st.sampled_from([None, None, '"A"', '"B"', '"red"', "2", '["A"]', "{bad", "null"]),
+        "dataset": st.sampled_from([None, "MMBench", "MMMU_DEV_VAL"]),
+    }
+)
+COLUMNAR = [name for name in RECIPES if load("mmscore.recipes", name).find_columnar()]
+
+
+def _score_both_ways(rows: list[dict[str, Any]], recipe: Recipe, version: str) -> list[Any]:
+    found: list[Any] = []
+    for one in (recipe, replace(recipe, columnar=None)):
+        try:
+            scored, refusals = score_rows(rows_of(rows), one, version)
+        except Error as error:
+            found.append(str(error))
+            continue
+        scores = {name: values.tolist() for name, values in scored.scores.items()}
+        found.append((scored.rows.to_pylist(), list(scores), repr(scores), refusals))
+    return found
+
+
+def test_recipes_that_score_by_columns_are_known() -> None:
+    assert COLUMNAR == ["mmbench_circular", "vlmevalkit_mcq", "vlmevalkit_mmt", "vlmevalkit_mmvp"]
+
+
+@given(rows=st.lists(ROW, min_size=1, max_size=12), lacking=st.sets(st.sampled_from(["label", "dataset", "answer"])))
+@pytest.mark.parametrize("name", COLUMNAR)
+def test_scoring_by_columns_gives_what_scoring_row_by_row_gives(
+    name: str, rows: list[dict[str, Any]], lacking: set[str]
+) -> None:
+    recipe: Recipe = load("mmscore.recipes", name)
+    named = [{"id": str(n), **{k: v for k, v in row.items() if k not in lacking}} for n, row in enumerate(rows)]
+    for version in recipe.versions:
+        by_columns, by_rows = _score_both_ways(named, recipe, version)
+        assert by_columns == by_rows
 
 
 LABELS = (

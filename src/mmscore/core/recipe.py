@@ -5,12 +5,15 @@ from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
+import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
 
 from mmconvert.core.errors import RowError, show
 from mmconvert.core.plugin_struct import PluginStruct
 from mmscore.core.estimates import Estimate
 from mmscore.core.parsed import Parsed
-from mmscore.core.table import Scored
+from mmscore.core.table import Floats, Scored
 
 
 class Item(NamedTuple):
@@ -143,6 +146,37 @@ class OwnResults(PluginStruct, frozen=True):
         return bool(formats) and self.formats >= {*formats}
 
 
+class ScoredColumns(PluginStruct, frozen=True):
+    """What responses say and what they score, one value a row in each column.
+
+    Attributes:
+        decided: The rows that the other columns hold for; the rest is parsed and scored row by row.
+        parsed: What `parse` gives, as `mmscore.core.table.build_parsed_columns` lays it out.
+        scores: Score name -> its values, the names in the order in which `metrics` gives them. A decided row has all.
+    """
+
+    decided: npt.NDArray[np.bool_]
+    parsed: pa.RecordBatch
+    scores: Mapping[str, Floats]
+
+
+class Columnar(PluginStruct, frozen=True):
+    """Another way to compute what two functions of a recipe give, for many rows at once.
+
+    Attributes:
+        parse: The `Recipe.parse` whose results `score` gives.
+        metrics: The `Recipe.metrics` whose results `score` gives. A recipe that was made from another one with a
+            function of its own in place of one of these two is scored row by row.
+        score: (rows, version) -> what the two give for these rows, none of which lacks a prediction. Rows have the
+            columns `prediction` and those of `Recipe.fields` that the file has. A row of which it is not certain, or
+            which they refuse or leave out, it leaves undecided.
+    """
+
+    parse: Callable[[Item, str], Parsed]
+    metrics: Callable[[Item, Parsed, str], Mapping[str, float]]
+    score: Callable[[pa.RecordBatch, str], ScoredColumns]
+
+
 Metrics = Mapping[str, Estimate]
 Row = Mapping[str, Any]
 
@@ -221,6 +255,7 @@ class Recipe(PluginStruct, frozen=True):
         has_options: Item -> whether the row has options to read a response by; a file in which no row has any is
             refused. None where the rule needs none.
         asks_outside: It asks models or services beside the files, so that nobody else can recompute it.
+        columnar: A faster way to get what `parse` and `metrics` give; None where there is none.
     """
 
     summary: str
@@ -248,8 +283,14 @@ class Recipe(PluginStruct, frozen=True):
     results: OwnResults | None = None
     asks_outside: bool = False
     has_options: Callable[[Item], bool] | None = None
+    columnar: Columnar | None = None
 
     @property
     def fields(self) -> tuple[str, ...]:
         """Name all fields of `Item` that are filled where the file has them."""
         return (*self.columns, *self.optional)
+
+    def find_columnar(self) -> Columnar | None:
+        """Give `columnar` where it stands for `parse` and `metrics` as they are now."""
+        held = self.columnar
+        return held if held and held.parse is self.parse and held.metrics is self.metrics else None

@@ -11,14 +11,20 @@ lets a random letter stand for an unread response only where a judge fails; with
 is wrong.
 """
 
-from mmscore.core.recipe import Facts
+from collections.abc import Mapping
+from functools import partial
+
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import Columnar, Facts, Item
 from mmscore.kits.vlmevalkit.choices import (
     LEVELS,
     build_accuracy_table,
     build_choice_recipe,
     is_circular,
     is_from_kit,
+    parse,
     score_choice,
+    score_columns,
 )
 from mmscore.scoring.grouping import score_circular
 
@@ -34,10 +40,15 @@ def _default_for(facts: Facts) -> str | None:
     return None
 
 
+def _score_hit(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
+    return {"hit": score_choice(item, parsed, version)["accuracy"]}
+
+
 RECIPE = build_choice_recipe(
     "MMBench's circular evaluation as VLMEvalKit runs it (exact matching)",
     _default_for,
-    metrics=lambda item, parsed, version: {"hit": score_choice(item, parsed, version)["accuracy"]},
+    metrics=_score_hit,
+    columnar=Columnar(parse, _score_hit, partial(score_columns, name="hit")),
     settle=lambda scored, version: score_circular(scored, "hit"),
     table=lambda scored, version: build_accuracy_table(scored, "circular_accuracy"),
     keep=("sample", "variant", "group", "split", *LEVELS),

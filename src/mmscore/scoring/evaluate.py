@@ -313,7 +313,7 @@ def _score_one(
     settled = recipe.settle(raw, version) if raw.scores else raw
     numbers = _compute_numbers(rows, settled, choice, options) if raw.scores else _Numbers()
     datasets = gather_facts(rows, options.dataset).datasets
-    statuses = Counter(settled.column("status"))
+    statuses = Counter({one["values"]: one["counts"] for one in pc.value_counts(settled.rows["status"]).to_pylist()})
     require_unchanged()
     kept = pc.is_in(raw.rows["status"], value_set=pa.array([SCORED, EXCLUDED]))
     unparsed = pc.sum(pc.and_(kept, pc.equal(raw.rows["how"], UNPARSED.how))).as_py() or 0

@@ -6,14 +6,17 @@ from string import ascii_uppercase
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
+import pyarrow as pa
+import pyarrow.compute as pc
 
-from mmconvert.core.errors import Error
+from mmconvert.core.errors import Error, RowError
 from mmconvert.core.record import LETTERS
 from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Facts, Item, Recipe, Row, read_label
-from mmscore.core.table import Scored
+from mmscore.core.recipe import Columnar, Facts, Item, Recipe, Row, ScoredColumns, read_label
+from mmscore.core.table import Scored, build_parsed_columns, list_values
 from mmscore.kits.vlmevalkit.rows import RESULTS, has_shared_rule
-from mmscore.parsers.vlmevalkit_option import REFUSAL, vlmevalkit_option
+from mmscore.parsers.vlmevalkit_option import REFUSAL, infer_option, infer_option_text, vlmevalkit_option
 
 KIT = "VLMEvalKit (exact matching)"
 VERSIONS: Mapping[str, str] = {
@@ -42,6 +45,10 @@ ABBREVIATIONS = {
     "relation_reasoning": "RR",
     "attribute_reasoning": "AR",
 }
+
+_KINDS = len(LETTERS) + 1
+_NAMELESS = [dict.fromkeys(LETTERS[:count], "") for count in range(_KINDS)]
+"""Options by their number, where only their letters matter."""
 
 
 def is_from_kit(facts: Facts) -> bool:
@@ -93,10 +100,81 @@ def _read_answer_cell(item: Item) -> str | None:
     return value if isinstance(value, str) else item.label
 
 
+def score_columns(rows: pa.RecordBatch, version: str, name: str = "accuracy") -> ScoredColumns:
+    """Give what `parse` and `score_choice` give, for many rows at once.
+
+    A response is searched for a letter once for each number of options that it comes with, and for the texts of
+    options only where it names no letter. Rows are left undecided that have a gap among their options or a label that
+    cannot be read, or are of a benchmark with open questions.
+
+    Args:
+        rows: Their columns, of which all but `prediction` may be absent.
+        version: One of `VERSIONS`.
+        name: What the score is called.
+    """
+    references, readable = _list_references(rows)
+    decided = _find_plain_rows(rows) & readable
+    responses = rows.column("prediction").dictionary_encode()
+    texts, codes = responses.dictionary.to_pylist(), responses.indices.to_numpy()
+    kinds, kind_of = np.unique(codes.astype(np.int64) * _KINDS + _count_options(rows), return_inverse=True)
+    found = [infer_option(texts[kind // _KINDS], _NAMELESS[kind % _KINDS], version) for kind in kinds.tolist()]  # type: ignore[arg-type]
+    wordy = np.array([parsed.value is None for parsed in found], bool)[kind_of] & decided
+    if wordy.any() and "options" in rows.schema.names:
+        numbers, named = np.flatnonzero(wordy), list_values(rows.column("options").filter(pa.array(wordy)))
+        for number, options in zip(numbers.tolist(), named, strict=True):
+            by_letter = dict(zip(LETTERS, options or (), strict=False))
+            found.append(infer_option_text(texts[codes[number]], by_letter, version))  # type: ignore[arg-type]
+        kind_of[numbers] = np.arange(len(kinds), len(found))
+    parsed = build_parsed_columns(found).take(pa.array(kind_of))
+    hits = pc.fill_null(pc.equal(pc.fill_null(parsed.column("value"), REFUSAL), references), False)
+    return ScoredColumns(decided, parsed, {name: hits.to_numpy(zero_copy_only=False).astype(np.float64)})
+
+
+def _find_plain_rows(rows: pa.RecordBatch) -> npt.NDArray[np.bool_]:
+    """Find the rows of which every option is there and that are of no benchmark with open questions."""
+    plain = np.ones(len(rows), bool)
+    if "dataset" in rows.schema.names:
+        named = pc.fill_null(pc.match_substring(rows.column("dataset"), NO_OPTIONS), False)
+        plain &= ~named.to_numpy(zero_copy_only=False)
+    if "options" in rows.schema.names:
+        options = rows.column("options")
+        absent = pc.list_flatten(options).is_null().to_numpy(zero_copy_only=False)
+        if absent.any():
+            plain[pc.list_parent_indices(options).to_numpy()[absent]] = False
+    return plain
+
+
+def _list_references(rows: pa.RecordBatch) -> tuple[pa.Array, npt.NDArray[np.bool_]]:
+    """Give the answer cells as `_read_answer_cell` does, and which rows have one that can be read."""
+    answers = rows.column("answer") if "answer" in rows.schema.names else pa.nulls(len(rows), pa.string())
+    if "label" not in rows.schema.names:
+        return answers, np.ones(len(rows), bool)
+    labels = rows.column("label").dictionary_encode()
+    cells: list[str | None] = []
+    for label in labels.dictionary.to_pylist():
+        try:
+            cells.append(_read_answer_cell(Item(label=label)))
+        except RowError:
+            cells.append(None)
+    labelled = pa.array(cells, pa.string()).take(labels.indices)
+    readable = pc.or_(labels.indices.is_null(), labelled.is_valid()).to_numpy(zero_copy_only=False)
+    return pc.coalesce(labelled, answers), readable
+
+
+def _count_options(rows: pa.RecordBatch) -> npt.NDArray[np.int64] | int:
+    if "options" not in rows.schema.names:
+        return 0
+    lengths = pc.fill_null(pc.list_value_length(rows.column("options")), 0)
+    counts: npt.NDArray[np.int64] = lengths.to_numpy().astype(np.int64)
+    return np.minimum(counts, len(LETTERS))
+
+
 def build_choice_recipe(summary: str, default_for: Callable[[Facts], str | None], **others: Any) -> Recipe:
     """Make a recipe for multiple choice; `others` are further fields of `Recipe`, or other than here."""
     levels = ("split", *LEVELS)
-    fields = {"columns": COLUMNS, "parse": parse, "metrics": score_choice, "keep": levels, "groups": levels, **others}
+    columnar = Columnar(parse, score_choice, score_columns)
+    own = {"columns": COLUMNS, "parse": parse, "metrics": score_choice, "columnar": columnar}
+    fields = {**own, "keep": levels, "groups": levels, **others}
     fields |= {"judges": ("vlmevalkit_option",), "has_options": lambda item: bool(list_options(item))}
     return Recipe(summary, KIT, VERSIONS, default_for=default_for, results=RESULTS, **fields)
 
@@ -141,7 +219,7 @@ def list_categories(scored: Scored, level: str) -> set[str]:
     Raises:
         Error: Some rows have one and others none.
     """
-    values = set(scored.column(level))
+    values = set(pc.unique(scored.rows[level]).to_pylist())
     if None in values and len(values) > 1:
         raise Error(f"{level}: some rows have none, and the framework cannot sort its table then. Fill the column.")
     return {value for value in values if value is not None}
@@ -153,7 +231,7 @@ def split_rows(scored: Scored) -> list[tuple[str, Scored]]:
     Where some rows have none, the last part is `NaN` and empty: the framework looks for a split that equals NaN.
     """
     parts = list(scored.split("split"))
-    if parts and None in scored.column("split"):
+    if parts and scored.rows["split"].null_count:
         parts.append((NO_SPLIT, scored.where(np.zeros(len(scored), bool))))
     return parts or [("none", scored)]
 
