@@ -89,8 +89,9 @@ def many_parts(shards: int = SHARDS, files: int = FILES) -> Planned:
             how = ReadOptions(format="openai_messages")
             read = [Records(source, how) for source in inputs]
             folders = [writer.make_folder(source.split) for source in inputs]
+            plans = parts.plan_parts(inputs, read, how)
             pattern = parts.FilePart(0, inputs[0], None, folders[0], how)
-            planned = sum(1 for _ in parts.split_inputs(inputs, read, folders, pattern, Sources()))
+            planned = sum(1 for _ in parts.split_inputs(inputs, read, folders, pattern, Sources(), plans))
             seconds = time.perf_counter() - started
             writer.write(records(1, 8), split="train")
         return Planned(planned, seconds, *_manifest(Path(work) / "out", shards))

@@ -278,6 +278,7 @@ class _Job(msgspec.Struct):
     told: Told | None
     sources: Sources
     results: list[parts.PartResult] = msgspec.field(default_factory=list)
+    plans: Sequence[parts.PartPlan] = ()
 
     @property
     def formats(self) -> str:
@@ -306,7 +307,8 @@ class _Job(msgspec.Struct):
     def open_crew(self) -> tuple[AbstractContextManager[Run], parts.FilePart]:
         """Give what runs the parts, and what all of them have in common."""
         engine, where = _load_engine(self.where.engine), self.where
-        workers = min(where.workers or engine.cores(), parts.count_most_parts(self.inputs, self.files, self.how))
+        self.plans = parts.plan_parts(self.inputs, self.files, self.how)
+        workers = min(where.workers or engine.cores(), parts.count_most_parts(self.inputs, self.plans))
         asked = where.workers or min(engine.cores(), _USUAL_VIDEO_WORKERS)
         share = max(1, workers)
         how = replace(
@@ -335,7 +337,7 @@ def _convert_alone(job: _Job, run: Run, common: parts.FilePart) -> Summary:
         inputs = _add_id_words(job.inputs) if kept else job.inputs
         # All folders first: a split that is taken is refused before anything is converted.
         folders = [writer.make_folder(source.split, job.where.config) for source in inputs]
-        planned = parts.split_inputs(inputs, job.files, folders, common, job.sources)
+        planned = parts.split_inputs(inputs, job.files, folders, common, job.sources, job.plans)
         with follow_progress(inputs, job.told) as tally:
             for found in run(parts.convert_part, (replace(part, tally=tally) for part in planned)):
                 job.results += found
@@ -354,7 +356,7 @@ def _convert_shared(job: _Job, run: Run, common: parts.FilePart) -> Summary:
         share = join(job.output, _describe_plan(job))
     with share:
         folders = [share.data] * len(job.inputs)
-        planned = list(parts.split_inputs(job.inputs, job.files, folders, common, job.sources, shared=True))
+        planned = list(parts.split_inputs(job.inputs, job.files, folders, common, job.sources, job.plans, shared=True))
         with follow_progress(job.inputs, job.told) as tally:
             share.convert_parts([replace(part, tally=tally) for part in planned], run)
         with occupied(job.output, sharing=True) as held:

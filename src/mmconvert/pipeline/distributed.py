@@ -7,7 +7,7 @@ They meet in `.NAME.share` beside the output, which all of them see, on one mach
     claims/00007.0       the token of who converts part 7; 00007.1 of who does it when that one is gone
     TOKEN/...            shards that a member is writing
     data/part-00007-...  shards that are whole
-    parts/00007.json     what part 7 gave; written last
+    parts/00007.json     what each file of part 7 gave; written last
 
 Bytes depend on the part alone: a member that was taken for gone and comes back repeats work and harms nothing.
 """
@@ -175,18 +175,19 @@ class Share:
             parts: All parts.
             folder: Gives the folder for the shards of a part.
         """
-        return [self._read_result(replace(part, folder=folder(part))) for part in parts]
+        return [result for part in parts for result in self._read_results(replace(part, folder=folder(part)))]
 
-    def _read_result(self, part: FilePart) -> PartResult:
-        facts = json.loads((self._folder / "parts" / _build_result_name(part)).read_bytes())
-        shards = [Shard(**shard) for shard in facts["shards"]]
-        for shard in shards:
-            link_or_copy(self.data / shard.file, part.folder / shard.file)
-        rejects = [Rejected(**{**reject, "where": Where(**reject["where"])}) for reject in facts["rejects"]]
-        counts = {name: facts[name] for name in _COUNTS}
-        found = PartResult(part, shards, facts["ids"], facts["kin"], rejects, Counter(facts["warnings"]), **counts)
-        found.stamps = facts["stamps"]
-        return found
+    def _read_results(self, part: FilePart) -> Iterator[PartResult]:
+        told = json.loads((self._folder / "parts" / _build_result_name(part)).read_bytes())
+        for file, facts in zip(part.files, told, strict=True):
+            shards = [Shard(**shard) for shard in facts["shards"]]
+            for shard in shards:
+                link_or_copy(self.data / shard.file, part.folder / shard.file)
+            rejects = [Rejected(**{**reject, "where": Where(**reject["where"])}) for reject in facts["rejects"]]
+            counts = {name: facts[name] for name in _COUNTS}
+            found = PartResult(file, shards, facts["ids"], facts["kin"], rejects, Counter(facts["warnings"]), **counts)
+            found.stamps = facts["stamps"]
+            yield found
 
     def remove(self) -> None:
         """Remove the work, now that the dataset stands; only while it is occupied."""
@@ -203,22 +204,24 @@ def convert_shared(task: SharedPart) -> None:
     """
     own = task.folder / task.token
     own.mkdir(exist_ok=True)
-    [result] = convert_part(replace(task.part, folder=own))
-    for shard in result.shards:
+    results = convert_part(replace(task.part, folder=own))
+    for shard in (shard for result in results for shard in result.shards):
         (own / shard.file).replace(task.folder / "data" / shard.file)
     sync_folder(task.folder / "data")
-    facts = {name: getattr(result, name) for name in ("ids", "kin", "warnings", *_COUNTS)}
-    facts["stamps"] = result.stamps
-    facts["shards"] = [asdict(shard) for shard in result.shards]
-    facts["rejects"] = [_encode_rejected(reject) for reject in result.rejects]
     new = own / _build_result_name(task.part)
-    write_synced(new, json.dumps(facts).encode())
+    write_synced(new, json.dumps(list(map(_encode_result, results))).encode())
     new.replace(task.folder / "parts" / new.name)
     sync_folder(task.folder / "parts")
 
 
 def _build_result_name(part: FilePart) -> str:
     return f"{part.index:05d}.json"
+
+
+def _encode_result(result: PartResult) -> dict[str, Any]:
+    facts = {name: getattr(result, name) for name in ("ids", "kin", "warnings", "stamps", *_COUNTS)}
+    shards = [asdict(shard) for shard in result.shards]
+    return {**facts, "shards": shards, "rejects": list(map(_encode_rejected, result.rejects))}
 
 
 def _encode_rejected(reject: Rejected) -> dict[str, Any]:

@@ -111,7 +111,8 @@ def load(group: str, name: str) -> Any:
     if name.endswith(".py"):
         raise UsageError(f"{name}: the object in the file is missing. Write {name}@NAME.")
     module = f"{PACKAGES.get(group, group)}.{name}"
-    if name.isidentifier() and importlib.util.find_spec(module) is not None:
+    # Detection asks for every format for every file, and to look for a module takes longer than to look into it.
+    if name.isidentifier() and (module in sys.modules or importlib.util.find_spec(module) is not None):
         return getattr(importlib.import_module(module), GROUPS[group])
     plugins = find_plugins(group)
     if name not in plugins:

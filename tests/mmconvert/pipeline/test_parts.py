@@ -184,7 +184,8 @@ def test_no_more_workers_are_asked_for_than_there_may_be_parts(small_parts: None
         line = lines(message(""))
         large.write_text(lines(message("x" * (size - len(line)))), encoding="utf-8")
         for how, expected in ((ReadOptions(), 1 + count), (ReadOptions(limit=3), 2)):
-            assert parts.count_most_parts(inputs, [Records(source, how) for source in inputs], how) == expected
+            plans = parts.plan_parts(inputs, [Records(source, how) for source in inputs], how)
+            assert parts.count_most_parts(inputs, plans) == expected
 
 
 def test_every_part_is_a_little_smaller_than_the_one_before(small_parts: None, tmp_path: Path) -> None:
@@ -193,7 +194,8 @@ def test_every_part_is_a_little_smaller_than_the_one_before(small_parts: None, t
         file.write_text(lines({"q": "x"}) * (size // 11) + lines({"q": "x" * (size % 11)}), encoding="utf-8")
         how = ReadOptions(format="openai_messages")
         pattern = parts.FilePart(0, Input(file), None, tmp_path, how)
-        spans = [part.span for part in parts.split_file(pattern, Records(Input(file), how), read_on=False)]
+        [plan] = parts.plan_parts([Input(file)], [Records(Input(file), how)], how)
+        spans = [part.span for part in parts.split_file(pattern, plan, read_on=False)]
         ends = [0, *(span.end for span in spans if span is not None)]
         sizes = [end - before for before, end in pairwise(ends)]
         assert sizes == sorted(sizes, reverse=True)
