@@ -20,13 +20,16 @@ def list_kinds(package: str) -> dict[str, str]:
     return {group.rpartition(".")[2]: group for group in GROUPS if group.startswith(package + ".")}
 
 
-def list_plugins(program: str, kind: str | None, words: Sequence[str]) -> dict[str, list[ListedPlugin]]:
+def list_plugins(
+    program: str, kind: str | None, words: Sequence[str], others: Sequence[str] = ()
+) -> dict[str, list[ListedPlugin]]:
     """Find the plug-ins of one program.
 
     Args:
         program: mmconvert or mmscore.
         kind: Kind such as `formats`, or one more word; None for all kinds.
         words: Words that must stand in the name or the summary, in any case.
+        others: What else the command lists, to be named where the kind is unknown.
 
     Returns:
         Kind -> its plug-ins by name; of several kinds those with any.
@@ -35,9 +38,10 @@ def list_plugins(program: str, kind: str | None, words: Sequence[str]) -> dict[s
         UsageError: There is no such kind, or nothing with all the words.
     """
     groups = list_kinds(program)
+    known = [*groups, *others]
     if kind is not None and kind not in groups:
-        if hint := suggest_spelling(kind, groups):
-            raise UsageError(f"unknown kind {kind!r}.{hint} Known: {', '.join(groups)}.")
+        if hint := suggest_spelling(kind, known):
+            raise UsageError(f"unknown kind {kind!r}.{hint} Known: {', '.join(known)}.")
         words = [kind, *words]
         kind = None
     listed = {
@@ -49,7 +53,7 @@ def list_plugins(program: str, kind: str | None, words: Sequence[str]) -> dict[s
     if words and not any(found.values()):
         names = [one.name for rows in listed.values() for one in rows]
         near = suggest_spelling(words[0], names)
-        raise UsageError(f"nothing here has {' and '.join(map(repr, words))}.{near} Kinds: {', '.join(groups)}.")
+        raise UsageError(f"nothing here has {' and '.join(map(repr, words))}.{near} Kinds: {', '.join(known)}.")
     return {name: rows for name, rows in found.items() if rows or kind is not None}
 
 

@@ -61,6 +61,8 @@ def vlmevalkit(record: Record, dataset_class: str | None = None) -> Wording:
     Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_base.py and its classes:build_prompt.
     """
     name = dataset_class or OWN_CLASS.get(record.task, "CustomVQADataset")
+    if name == _CONVERSATIONS:
+        raise UsageError(f"vlmevalkit's class {name} words whole conversations. Leave --prompt out: rows keep theirs.")
     row = {"question": record.question, "hint": record.hint, **dict(zip(LETTERS, record.options, strict=False))}
     slots = [image.slot for image in list_last_turn_images(record)]
     turn = build_messages(name, record.dataset or "", row, slots)
@@ -259,6 +261,7 @@ def _build_yes_no(dataset: str, row: Row, images: Sequence[Any]) -> list[Message
 
 
 ASKING_YES_OR_NO = ("AMBER",)
+_CONVERSATIONS = "ImageMTDataset"
 OWN_CLASS = {
     "multiple_choice": "CustomMCQDataset",
     "yes_no": "ImageYORNDataset",
@@ -281,7 +284,7 @@ CLASSES: dict[str, Callable[[str, Row, Sequence[Any]], list[Message]]] = {
     "ImageCaptionDataset": lambda dataset, row, images: _put_images_first(
         _read_question(row) if "question" in row else CAPTION, images
     ),
-    "ImageMTDataset": lambda dataset, row, images: build_conversation(row, images),
+    _CONVERSATIONS: lambda dataset, row, images: build_conversation(row, images),
 }
 """How each of the framework's classes words a row."""
 

@@ -37,6 +37,7 @@ _URL = re.compile(
     r"hf:/?/datasets/(?P<repo>[\w.-]+/[\w.-]+)(?:@(?P<revision>refs/(?:pr|convert)/[^/]+|[^/]+))?(?:/(?P<path>.*))?",
     re.ASCII,
 )
+_PAGE = re.compile(r"(https://huggingface\.co/(?:datasets/)?[^/]+/[^/]+)/blob/")
 _AT = re.compile(r"hf://datasets/(?P<repo>[^/@]+/[^/@]+)@(?P<commit>[^/]+)(?:/(?P<path>.+))?", re.DOTALL)
 
 
@@ -131,6 +132,18 @@ def parse_file_in_repo(url: str) -> tuple[str, str, str | None] | None:
     found = _URL.fullmatch(url)
     path = (found["path"] or "").strip("/") if found else ""
     return (found["repo"], path, unquote(found["revision"]) if found["revision"] else None) if found and path else None
+
+
+def resolve_page(url: str) -> str:
+    """Give the address of a file on the Hub of which a URL names the page; any other URL as it is.
+
+    Example:
+        >>> resolve_page("https://huggingface.co/datasets/user/set/blob/main/a.tsv")
+        'https://huggingface.co/datasets/user/set/resolve/main/a.tsv'
+        >>> resolve_page("https://example.org/blob/a.tsv")
+        'https://example.org/blob/a.tsv'
+    """
+    return _PAGE.sub(r"\1/resolve/", url)
 
 
 class HubPath(type(Path())):  # type: ignore[misc]  # the class of this system's paths, which is a variable to mypy

@@ -110,6 +110,8 @@ def test_a_record_is_worded_by_its_task_or_by_the_class_asked_for():
     assert vlmevalkit(record, "OCRBench").parts[1].text == "Which?"
     with pytest.raises(UsageError, match="Did you mean ImageVQADataset"):
         vlmevalkit(record, "ImageVQADatasets")
+    with pytest.raises(UsageError, match="words whole conversations"):
+        vlmevalkit(record, "ImageMTDataset")
 
 
 def test_every_class_words_a_plain_row():
