@@ -8,6 +8,7 @@ checked again. Bytes and seconds are limited. Proxies of the environment are not
 
 import contextlib
 import io
+import re
 import socket
 import time
 from collections.abc import Callable, Iterator, Sequence
@@ -27,6 +28,8 @@ if TYPE_CHECKING:  # they take time to load, and most runs fetch nothing
 
 
 CHUNK = 1 << 18
+_WHOLE, _PARTIAL, _BEHIND_END = 200, 206, 416
+_CONTENT_RANGE = re.compile(r"bytes (?P<start>\d+)-\d+/(?P<size>\d+|\*)")
 
 REDIRECTS = frozenset({301, 302, 303, 307, 308})
 USER_AGENT = f"mmconvert/{__version__}"
@@ -49,6 +52,37 @@ class Limits(msgspec.Struct, frozen=True):
 
 
 _LIMITS = Limits()
+
+
+class Resume(msgspec.Struct, frozen=True):
+    """Where an earlier fetch broke off.
+
+    Attributes:
+        start: Bytes that are here.
+        validator: What the server called the file then, its strong ETag; None where it called it nothing.
+    """
+
+    start: int
+    validator: str | None = None
+
+
+class Body:
+    """The pieces of an answer's body, to be iterated once.
+
+    Attributes:
+        start: Offset in the file of the first byte; 0 where the server sends the whole file.
+        size: Bytes of the whole file; None where the server does not say.
+        validator: What the server calls the file as it is now, its strong ETag; None where it calls it nothing.
+    """
+
+    def __init__(self, chunks: Iterator[bytes], start: int, size: int | None, validator: str | None) -> None:
+        self._chunks = chunks
+        self.start = start
+        self.size = size
+        self.validator = validator
+
+    def __iter__(self) -> Iterator[bytes]:
+        return self._chunks
 
 
 def fetch(
@@ -90,8 +124,13 @@ def open_url(
     allowed: Callable[[url_safety.Address], bool] = url_safety.is_public,
     hosts: Sequence[str] = (),
     trust: "ssl.SSLContext | None" = None,
-) -> Iterator[Iterator[bytes]]:
-    """Open an address and give the pieces of its body; arguments and errors are those of `fetch`."""
+    resume: Resume | None = None,
+) -> Iterator[Body]:
+    """Open an address and give the pieces of its body; arguments and errors are those of `fetch`.
+
+    With `resume` the server is asked for the rest of the file. It sends the whole one where it cannot, or where the
+    file is another one by now.
+    """
     clock = _Clock(limits)
     named = [*map(url_safety.parse_allowed_host, hosts)]
     with contextlib.ExitStack() as stack:
@@ -102,13 +141,13 @@ def open_url(
                 target = url_safety.check_url(at)
                 fits = url_safety.is_connectable if url_safety.is_allowed_host(target, named) else allowed
                 addresses = url_safety.check_addresses(target, resolve, fits)
-                answer = stack.enter_context(_open_response(target, addresses, clock, trust))
+                answer = stack.enter_context(_open_response(target, addresses, clock, trust, resume))
                 if answer.status not in REDIRECTS:
                     break
                 at = read_location(at, answer.getheader("Location") or "")
             else:
                 raise RowError("remote.address", "", f"more than {limits.redirects} redirects {show(url)}.")
-        yield _read_body(answer, url, limits)
+        yield _build_body(answer, url, limits, resume)
 
 
 @contextlib.contextmanager
@@ -127,7 +166,11 @@ def _explain_network_errors(url: str, limits: Limits) -> Iterator[None]:
 
 @contextlib.contextmanager
 def _open_response(
-    target: SplitResult, addresses: Sequence[url_safety.Address], clock: "_Clock", trust: "ssl.SSLContext | None"
+    target: SplitResult,
+    addresses: Sequence[url_safety.Address],
+    clock: "_Clock",
+    trust: "ssl.SSLContext | None",
+    resume: Resume | None,
 ) -> "Iterator[http.client.HTTPResponse]":
     from http.client import HTTPConnection
 
@@ -142,6 +185,10 @@ def _open_response(
         connection.sock = cast(Any, _Timed(channel, clock))
         path = f"{target.path}?{target.query}" if target.query else target.path
         headers = {"Host": target.netloc, "User-Agent": USER_AGENT, "Connection": "close"}
+        if resume is not None:
+            headers["Range"] = f"bytes={resume.start}-"
+            if resume.validator is not None:
+                headers["If-Range"] = resume.validator
         connection.request("GET", path, headers=headers)
         yield stack.enter_context(connection.getresponse())
 
@@ -193,10 +240,25 @@ def read_location(url: str, location: str) -> str:
         raise url_safety.build_refusal(location, str(error)) from None
 
 
-def _read_body(answer: "http.client.HTTPResponse", url: str, limits: Limits) -> Iterator[bytes]:
-    if answer.status != 200:
+def _build_body(answer: "http.client.HTTPResponse", url: str, limits: Limits, resume: Resume | None) -> Body:
+    tag = answer.getheader("ETag")
+    validator = tag if tag and tag.startswith('"') else None
+    start, size = 0, answer.length
+    if resume is not None and answer.status in (_PARTIAL, _BEHIND_END):
+        said = answer.getheader("Content-Range") or ""
+        if answer.status == _BEHIND_END and said == f"bytes */{resume.start}":
+            return Body(iter(()), resume.start, resume.start, resume.validator)
+        found = _CONTENT_RANGE.fullmatch(said)
+        if found is None or int(found["start"]) != resume.start:
+            raise RowError("remote.range", "", f"the server sends another part than it was asked for {show(url)}.")
+        start, size = resume.start, int(found["size"]) if found["size"].isdigit() else None
+    elif answer.status != _WHOLE:
         raise RowError("remote.failed", "", f"the server answers {answer.status} {answer.reason} {show(url)}.")
-    count = 0
+    return Body(_read_body(answer, url, limits, start), start, size, validator)
+
+
+def _read_body(answer: "http.client.HTTPResponse", url: str, limits: Limits, start: int) -> Iterator[bytes]:
+    count = start
     with _explain_network_errors(url, limits):
         while True:
             # `length` is what the server says is left; what comes without one is counted.

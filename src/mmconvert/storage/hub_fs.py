@@ -37,6 +37,7 @@ _URL = re.compile(
     r"hf:/?/datasets/(?P<repo>[\w.-]+/[\w.-]+)(?:@(?P<revision>refs/(?:pr|convert)/[^/]+|[^/]+))?(?:/(?P<path>.*))?",
     re.ASCII,
 )
+_HUB = "https://huggingface.co/"
 _PAGE = re.compile(r"(https://huggingface\.co/(?:datasets/)?[^/]+/[^/]+)/blob/")
 _AT = re.compile(r"hf://datasets/(?P<repo>[^/@]+/[^/@]+)@(?P<commit>[^/]+)(?:/(?P<path>.+))?", re.DOTALL)
 
@@ -144,6 +145,12 @@ def resolve_page(url: str) -> str:
         'https://example.org/blob/a.tsv'
     """
     return _PAGE.sub(r"\1/resolve/", url)
+
+
+def use_endpoint(url: str) -> str:
+    """Give the address at the mirror that HF_ENDPOINT names, of a URL at the Hub; any other URL as it is."""
+    endpoint = os.environ.get("HF_ENDPOINT")
+    return f"{endpoint.rstrip('/')}/{url.removeprefix(_HUB)}" if endpoint and url.startswith(_HUB) else url
 
 
 class HubPath(type(Path())):  # type: ignore[misc]  # the class of this system's paths, which is a variable to mypy
