@@ -249,6 +249,11 @@ def is_benchmark(name: str) -> bool:
     return bool(_list_meant(name))
 
 
+def list_names() -> list[str]:
+    """List the names by which benchmarks are found, the prefix left out where none is needed."""
+    return [one.shortest_name for framework in FRAMEWORKS for one in load_framework(framework)]
+
+
 def list_benchmarks(words: Sequence[str] = ()) -> list[Benchmark]:
     """List the benchmarks of all frameworks, by framework and name.
 

@@ -60,9 +60,10 @@ def convert(
 ) -> int:
     """Convert files of any supported format to one dataset.
 
-    INPUT is a file, a folder of files of one format, split=PATH, - for standard input, the name of a table in
-    $LMUData, an object store URL (s3://BUCKET/FILE), a dataset on the Hub (USER/REPO[@REVISION]), or with
-    --allow-remote the https address of a table. The output directory is written atomically. Invalid rows are skipped
+    INPUT is a file, a folder of files of one format, split=PATH, - for standard input, a benchmark's name (see
+    mmconvert list benchmarks; --allow-remote fetches its table), the name of a table in $LMUData, an object store
+    URL (s3://BUCKET/FILE), a dataset on the Hub (USER/REPO[@REVISION]), or with --allow-remote the https address of a
+    table. The output directory is written atomically. Invalid rows are skipped
     and listed with their reasons.
     """
     if repo_id is not None and options.share:

@@ -20,6 +20,7 @@ from mmconvert.dataset.publish import check_free, send
 from mmconvert.dataset.views import EVAL, ViewName
 from mmconvert.images.frame_process import MOST_FRAMES
 from mmconvert.kits.vlmevalkit.lmu_download import download_table
+from mmconvert.pipeline.benchmark_files import Download
 from mmconvert.pipeline.convert import Summary, WriteOptions, convert
 from mmconvert.pipeline.inputs import plan_inputs
 from mmconvert.pipeline.read import ImageRoot, ReadOptions
@@ -88,7 +89,7 @@ class ConvertOptions(msgspec.Struct, frozen=True, kw_only=True):
     keep_urls: bool = False
     """Keep image URLs as references instead of fetching them."""
     allow_remote: bool = False
-    """Download image URLs and https tables, from public hosts only."""
+    """Download image URLs, https tables and benchmarks, from public hosts only."""
     allow_host: tuple[str, ...] = ()
     """With --allow-remote: also allow this host at a private address; repeatable."""
     per_host: Annotated[int, msgspec.Meta(ge=1)] = PER_HOST
@@ -168,7 +169,7 @@ def convert_files(
         Error: As there.
         ChangedError: As there.
     """
-    download = _download(inputs, options)
+    download = _build_download(inputs, options, quiet=quiet)
     with _open_output_folder(output, options) as (folder, options):
         with watch_sources():
             planned = plan_inputs(
@@ -207,11 +208,18 @@ def _open_output_folder(output: str, options: ConvertOptions) -> Iterator[tuple[
         yield Path(folder, name), msgspec.structs.replace(options, rejects=rejects)
 
 
-def _download(inputs: Sequence[str], options: ConvertOptions) -> Callable[[str], Path] | None:
+def _build_download(inputs: Sequence[str], options: ConvertOptions, *, quiet: bool) -> Download | None:
+    """Give what fetches tables; None where nothing may be fetched."""
     checked = options.md5 or options.sha256
     if checked and not (options.allow_remote and len(inputs) == 1 and "://" in inputs[0]):
         raise UsageError("--md5 and --sha256 check the one table that --allow-remote fetches.")
     if not options.allow_remote:
         return None
+    sums = {"md5": options.md5, "sha256": options.sha256} if checked else {}
     opened = partial(open_url, hosts=options.allow_host)
-    return partial(download_table, md5=options.md5, sha256=options.sha256, open_url=opened)
+
+    def download(url: str, **more: str | None) -> Path:
+        with show_progress("download", quiet=quiet) as advance:
+            return download_table(url, **{**more, **sums}, open_url=opened, advance=advance)
+
+    return download

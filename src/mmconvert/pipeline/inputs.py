@@ -7,13 +7,15 @@ import re
 import shutil
 import sys
 import tempfile
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 from typing import Any, BinaryIO
 
 import msgspec
 from msgspec.structs import replace
 
+from mmconvert.benchmarks.catalogue import list_names
+from mmconvert.chat.dataset_info import INFO
 from mmconvert.chat.listed_sets import ListedSet, choose_sets, find_info
 from mmconvert.core.errors import Error, UsageError, build_missing_path_error, suggest_spelling
 from mmconvert.core.rows import READERS
@@ -22,6 +24,7 @@ from mmconvert.dataset.manifest import DEFAULT_CONFIG, MANIFEST, check_names, fi
 from mmconvert.images.loader import ENDINGS
 from mmconvert.io.detect import is_one_input, list_splits
 from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root
+from mmconvert.pipeline.benchmark_files import Defaults, Download, find_named, list_benchmark_files
 from mmconvert.storage.folders import require_inside
 from mmconvert.storage.hub_fs import HubPath, find_on_hub, read_known_sha256
 from mmconvert.storage.object_store import fetch, is_url
@@ -48,6 +51,7 @@ class Input(msgspec.Struct, frozen=True):
         folder: URL of the folder in a store that the file alone was fetched from; None for a file with its folder.
         more: Further files that are read on behind it, as one.
         listed: What a list of data sets says of the file.
+        benchmark: How the catalogue reads it, where the user named the benchmark.
     """
 
     path: Path
@@ -57,6 +61,7 @@ class Input(msgspec.Struct, frozen=True):
     folder: str | None = None
     more: tuple[Path, ...] = ()
     listed: ListedSet | None = None
+    benchmark: Defaults | None = None
 
     @classmethod
     def of(cls, path: Path) -> "Input":
@@ -73,6 +78,14 @@ class Input(msgspec.Struct, frozen=True):
         """Give its files one by one."""
         return [replace(self, path=path, more=()) for path in (self.path, *self.more)]
 
+    def find_format(self) -> tuple[str, str] | None:
+        """Give the format that is said of the file, and by whom; None where nobody says one."""
+        if self.listed is not None:
+            return self.listed.format, f"as {INFO} says"
+        if self.benchmark is not None and self.benchmark.format is not None:
+            return self.benchmark.format, f"as the catalogue says of {self.benchmark.key}"
+        return None
+
     @property
     def beside(self) -> Path | str:
         """The folder, or its URL, from which relative paths in the file are meant."""
@@ -85,17 +98,17 @@ def plan_inputs(
     *,
     split: str | None = None,
     subsets: Sequence[str] = (),
-    download: Callable[[str], Path] | None = None,
+    download: Download | None = None,
     whole_splits: bool = False,
     every_set: bool = False,
 ) -> list[Input]:
     """Turn INPUT arguments into files.
 
     Args:
-        names: Files, folders of files of one format, `split=PATH`, `-`, bare dataset names, or addresses.
+        names: Files, folders of files of one format, `split=PATH`, `-`, benchmarks, bare dataset names, or addresses.
         split: Split of every input that names none itself.
         subsets: Take only these subsets (file stems) of folders.
-        download: Gives the local file of an address; None to refuse addresses.
+        download: Gives the local file of an address (`download_table`, bound); None to refuse addresses.
         whole_splits: Read the shards of each split of a dataset created by mmconvert as one file, by one worker.
         every_set: Of a list of data sets take all that are here, where no subset is named.
 
@@ -108,6 +121,9 @@ def plan_inputs(
     found: list[tuple[Path, Input]] = []
     subsets_used = False
     for name in names:
+        if (named := _plan_benchmark(name, split, download)) is not None:
+            found += named
+            continue
         own_split, path, folder = _locate(name, download)
         chosen = own_split or split or DEFAULT_SPLIT
         check_names(DEFAULT_CONFIG, chosen)
@@ -143,6 +159,20 @@ def plan_inputs(
     return [replace(source, id_prefix=prefixes[path, source.split]) for path, source in found]
 
 
+def _plan_benchmark(name: str, split: str | None, download: Download | None) -> list[tuple[Path, Input]] | None:
+    """Give the files of the benchmark that `[SPLIT=]NAME` names; None for another name, and for what is on the disk."""
+    match = _SPLIT.fullmatch(name)
+    own, wanted = (match[1], match[2]) if match else (None, name)
+    if os.path.exists(name) or os.path.exists(wanted) or (benchmark := find_named(wanted)) is None:
+        return None
+    planned = []
+    for file in list_benchmark_files(benchmark, download):
+        chosen = own or split or file.split or DEFAULT_SPLIT
+        check_names(DEFAULT_CONFIG, chosen)
+        planned.append((file.path, Input(file.path, chosen, file.subset, benchmark=file.defaults)))
+    return planned
+
+
 def _build_prefixes(origins: Sequence[tuple[Path, str]]) -> dict[tuple[Path, str], str]:
     """Give every file and split the shortest words that tell it from the others; nothing where there is one only."""
     origins = list(dict.fromkeys(origins))
@@ -161,7 +191,7 @@ def _build_prefixes(origins: Sequence[tuple[Path, str]]) -> dict[tuple[Path, str
     return {origin: f"{word}-" for origin, word in zip(origins, words, strict=True)}
 
 
-def _locate(name: str, download: Callable[[str], Path] | None) -> tuple[str | None, Path, str | None]:
+def _locate(name: str, download: Download | None) -> tuple[str | None, Path, str | None]:
     """Give the split that is named, the place, and the URL of the folder of a file that came from a store."""
     if not name:
         raise UsageError("an INPUT is empty. Is a variable of the command line not set?")
@@ -190,8 +220,13 @@ def _locate(name: str, download: Callable[[str], Path] | None) -> tuple[str | No
         if os.path.isfile(table):
             return None, table, None
     path = Path(match[2] if match else name)
-    tables = find_lmudata_root().glob("*.tsv") if path.parent == Path() else ()
-    raise build_missing_path_error(path, [table.stem for table in tables])
+    known: list[str] = []
+    if path.parent == Path():
+        known = [table.stem for table in find_lmudata_root().glob("*.tsv")]
+        # What is here comes before what may be fetched.
+        if path.suffix.lower() not in READERS and not suggest_spelling(path.name, known):
+            known += list_names()
+    raise build_missing_path_error(path, known)
 
 
 def _check_regular(path: Path) -> Path:
@@ -292,9 +327,10 @@ def describe_input(source: Input) -> dict[str, Any]:
     if source.path.is_dir():
         return {"name": source.path.name, "split": source.split}
     size = source.path.stat().st_size
+    asked = {"benchmark": msgspec.to_builtins(source.benchmark)} if source.benchmark is not None else {}
     if isinstance(source.path, HubPath):
         known = {"sha256": read_known_sha256(source.path)} if read_known_sha256(source.path) else {}
-        return {"name": str(source.path), "split": source.split, "bytes": size, **known}
+        return {"name": str(source.path), "split": source.split, "bytes": size, **known, **asked}
     digest = hashlib.sha256(str(size).encode())
     try:
         with open_source(source.path) as file:
@@ -303,4 +339,5 @@ def describe_input(source: Input) -> dict[str, Any]:
             digest.update(file.read(_HEAD))
     except OSError as error:
         raise Error(f"{source.path}: cannot be read ({error.strerror}). Repair it, or its permissions.") from None
-    return {"name": source.path.name, "split": source.split, "bytes": size, "head_tail_sha256": digest.hexdigest()}
+    known = {"head_tail_sha256": digest.hexdigest()}
+    return {"name": source.path.name, "split": source.split, "bytes": size, **known, **asked}

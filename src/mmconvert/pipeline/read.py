@@ -12,7 +12,6 @@ from typing import Annotated, Any, Literal, cast
 import msgspec
 from msgspec.structs import replace
 
-from mmconvert.chat.dataset_info import INFO
 from mmconvert.core.errors import Error, RowError, UsageError, build_memory_error, is_out_of_memory, show
 from mmconvert.core.option_fields import Place, copy_options
 from mmconvert.core.plain_chats import PlainBlock, PlainSource, build_chats
@@ -197,17 +196,16 @@ class Records:
             UsageError: The file is missing, or the format, a transform or a parameter unknown.
             Error: The format cannot be told, or the file is damaged.
         """
+        if (named := source.benchmark) is not None:
+            dataset, prompt = options.dataset or named.dataset, options.prompt or named.prompt
+            options = replace(options, dataset=dataset, prompt=prompt)
         self._input = source
         self._options = options
         self._span = span
         self._mapping = parse_mapping(options.mapping)
         self._sampling = build_sampling(options.frames, options.fps, options.frame_format)
-        if source.listed is not None and not options.format:
-            self.format, self.reason = source.listed.format, f"as {INFO} says"
-        else:
-            self.format, self.reason = (
-                (options.format, "given by --format") if options.format else guess(source.path, self._mapping)
-            )
+        given = (options.format, "given by --format") if options.format else source.find_format()
+        self.format, self.reason = given or guess(source.path, self._mapping)
         self.plugin: Format = load("mmconvert.formats", self.format)
         if not isinstance(self.plugin, Format):
             raise UsageError(

@@ -17,7 +17,7 @@ import msgspec
 from mmconvert.core.errors import Error, RowError
 from mmconvert.core.progress import Advance, Done
 from mmconvert.storage.atomic import sync_file, sync_folder
-from mmconvert.storage.http import Body, Limits, Resume, open_url
+from mmconvert.storage.http import Body, Limits, OtherPartError, Resume, open_url
 from mmconvert.storage.locks import occupied
 
 LIMITS = Limits(bytes=64 << 30, seconds=6 * 3600)
@@ -64,7 +64,7 @@ def download_file(
         try:
             _fetch(url, place, sums, open_url, advance)
         except RowError as error:
-            more = f" What has arrived is kept in {_part(place)}: run again to go on."
+            more = f" What has arrived is kept in {_part(place)}: run again to continue the download."
             if not _count_bytes(_part(place)):
                 _forget(place)
                 more = ""
@@ -86,10 +86,10 @@ def _fetch(url: str, place: Path, sums: Mapping[str, str], open_url: Open, advan
         had = resume.start if resume is not None else 0
         try:
             resumed = _write_part(url, place, resume, open_url, advance)
+        except OtherPartError:
+            _forget(place)
+            continue
         except RowError as error:
-            if error.code == "remote.range" and had:
-                _forget(place)
-                continue
             if error.code not in _BROKEN_OFF or attempt + 1 == _ATTEMPTS or _count_bytes(part) <= had:
                 raise
             continue

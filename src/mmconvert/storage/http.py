@@ -66,6 +66,10 @@ class Resume(msgspec.Struct, frozen=True):
     validator: str | None = None
 
 
+class OtherPartError(RowError):
+    """A server was asked for the rest of a file, and sends another part of it."""
+
+
 class Body:
     """The pieces of an answer's body, to be iterated once.
 
@@ -250,7 +254,7 @@ def _build_body(answer: "http.client.HTTPResponse", url: str, limits: Limits, re
             return Body(iter(()), resume.start, resume.start, resume.validator)
         found = _CONTENT_RANGE.fullmatch(said)
         if found is None or int(found["start"]) != resume.start:
-            raise RowError("remote.range", "", f"the server sends another part than it was asked for {show(url)}.")
+            raise OtherPartError("remote.failed", "", f"the server sends another part than requested {show(url)}.")
         start, size = resume.start, int(found["size"]) if found["size"].isdigit() else None
     elif answer.status != _WHOLE:
         raise RowError("remote.failed", "", f"the server answers {answer.status} {answer.reason} {show(url)}.")

@@ -99,7 +99,7 @@ def test_what_breaks_off_is_gone_on_with(
 
 def test_a_later_run_goes_on(download: Download, server: WebServer, answers: dict[str, Handler], place: Path) -> None:
     answers["/a.tsv"] = serve(breaks=[1000, 0])
-    with pytest.raises(Error, match=r"a\.tsv\.part: run again to go on"):
+    with pytest.raises(Error, match=r"a\.tsv\.part: run again to continue"):
         download(SUMS)
     assert list_names(place) == ["a.tsv.part", "a.tsv.part.json"]
     assert download(SUMS).read_bytes() == DATA

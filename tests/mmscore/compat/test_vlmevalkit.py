@@ -226,7 +226,8 @@ def test_nothing_is_fetched_unless_it_is_allowed(lmudata, monkeypatch):
         Colours("Colours")
     asked = []
 
-    def download(url, md5=None, open_url=None):
+    def download(url, file_name=None, md5=None, open_url=None):
+        assert file_name == "Colours.tsv"
         asked.append((url, md5, open_url.keywords["hosts"]))
         return questions(lmudata, "fetched")
 

@@ -105,7 +105,7 @@ def test_a_table_is_printed_for_people():
 def test_a_table_is_fetched_from_the_hosts_that_are_named(tmp_path, monkeypatch):
     hosts = []
 
-    def download(url, md5=None, open_url=None):
+    def download(url, file_name=None, md5=None, open_url=None):
         hosts.append(open_url.keywords["hosts"])
         return tmp_path / "LMUData/One.tsv"
 

@@ -19,7 +19,7 @@ from mmconvert.core.record import LETTERS
 from mmconvert.images.loader import SUFFIXES, ImageLoader
 from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root
 from mmconvert.kits.vlmevalkit.images import UNNAMED, keep_rows_with_images, list_image_files, list_image_paths
-from mmconvert.kits.vlmevalkit.lmu_download import download_table
+from mmconvert.kits.vlmevalkit.lmu_download import download_table, read_url_name
 from mmconvert.prompts.vlmevalkit import WITHOUT_IMAGES, build_messages
 from mmconvert.storage.http import open_url
 from mmconvert.storage.temporary import build_temporary_prefix
@@ -175,19 +175,19 @@ class ImageBaseDataset:
             Error: What was fetched has another MD5.
         """
         path, problem = find_lmudata_root() / f"{self.dataset_name}.tsv", "is not there"
-        # What was fetched keeps the name that its address has.
-        for table in (path, find_lmudata_root() / url.rpartition("/")[2]):
+        # Earlier releases of the framework, and ours, kept the name that the address has.
+        for table in (path, find_lmudata_root() / read_url_name(url)):
             if table.is_file():
                 found = md5(table) if file_md5 else None
                 if found == file_md5:
                     return load(table)
-                path, problem = table, f"has the MD5 {found}, not {file_md5}"
+                problem = f"has the MD5 {found}, not {file_md5}" if table == path else problem
         allowed, hosts = _fetching.get()
         if not url or not (self.allow_remote or allowed):
             more = f", or allow {url} to be fetched: --allow-remote, allow_remote = True" if url else ""
             raise UsageError(f"{path}: the table {problem}. Put it there{more}.")
         opened = functools.partial(open_url, hosts=(*self.allow_host, *hosts))
-        return load(download_table(url, md5=file_md5, open_url=opened))
+        return load(download_table(url, file_name=path.name, md5=file_md5, open_url=opened))
 
     def post_build(self, dataset: str) -> None:
         """Do what is to be done when the table is read; here nothing is."""

@@ -87,7 +87,7 @@ def test_a_full_disk_is_not_left_fuller(table: Path) -> None:
 
 def test_a_download_that_breaks_off_keeps_what_has_arrived_and_no_table(table: Path) -> None:
     ends = RowError("remote.failed", "", "the answer ends early.")
-    with pytest.raises(Error, match=r"ends early\..*Colours\.tsv\.part: run again to go on"):
+    with pytest.raises(Error, match=r"ends early\..*Colours\.tsv\.part: run again to continue"):
         download_table(URL, open_url=Network(ends=ends))
     assert not table.exists()
     assert sorted(left_over(table)) == ["Colours.tsv.part", "Colours.tsv.part.json"]
@@ -97,20 +97,22 @@ def test_a_download_that_breaks_off_keeps_what_has_arrived_and_no_table(table: P
 
 def test_a_benchmark_is_kept_under_its_name_as_the_framework_keeps_it(table: Path) -> None:
     network = Network()
-    place = download_table(URL, name="Colours_DEV", md5=MD5, open_url=network)
+    place = download_table(URL, file_name="Colours_DEV.tsv", md5=MD5, open_url=network)
     assert (place, place.read_bytes()) == (table.with_name("Colours_DEV.tsv"), NEW)
     assert not table.exists()
-    assert download_table("https://tables.example/get?id=3", name="Other", open_url=network).name == "Other.tsv"
+    assert (
+        download_table("https://tables.example/get?id=3", file_name="Other.tsv", open_url=network).name == "Other.tsv"
+    )
 
 
 def test_an_older_copy_under_the_name_of_the_address_is_used(table: Path) -> None:
     network = Network()
     download_table(URL, open_url=network)
-    assert download_table(URL, name="Colours_DEV", md5=MD5, open_url=network).read_bytes() == NEW
+    assert download_table(URL, file_name="Colours_DEV.tsv", md5=MD5, open_url=network).read_bytes() == NEW
     assert (network.opened, table.read_bytes()) == (1, NEW)
     table.write_bytes(b"other")
     table.with_name("Colours_DEV.tsv").unlink()
-    assert download_table(URL, name="Colours_DEV", md5=MD5, open_url=network).read_bytes() == NEW
+    assert download_table(URL, file_name="Colours_DEV.tsv", md5=MD5, open_url=network).read_bytes() == NEW
     assert network.opened == 2
 
 
@@ -125,9 +127,9 @@ def test_pages_of_the_hub_are_fetched_as_files_and_from_the_mirror(
         yield Body(iter([NEW]), 0, len(NEW), None)
 
     page = "https://huggingface.co/datasets/a/b/blob/main/Colours.tsv"
-    download_table(page, name="One", open_url=note_address)
+    download_table(page, file_name="One.tsv", open_url=note_address)
     monkeypatch.setenv("HF_ENDPOINT", "https://mirror.example/")
-    download_table(page, name="Two", open_url=note_address)
+    download_table(page, file_name="Two.tsv", open_url=note_address)
     file = "datasets/a/b/resolve/main/Colours.tsv"
     assert asked == [f"https://huggingface.co/{file}", f"https://mirror.example/{file}"]
 
