@@ -8,6 +8,8 @@ from io import BytesIO
 from math import ceil, sqrt
 from typing import TYPE_CHECKING
 
+import msgspec
+
 from mmconvert.core.errors import RowError
 from mmconvert.core.multiprocess import count_usable_cores
 from mmconvert.core.record import Image
@@ -23,7 +25,12 @@ SIDES = (96, 1024)
 """Smallest and largest longer side of a thumbnail in pixels."""
 _QUALITY = 72
 _BYTES_A_PIXEL = 0.14
-"""Of a photograph at that quality, as characters of base64; only the guess that sets the side."""
+"""Of a large photograph at that quality, as characters of base64; only the guess that sets the first sides."""
+_REMEMBERED = 64
+"""So many thumbnails tell what the next ones take a pixel; small or noisy images take more than the guess."""
+_MOST_REFUSED = 64
+"""So many thumbnails in a row that found no room end the making: the next ones are not decoded for nothing."""
+_NO_ROOM = "the page has no room for more images"
 
 
 class Thumbnails:
@@ -39,6 +46,9 @@ class Thumbnails:
         self._expected = expected
         self._room = max_bytes
         self._made: dict[str, PageImage] = {}
+        self._density = _BYTES_A_PIXEL
+        self._weighed = 1
+        self._refused = 0
 
     def describe_image(self, image: Image, slot: int | None = None) -> PageImage:
         """Describe an image, with a thumbnail where its bytes are there, can be decoded and the page has room.
@@ -52,7 +62,7 @@ class Thumbnails:
             return PageImage(None, "address, not fetched", name, "the dataset has only its URL", slot)
         made = self._made.get(_digest(image))
         if made is None:
-            made = self._made[_digest(image)] = self._keep_thumbnail(_make_thumbnail(image, self._compute_share()))
+            made = self._made[_digest(image)] = self._keep_thumbnail(_make_thumbnail(image, self._plan()))
         return PageImage(made.src, made.facts, name, made.note, slot)
 
     def prepare(self, images: Iterable[Image]) -> None:
@@ -60,22 +70,32 @@ class Thumbnails:
         new = {_digest(image): image for image in images if image.bytes is not None}
         waiting = [image for digest, image in new.items() if digest not in self._made]
         if len(waiting) > 1:
-            share = self._compute_share()
+            plan = self._plan()
             with ThreadPoolExecutor(count_usable_cores()) as threads:
-                all_made = threads.map(lambda one: _make_thumbnail(one, share), waiting)
+                all_made = threads.map(lambda one: _make_thumbnail(one, plan), waiting)
                 for image, made in zip(waiting, all_made, strict=True):
                     self._made[_digest(image)] = self._keep_thumbnail(made)
 
-    def _compute_share(self) -> float:
-        """Say how much of the room is for the next image."""
-        return self._room / max(self._expected - len(self._made), self._expected / 4, 1)
+    def _plan(self) -> "_Plan | None":
+        """Say how much of the room is for the next image, and which side it has then; None where no room is left."""
+        if self._refused >= _MOST_REFUSED:
+            return None
+        share = self._room / max(self._expected - len(self._made), self._expected / 4, 1)
+        return _Plan(share, max(SIDES[0], min(SIDES[1], round(sqrt(share / self._density)))))
 
-    def _keep_thumbnail(self, made: PageImage) -> PageImage:
-        size = len(made.src or "")
+    def _keep_thumbnail(self, made: "_Made") -> PageImage:
+        size = len(made.shown.src or "")
+        if size:
+            # Never below the guess: a page of plain drawings need not fill its room.
+            self._weighed = min(self._weighed + 1, _REMEMBERED)
+            learned = self._density + (size / made.pixels - self._density) / self._weighed
+            self._density = max(_BYTES_A_PIXEL, learned)
         if size > self._room:
-            return PageImage(None, made.facts, note="the page has no room for more images")
+            self._refused += 1
+            return PageImage(None, made.shown.facts, note=_NO_ROOM)
+        self._refused = 0 if size else self._refused
         self._room -= size
-        return made
+        return made.shown
 
 
 def _digest(image: Image) -> str:
@@ -83,21 +103,37 @@ def _digest(image: Image) -> str:
     return image.sha256 or hashlib.sha256(image.bytes or b"").hexdigest()
 
 
-def _make_thumbnail(image: Image, share: float) -> PageImage:
-    """Make a thumbnail that takes about so many characters."""
+class _Plan(msgspec.Struct, frozen=True):
+    """Characters that a thumbnail may take, about, and its longer side in pixels."""
+
+    share: float
+    side: int
+
+
+class _Made(msgspec.Struct, frozen=True):
+    """What is shown of an image, and the pixels of its thumbnail."""
+
+    shown: PageImage
+    pixels: int = 0
+
+
+def _make_thumbnail(image: Image, plan: _Plan | None) -> _Made:
+    """Make a thumbnail as planned; none where no room is left."""
     data = image.bytes or b""
     facts = f"{image.format} · {image.width} × {image.height} · {format_bytes(len(data))}"
-    side = max(SIDES[0], min(SIDES[1], round(sqrt(share / _BYTES_A_PIXEL))))
+    if plan is None:
+        return _Made(PageImage(None, facts, note=_NO_ROOM))
+    side = plan.side
     try:
         small = _shrink(data, side)
     except RowError as error:
-        return PageImage(None, facts, note=error.message)
+        return _Made(PageImage(None, facts, note=error.message))
     src = _encode(small)
-    if len(src) > 2 * share and side > SIDES[0]:  # far more than is guessed of a photograph
-        side = max(SIDES[0], round(side * sqrt(share / len(src))))
+    if len(src) > 2 * plan.share and side > SIDES[0]:  # far more than the images before it
+        side = max(SIDES[0], round(side * sqrt(plan.share / len(src))))
         small.thumbnail((side, side))
         src = _encode(small)
-    return PageImage(src, facts)
+    return _Made(PageImage(src, facts), small.width * small.height)
 
 
 def _shrink(data: bytes, side: int) -> "PIL.Image.Image":

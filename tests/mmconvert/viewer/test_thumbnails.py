@@ -2,12 +2,14 @@
 
 import base64
 import io
+from random import Random
 
 import PIL.Image
 import pytest
 
 from mmconvert.core.record import Image
 from mmconvert.images.loader import ImageLoader
+from mmconvert.viewer import thumbnails
 from mmconvert.viewer.thumbnails import SIDES, Thumbnails
 from support.records import KINDS, image_bytes
 
@@ -93,6 +95,32 @@ def test_all_together_stay_within_the_room_and_shrink_before_they_end() -> None:
     assert min(sizes) == SIDES[0]
     assert images[-1].note == "the page has no room for more images"
     assert images[-1].facts.startswith("PNG · 329 × 300 · ")
+
+
+def small_noise(seed: int) -> Image:
+    pixels = Random(seed).randbytes(160 * 120 * 3)
+    return image(PIL.Image.frombytes("RGB", (160, 120), pixels), "JPEG", quality=90)
+
+
+def test_what_images_take_sets_the_size_of_the_next_ones_so_that_all_have_room() -> None:
+    images = [small_noise(n) for n in range(260)]
+    made = Thumbnails(len(images), max_bytes=len(images) * 9_000)
+    for start in range(0, len(images), 20):
+        made.prepare(images[start : start + 20])
+    sides = [max(shown(made.describe_image(one).src).size) for one in images]
+    early, late = sides[100:120], sides[160:180]
+    assert min(late) > 0.95 * max(early)
+
+
+def test_nothing_is_decoded_when_the_room_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:
+    shrunk: list[int] = []
+    monkeypatch.setattr(thumbnails, "_shrink", lambda data, side: shrunk.append(side) or PIL.Image.new("RGB", (9, 9)))
+    made = Thumbnails(300, max_bytes=0)
+    images = [Image(b"x", 1, sha256=str(n), format="PNG", width=9, height=9) for n in range(300)]
+    made.prepare(images[:100])
+    notes = {made.describe_image(one).note for one in images}
+    assert notes == {"the page has no room for more images"}
+    assert len(shrunk) == 100
 
 
 def test_what_cannot_be_shown_says_why() -> None:
