@@ -2,8 +2,9 @@
 
 import base64
 import hashlib
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from concurrent.futures import ThreadPoolExecutor
+from contextlib import contextmanager
 from io import BytesIO
 from math import ceil, sqrt
 from typing import TYPE_CHECKING
@@ -67,14 +68,23 @@ class Thumbnails:
 
     def prepare(self, images: Iterable[Image]) -> None:
         """Make the thumbnails of several images side by side, one a core; `describe_image` then finds them made."""
+        with self.start(images):
+            pass
+
+    @contextmanager
+    def start(self, images: Iterable[Image]) -> Iterator[None]:
+        """Prepare images while the context lasts: its end waits for them."""
         new = {_digest(image): image for image in images if image.bytes is not None}
         waiting = [image for digest, image in new.items() if digest not in self._made]
-        if len(waiting) > 1:
-            plan = self._plan()
-            with ThreadPoolExecutor(count_usable_cores()) as threads:
-                all_made = threads.map(lambda one: _make_thumbnail(one, plan), waiting)
-                for image, made in zip(waiting, all_made, strict=True):
-                    self._made[_digest(image)] = self._keep_thumbnail(made)
+        if len(waiting) < 2:
+            yield
+            return
+        plan = self._plan()
+        with ThreadPoolExecutor(count_usable_cores()) as threads:
+            all_made = threads.map(lambda one: _make_thumbnail(one, plan), waiting)
+            yield
+            for image, made in zip(waiting, all_made, strict=True):
+                self._made[_digest(image)] = self._keep_thumbnail(made)
 
     def _plan(self) -> "_Plan | None":
         """Say how much of the room is for the next image, and which side it has then; None where no room is left."""

@@ -2,6 +2,7 @@
 
 import base64
 import io
+import threading
 from random import Random
 
 import PIL.Image
@@ -110,6 +111,21 @@ def test_what_images_take_sets_the_size_of_the_next_ones_so_that_all_have_room()
     sides = [max(shown(made.describe_image(one).src).size) for one in images]
     early, late = sides[100:120], sides[160:180]
     assert min(late) > 0.95 * max(early)
+
+
+def test_others_work_while_thumbnails_are_made(monkeypatch: pytest.MonkeyPatch) -> None:
+    going_on = threading.Event()
+
+    def shrink(data: bytes, side: int) -> PIL.Image.Image:
+        assert going_on.wait(30)
+        return PIL.Image.new("RGB", (9, 9))
+
+    monkeypatch.setattr(thumbnails, "_shrink", shrink)
+    images = [Image(b"x", 1, sha256=str(n), format="PNG", width=9, height=9) for n in range(8)]
+    made = Thumbnails(len(images))
+    with made.start(images):
+        going_on.set()
+    assert all(made.describe_image(one).src for one in images)
 
 
 def test_nothing_is_decoded_when_the_room_has_ended(monkeypatch: pytest.MonkeyPatch) -> None:

@@ -9,7 +9,7 @@ import pyarrow.compute as pc
 
 from mmconvert.core.errors import Error, quote_value
 from mmconvert.core.record import SCHEMA, Image
-from mmconvert.dataset.dataset import open_dataset
+from mmconvert.dataset.dataset import read_shard_batches
 from mmconvert.pipeline import convert
 from mmconvert.viewer.items import PageImage
 from mmconvert.viewer.thumbnails import Thumbnails
@@ -76,7 +76,7 @@ def _join_samples(predictions: Rows, samples: Rows) -> Rows:
 
 
 def build_thumbnails(path: str | Path, wanted: Sequence[str], made: Thumbnails) -> dict[str, tuple[PageImage, ...]]:
-    """Make thumbnails of the images of some samples; no more than a batch of images is held.
+    """Make thumbnails of the images of some samples; no more than two batches of images are held.
 
     Args:
         path: Dataset or file of a known format.
@@ -90,11 +90,14 @@ def build_thumbnails(path: str | Path, wanted: Sequence[str], made: Thumbnails) 
     found: dict[str, tuple[PageImage, ...]] = {}
     rows = _list_illustrated(locate_predictions(path).path, pa.array(sorted(known), pa.string()))
     fitting = ((names, images) for names, images in rows if known.intersection(names) and images)
-    while batch := list(islice(fitting, _TOGETHER)):
-        made.prepare(image for _, images in batch for image in images)
+    batch = list(islice(fitting, _TOGETHER))
+    while batch:
+        with made.start(image for _, images in batch for image in images):
+            following = list(islice(fitting, _TOGETHER))
         for names, images in batch:
             described = tuple(made.describe_image(image, image.slot) for image in images)
             found |= {name: described for name in names if name in known and name not in found}
+        batch = following
     return found
 
 
@@ -106,7 +109,7 @@ def _list_illustrated(place: Path, wanted: pa.Array) -> Iterator[tuple[Sequence[
             if record.images:
                 yield (record.id, record.sample), record.images
     for file in files:
-        for batch in open_dataset(file).batches([column.name for column in _COLUMNS]):
+        for batch in read_shard_batches(file, [column.name for column in _COLUMNS]):
             if any(column not in batch.schema for column in _COLUMNS):
                 break
             hit = pc.or_(*(pc.is_in(batch.column(name), value_set=wanted) for name in ("id", "sample")))
