@@ -1,7 +1,7 @@
-"""Arrow columns of Python values, without `pa.array`.
+"""Arrow columns of Python values and of numbers, and back, without pandas.
 
-The first `pa.array` of a list imports pandas to see whether the list is one of its kinds, which costs
-every process more than a tenth of a second.
+The first `pa.array`, `pa.scalar` or `to_numpy` of pyarrow imports pandas to see whether the value is one of its kinds,
+which costs every process more than a tenth of a second; so does a plain value among the arguments of `pyarrow.compute`.
 """
 
 from array import array
@@ -11,12 +11,15 @@ from operator import attrgetter
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
 from mmconvert.core.buffers import take
 
 _MOST = (1 << 31) - 1
 _NUMBERS = {pa.int32(): "i", pa.int64(): "q", pa.float64(): "d"}
+_MANY = 4096
+"""So many texts take numpy less time than pandas takes to load."""
 
 
 def build_column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
@@ -34,13 +37,56 @@ def build_column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     nulls = values.count(None)
     if nulls == len(values):
         return pa.nulls(len(values), kind)
-    if kind in _NUMBERS and not nulls:
-        return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(array(_NUMBERS[kind], values))])
+    if kind in _NUMBERS:
+        valid = pack_bits([value is not None for value in values]) if nulls else None
+        numbers = [0 if value is None else value for value in values] if nulls else values
+        return pa.Array.from_buffers(kind, len(values), [valid, pa.py_buffer(array(_NUMBERS[kind], numbers))])
     if kind == pa.bool_() and not nulls:
         return pa.Array.from_buffers(kind, len(values), [None, pack_bits(values)])
     if pa.types.is_list(kind):
         return build_lists(values, build_column([item for row in values for item in row], kind.value_type))
     return pa.array(values, kind)
+
+
+def build_scalar(value: str | bool | int) -> pa.Scalar:
+    """Build a value to compare or fill with, for `pyarrow.compute`.
+
+    Example:
+        >>> build_scalar("a"), build_scalar(True).type, build_scalar(2).type
+        (<pyarrow.StringScalar: 'a'>, DataType(bool), DataType(int64))
+    """
+    kind = pa.string() if isinstance(value, str) else pa.bool_() if isinstance(value, bool) else pa.int64()
+    return build_column([value], kind)[0]
+
+
+def from_numpy(values: npt.NDArray[Any]) -> pa.Array:
+    """Give numbers or truth values as a column; not a number stays what it is."""
+    if values.dtype == np.bool_:
+        bits = pa.py_buffer(np.packbits(values, bitorder="little"))
+        return pa.Array.from_buffers(pa.bool_(), len(values), [None, bits])
+    kind = pa.from_numpy_dtype(values.dtype)
+    return pa.Array.from_buffers(kind, len(values), [None, pa.py_buffer(np.ascontiguousarray(values))])
+
+
+def to_numpy(column: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
+    """Give a column of numbers or truth values, none of them null."""
+    if isinstance(column, pa.ChunkedArray):
+        column = column.chunk(0) if column.num_chunks == 1 else column.combine_chunks()
+    if column.null_count:
+        raise ValueError(f"{column.null_count} values are null")
+    start, end, data = column.offset, column.offset + len(column), column.buffers()[1]
+    if data is None:
+        return np.empty(0, np.bool_ if column.type == pa.bool_() else column.type.to_pandas_dtype())
+    if column.type == pa.bool_():
+        bits = np.frombuffer(data, np.uint8)[start // 8 : -(-end // 8)]
+        return np.unpackbits(bits, bitorder="little")[start % 8 : start % 8 + len(column)].astype(np.bool_)
+    return np.frombuffer(data, column.type.to_pandas_dtype(), count=end)[start:]
+
+
+def list_texts(column: pa.Array) -> list[Any]:
+    """List texts or bytes, None for null, five times faster than `to_pylist` where they are many."""
+    values: list[Any] = column.to_pylist() if len(column) < _MANY else column.to_numpy(zero_copy_only=False).tolist()
+    return values
 
 
 def pack_bits(values: Sequence[bool]) -> pa.Buffer:

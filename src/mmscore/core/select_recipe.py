@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec.structs import replace
 
+from mmconvert.core.arrow import build_scalar
 from mmconvert.core.errors import UsageError, show, suggest_spelling
 from mmconvert.plugins.format import Format, Framework
 from mmconvert.plugins.registry import find_plugins, load, load_all
@@ -194,8 +195,9 @@ def _infer_tasks(rows: Rows) -> set[str]:
     """Tell the tasks of a table without a column of them, as a table of another kind is read: by options."""
     if OPTIONS not in rows.names:
         return {"vqa"}
-    offered = [pc.greater(pc.list_value_length(batch.column(OPTIONS)), 0) for batch in rows.read([OPTIONS])]
-    known = pa.chunked_array(offered, pa.bool_()).fill_null(False)
+    none = build_scalar(0)
+    offered = [pc.greater(pc.list_value_length(batch.column(OPTIONS)), none) for batch in rows.read([OPTIONS])]
+    known = pa.chunked_array(offered, pa.bool_()).fill_null(build_scalar(False))
     return {"multiple_choice" if choice else "vqa" for choice in pc.unique(known).to_pylist()}
 
 

@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec.structs import replace
 
+from mmconvert.core.arrow import build_column, build_scalar, from_numpy, list_texts, to_numpy
 from mmconvert.core.plugin_struct import PluginStruct
 from mmscore.core.estimates import Estimate, compute_mean
 from mmscore.core.parsed import Parsed
@@ -25,6 +26,7 @@ scored: it has at least one score. excluded: the recipe leaves it out. failed: i
 answer. missing: nobody asked the model. rejected: the row itself is no good.
 """
 
+_NO_CODE = build_column([-1], pa.int32())[0]
 _TEXTS = dict.fromkeys(("id", "status", "value", "how"), pa.string())
 PARSED_FIELDS = pa.schema({"value": pa.string(), "how": pa.string(), "start": pa.int32(), "end": pa.int32()})
 """What the parser read of a row: `Parsed` as columns."""
@@ -90,24 +92,24 @@ class Scored(PluginStruct, frozen=True):
         """Keep the rows that a mask marks, in order."""
         if bool(mask.all()):
             return self
-        return Scored(self.rows.filter(pa.array(mask)), {name: s[mask] for name, s in self.scores.items()})
+        return Scored(self.rows.filter(from_numpy(mask)), {name: s[mask] for name, s in self.scores.items()})
 
     def without_failures(self) -> "Scored | None":
         """Turn scored failures (`FAILURE`) into failed rows without a score; None where there are none."""
         marked = self.rows[FAILURE] if FAILURE in self.rows.column_names else pa.chunked_array([], pa.bool_())
         if not pc.any(marked).as_py():
             return None
-        rest = self.with_array("status", pc.if_else(marked, FAILED, self.rows["status"]))
-        lost = marked.to_numpy()
+        rest = self.with_array("status", pc.if_else(marked, build_scalar(FAILED), self.rows["status"]))
+        lost = to_numpy(marked)
         return replace(rest, scores={name: np.where(lost, np.nan, values) for name, values in self.scores.items()})
 
     def take(self, numbers: npt.NDArray[np.int64]) -> "Scored":
         """Pick rows by number, in the order given; a row may be picked several times."""
-        return Scored(self.rows.take(pa.array(numbers)), {name: s[numbers] for name, s in self.scores.items()})
+        return Scored(self.rows.take(from_numpy(numbers)), {name: s[numbers] for name, s in self.scores.items()})
 
     def with_status(self, status: str) -> "Scored":
         """Keep the rows of one status."""
-        mask: npt.NDArray[np.bool_] = pc.equal(self.rows["status"], status).to_numpy()
+        mask: npt.NDArray[np.bool_] = to_numpy(pc.equal(self.rows["status"], build_scalar(status)))
         return self.where(mask)
 
     def only(self, columns: Sequence[str]) -> "Scored":
@@ -122,7 +124,7 @@ class Scored(PluginStruct, frozen=True):
 
     def with_column(self, name: str, values: Sequence[Any]) -> "Scored":
         """Add or replace a column of texts, one value a row."""
-        return self.with_array(name, pa.array(values, pa.string()))
+        return self.with_array(name, build_column(values, pa.string()))
 
     def with_array(self, name: str, array: pa.Array) -> "Scored":
         """Add or replace a column of any type, one value a row."""
@@ -135,7 +137,7 @@ class Scored(PluginStruct, frozen=True):
         """Make every row a cluster of its own where there are no groups, so that its copies count as one."""
         if CLUSTER in self.rows.column_names:
             return self
-        return self.with_array(CLUSTER, pa.array(np.arange(len(self))))
+        return self.with_array(CLUSTER, from_numpy(np.arange(len(self))))
 
     def with_scores(self, **scores: Sequence[float] | Floats) -> "Scored":
         """Add or replace scores, one number a row, NaN where the row has none."""
@@ -149,16 +151,16 @@ class Scored(PluginStruct, frozen=True):
             Value as text and its rows in order; values in order of first appearance, null left out.
         """
         encoded = self.rows[column].combine_chunks().dictionary_encode()
-        codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
+        codes = to_numpy(encoded.indices.fill_null(_NO_CODE))
         order = np.argsort(codes, kind="stable")
         bounds = np.searchsorted(codes[order], np.arange(len(encoded.dictionary) + 1))
         for code, value in enumerate(encoded.dictionary.to_pylist()):
             index = order[bounds[code] : bounds[code + 1]]
-            yield str(value), Scored(self.rows.take(pa.array(index)), {n: s[index] for n, s in self.scores.items()})
+            yield str(value), Scored(self.rows.take(from_numpy(index)), {n: s[index] for n, s in self.scores.items()})
 
     def mean(self, name: str) -> Estimate:
         """Average one score over the rows that have it; `group` gives the clusters of its error."""
-        clusters = self.rows[CLUSTER].to_numpy() if CLUSTER in self.rows.column_names else None
+        clusters = to_numpy(self.rows[CLUSTER]) if CLUSTER in self.rows.column_names else None
         return compute_mean(self.scores[name], clusters)
 
 
@@ -175,19 +177,17 @@ def build_parsed_columns(parsed: Sequence[Parsed]) -> pa.RecordBatch:
         [one.span[0] if one.span else None for one in parsed],
         [one.span[1] if one.span else None for one in parsed],
     ]
-    arrays = [pa.array(values, field.type) for values, field in zip(columns, PARSED_FIELDS, strict=True)]
+    arrays = [build_column(values, field.type) for values, field in zip(columns, PARSED_FIELDS, strict=True)]
     return pa.RecordBatch.from_arrays(arrays, schema=PARSED_FIELDS)
 
 
 def list_values(array: pa.Array) -> list[Any]:
     """Turn a column into Python values, five times faster than `to_pylist` for texts."""
     if pa.types.is_list(array.type) and pa.types.is_string(array.type.value_type):
-        texts = array.values.to_numpy(zero_copy_only=False).tolist()
-        lists = [texts[start:end] for start, end in pairwise(array.offsets.to_numpy().tolist())]
+        texts = list_texts(array.values)
+        lists = [texts[start:end] for start, end in pairwise(to_numpy(array.offsets).tolist())]
         return [v if valid else None for v, valid in zip(lists, array.is_valid().to_pylist(), strict=True)]
-    values: list[Any] = (
-        array.to_numpy(zero_copy_only=False).tolist() if pa.types.is_string(array.type) else array.to_pylist()
-    )
+    values: list[Any] = list_texts(array) if pa.types.is_string(array.type) else array.to_pylist()
     return values
 
 
@@ -203,9 +203,13 @@ def add_clusters(rows: pa.Table, groups: pa.ChunkedArray, samples: pa.ChunkedArr
         The rows with `CLUSTER`, a number of its own where a row has neither; unchanged when no two rows hang together.
     """
     alone = pc.count_distinct(samples).as_py() == len(samples) - samples.null_count
-    names = groups if alone else pc.coalesce(groups, pc.binary_join_element_wise("sample", samples, "\0"))
+    names = (
+        groups
+        if alone
+        else pc.coalesce(groups, pc.binary_join_element_wise(build_scalar("sample"), samples, build_scalar("\0")))
+    )
     if names.null_count == len(names):
         return rows
     codes = names.combine_chunks().dictionary_encode().indices
-    alone = pa.array(np.arange(len(codes), 2 * len(codes), dtype=np.int64))
+    alone = from_numpy(np.arange(len(codes), 2 * len(codes), dtype=np.int64))
     return rows.append_column(CLUSTER, pc.coalesce(codes.cast(pa.int64()), alone))

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec.structs import replace
 
+from mmconvert.core.arrow import build_column, build_scalar
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.option_fields import build_options
 from mmconvert.storage.source_files import require_unchanged, watch_sources
@@ -315,8 +316,8 @@ def _score_one(
     datasets = gather_facts(rows, options.dataset).datasets
     statuses = Counter({one["values"]: one["counts"] for one in pc.value_counts(settled.rows["status"]).to_pylist()})
     require_unchanged()
-    kept = pc.is_in(raw.rows["status"], value_set=pa.array([SCORED, EXCLUDED]))
-    unparsed = pc.sum(pc.and_(kept, pc.equal(raw.rows["how"], UNPARSED.how))).as_py() or 0
+    kept = pc.is_in(raw.rows["status"], value_set=build_column([SCORED, EXCLUDED], pa.string()))
+    unparsed = pc.sum(pc.and_(kept, pc.equal(raw.rows["how"], build_scalar(UNPARSED.how)))).as_py() or 0
     entry = Entry(
         recipe=choice.name,
         version=version,

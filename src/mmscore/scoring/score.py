@@ -10,6 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec.structs import replace
 
+from mmconvert.core.arrow import build_column, build_scalar, from_numpy
 from mmconvert.core.collect import collect_rarely
 from mmconvert.core.error_hints import add_hint, says_what_to_do
 from mmconvert.core.errors import Error, RowError, show
@@ -42,6 +43,7 @@ from mmscore.scoring.judging.panel import Panel, Sitting
 from mmscore.scoring.signature import Fingerprint
 
 _STATUS_OF = {"failed": FAILED, "skipped": MISSING}
+_EMPTY = build_scalar("")
 _ASK_AGAIN = "Judge them again: --rejudge failed."
 EXTRA = "extra."
 """What the name of a key of `extra` begins with, as the user writes it."""
@@ -208,7 +210,7 @@ class _Collector:
         parsed: list[Parsed] = []
         scores: list[Mapping[str, float]] = []
         parse, metrics = recipe.parse, recipe.metrics
-        part = batch if len(numbers) == len(batch) else batch.take(pa.array(numbers, pa.int64()))
+        part = batch if len(numbers) == len(batch) else batch.take(build_column(numbers, pa.int64()))
         for number, item in zip(numbers, _read_items(part, recipe.fields), strict=False):
             response: Parsed = UNPARSED
             row_scores: Mapping[str, float] = {}
@@ -233,14 +235,14 @@ class _Collector:
         count = len(statuses)
         answered = np.array([status is SCORED for status in statuses], bool)
         names = [name for name in {"prediction": None, **dict.fromkeys(recipe.fields)} if name in batch.schema.names]
-        found = columnar.score(batch.select(names).filter(pa.array(answered)), version)
+        found = columnar.score(batch.select(names).filter(from_numpy(answered)), version)
         decided = np.flatnonzero(answered)[found.decided]
         open_rows = np.delete(np.arange(count), decided)
         parsed, row_scores = self._score_each(batch, open_rows.tolist(), recipe, version, statuses)
         places = np.empty(count, np.int64)
         places[decided] = np.flatnonzero(found.decided)
         places[open_rows] = np.arange(len(open_rows)) + len(found.decided)
-        both = pa.Table.from_batches([found.parsed, build_parsed_columns(parsed)]).take(pa.array(places))
+        both = pa.Table.from_batches([found.parsed, build_parsed_columns(parsed)]).take(from_numpy(places))
         known, others = found.scores if len(decided) else {}, gather_scores(row_scores)
         early = gather_scores(row_scores[: int(np.searchsorted(open_rows, decided[0]))]) if known else {}
         scores = {name: np.full(count, np.nan) for name in (*early, *known, *others)}
@@ -292,7 +294,7 @@ class _Collector:
         if "prediction_status" in batch.schema.names:
             facts = batch.column("prediction_status").to_pylist()
             statuses = [_STATUS_OF.get(status, known) for status, known in zip(facts, statuses, strict=True)]
-        for number in pc.indices_nonzero(pc.equal(pc.fill_null(ids, ""), "")).to_pylist():
+        for number in pc.indices_nonzero(pc.equal(pc.fill_null(ids, _EMPTY), _EMPTY)).to_pylist():
             statuses[number] = REJECTED
             self._refuse(batch, number, "id: is empty. Give the row an id of its own.")
         return statuses
@@ -309,14 +311,15 @@ class _Collector:
         scores: dict[str, Floats],
         outcomes: Sequence[CaseOutcome] = (),
     ) -> None:
-        results: dict[str, Sequence[Any]] = {"status": statuses}
+        made = {name: parsed.column(name) for name in PARSED_FIELDS.names}
+        made["status"] = build_column(statuses, pa.string())
+        results: dict[str, Sequence[Any]] = {}
         if self._sitting:
             results["judge_model"] = [", ".join(outcome.models) or None for outcome in outcomes]
             results["judge_reply"] = [outcome.reply for outcome in outcomes]
             results["judge_prompt_sha256"] = [outcome.prompt_sha256 for outcome in outcomes]
             results["tries"] = [outcome.tries or None for outcome in outcomes]
             results["judge_votes"] = [[_encode_vote(vote) for vote in outcome.votes] or None for outcome in outcomes]
-        made = {name: parsed.column(name) for name in PARSED_FIELDS.names}
         made |= {name: pa.array(values, self._schema.field(name).type) for name, values in results.items()}
         arrays = [made[f.name] if f.name in made else _find_column(batch, f.name) for f in self._schema]
         self._tables.append(pa.Table.from_arrays(arrays, schema=self._schema))
@@ -330,7 +333,7 @@ class _Collector:
 
     def add_unscored(self, told: pa.RecordBatch, status: str) -> None:
         n = told.num_rows
-        known = {"status": pa.array([status] * n, pa.string())}
+        known = {"status": build_column([status] * n, pa.string())}
         known |= {
             f.name: _find_column(told, f.name) for f in self._schema if find_source_column(f.name) in told.schema.names
         }
@@ -352,8 +355,8 @@ class _Collector:
 def _mark_failures(batch: pa.RecordBatch, own: OwnResults) -> pa.RecordBatch:
     """Mark the responses of a framework's file that stand for a failed call, and give them the text it scores."""
     responses, place = batch.column("prediction"), batch.schema.get_field_index("prediction")
-    absent = pc.is_null(responses) if own.absent is not None else pa.array([False] * len(responses))
-    said = pc.fill_null(pc.match_substring(responses, own.failure), False) if own.failure else absent
+    absent = pc.is_null(responses) if own.absent is not None else build_column([False] * len(responses), pa.bool_())
+    said = pc.fill_null(pc.match_substring(responses, own.failure), build_scalar(False)) if own.failure else absent
     batch = batch.set_column(place, "prediction", pc.if_else(absent, pa.scalar(own.absent, pa.string()), responses))
     return batch.append_column(FAILURE, pc.or_(absent, said))
 
@@ -383,7 +386,7 @@ def _score_verdict(
 
 
 def _add_dataset(batch: pa.RecordBatch, dataset: str) -> pa.RecordBatch:
-    column = pa.array([dataset] * batch.num_rows, pa.string())
+    column = build_column([dataset] * batch.num_rows, pa.string())
     if "dataset" in batch.schema.names:
         return batch.set_column(batch.schema.names.index("dataset"), "dataset", column)
     return batch.append_column("dataset", column)
@@ -412,7 +415,7 @@ def _read_items(batch: pa.RecordBatch, columns: Iterable[str]) -> Iterator[Item]
 def _find_column(batch: pa.RecordBatch, name: str) -> pa.Array:
     if name.startswith(EXTRA):
         key = name.removeprefix(EXTRA)
-        return pa.array([_read_value(key, text) for text in batch.column("extra").to_pylist()], pa.string())
+        return build_column([_read_value(key, text) for text in batch.column("extra").to_pylist()], pa.string())
     return batch.column(name) if name in batch.schema.names else pa.nulls(batch.num_rows, find_column_type(name))
 
 

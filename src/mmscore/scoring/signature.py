@@ -13,6 +13,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 
 from mmconvert._version import __version__
+from mmconvert.core.arrow import build_column, build_scalar, from_numpy, list_texts, to_numpy
 from mmconvert.plugins.registry import name_by_content
 from mmscore.core.predictions.join import ANSWER_COLUMNS
 from mmscore.core.select_recipe import RecipeChoice
@@ -79,7 +80,8 @@ PROMPT_COLUMNS = ("messages", "image_info")
 _OWN = ANSWER_COLUMNS - {"id"} | {"extra", *PROMPT_COLUMNS}
 _DIGITS = 12
 _BYTES = 16
-_ABSENT = "\0"
+_ABSENT = build_scalar("\0")
+_NOTHING = build_column([0], pa.int32())[0]
 _SEPARATOR = 0x1F
 _SLICE = 2**29
 """Bytes of a batch whose texts are joined at once; Arrow's texts end at 2 GiB."""
@@ -135,8 +137,8 @@ def _sum(columns: Sequence[pa.Array]) -> npt.NDArray[np.uint64]:
     if count > 1 and sum(column.nbytes for column in columns) > _SLICE:
         halves = ([c.slice(0, count // 2) for c in columns], [c.slice(count // 2) for c in columns])
         return _sum(halves[0]) + _sum(halves[1])
-    rows = pc.binary_join_element_wise(*map(_texts, columns), chr(_SEPARATOR))
-    texts = pc.cast(rows, pa.binary()).to_numpy(zero_copy_only=False)
+    rows = pc.binary_join_element_wise(*map(_texts, columns), build_scalar(chr(_SEPARATOR)))
+    texts = list_texts(pc.cast(rows, pa.binary()))
     digests = b"".join(hashlib.blake2b(text, digest_size=_BYTES).digest() for text in texts)
     total: npt.NDArray[np.uint64] = np.frombuffer(digests, "<u8").reshape(-1, 2).sum(axis=0, dtype=np.uint64)
     return total
@@ -144,12 +146,12 @@ def _sum(columns: Sequence[pa.Array]) -> npt.NDArray[np.uint64]:
 
 def _texts(column: pa.Array, depth: int = 1) -> pa.Array:
     """Write a column as one text a row; each depth of nesting has a separator of its own."""
-    separator = chr(_SEPARATOR - depth)
+    separator = build_scalar(chr(_SEPARATOR - depth))
     if pa.types.is_struct(column.type):
         texts = pc.binary_join_element_wise(*[_texts(part, depth + 1) for part in column.flatten()], separator)
     elif pa.types.is_list(column.type):
-        lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy()
-        offsets = pa.array(np.concatenate([[0], lengths.cumsum()]), pa.int32())
+        lengths = to_numpy(pc.fill_null(pc.list_value_length(column), _NOTHING))
+        offsets = from_numpy(np.concatenate([[0], lengths.cumsum()]).astype(np.int32))
         texts = pc.binary_join(pa.ListArray.from_arrays(offsets, _texts(column.flatten(), depth + 1)), separator)
     else:
         return pc.fill_null(pc.cast(column, pa.string()), _ABSENT)

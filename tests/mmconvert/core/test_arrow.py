@@ -3,12 +3,13 @@
 import subprocess
 import sys
 
+import numpy as np
 import pyarrow as pa
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from mmconvert.core.arrow import build_binary, build_column
+from mmconvert.core.arrow import build_binary, build_column, build_scalar, from_numpy, list_texts, to_numpy
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
 COLUMNS = [
@@ -64,3 +65,47 @@ with tempfile.TemporaryDirectory() as folder:
 sys.exit("pandas" in sys.modules)
 """
     subprocess.run([sys.executable, "-c", script], check=True)
+
+
+NUMBERS = [
+    (np.int32, st.integers(-(2**31), 2**31 - 1)),
+    (np.int64, st.integers(-(2**63), 2**63 - 1)),
+    (np.float64, st.floats()),
+    (np.bool_, st.booleans()),
+]
+
+
+@pytest.mark.parametrize(("dtype", "values"), NUMBERS)
+def test_numbers_go_to_arrow_and_back_as_they_are(dtype: type, values: st.SearchStrategy) -> None:
+    @settings(deadline=None)
+    @given(rows=st.lists(values, max_size=20), cut=st.integers(0, 20), chunks=st.integers(1, 3))
+    def check(rows: list, cut: int, chunks: int) -> None:
+        numbers = np.array(rows, dtype)
+        column = from_numpy(numbers)
+        column.validate(full=True)
+        assert column.type == pa.from_numpy_dtype(dtype)
+        assert column.null_count == 0
+        np.testing.assert_array_equal(to_numpy(column), numbers)
+        np.testing.assert_array_equal(to_numpy(column.slice(cut)), numbers[cut:])
+        np.testing.assert_array_equal(to_numpy(pa.chunked_array([column] * chunks)), np.tile(numbers, chunks))
+        assert to_numpy(pa.chunked_array([], column.type)).dtype == dtype
+
+    check()
+
+
+def test_numbers_of_which_one_is_null_are_refused() -> None:
+    with pytest.raises(ValueError, match="1 values are null"):
+        to_numpy(build_column([1, None], pa.int32()))
+
+
+@pytest.mark.parametrize("count", [3, 5000])
+def test_texts_and_bytes_are_listed(count: int) -> None:
+    texts = ["a", None, "é"] * count
+    assert list_texts(pa.array(texts)) == texts
+    assert list_texts(pa.array(texts).slice(1)) == texts[1:]
+    assert list_texts(pa.array(texts).cast(pa.binary())) == [t and t.encode() for t in texts]
+
+
+@pytest.mark.parametrize("value", ["a", "", True, False, 0, -7])
+def test_a_scalar_has_the_type_of_its_value(value: str | bool | int) -> None:
+    assert build_scalar(value) == pa.scalar(value)

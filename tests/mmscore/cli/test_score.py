@@ -258,3 +258,16 @@ def test_the_program_and_the_function_work_in_one_process(tmp_path, monkeypatch,
         assert ended.value.code == 0
         assert "accuracy" in capsys.readouterr().out
     assert mmscore.compare(file, file, recipe="own_choice").pairing
+
+
+@pytest.mark.parametrize("recipe", ["vlmevalkit_mcq", "own_choice"])
+def test_a_small_parquet_file_is_scored_without_libraries_that_take_time_to_load(tmp_path, recipe):
+    file = write_predictions(tmp_path / "p.parquet", choices(("A", "A"), ("It is red", "A"), ("Cannot tell", "B")))
+    heavy = ("pandas", "scipy", "datasets", "PIL", "huggingface_hub", "httpx")
+    code = (
+        f"import sys; from mmscore.cli import program; given = ['score', {str(file)!r}, '--recipe', {recipe!r}]; "
+        "program.main(given, standalone_mode=False); "
+        f"print('loaded', *(name for name in {heavy!r} if name in sys.modules))"
+    )
+    shown = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True)
+    assert shown.stdout.splitlines()[-1].split() == ["loaded"]

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec.structs import replace
 
+from mmconvert.core.arrow import build_column
 from mmconvert.core.errors import Error, show
 from mmconvert.core.record import NUMBER_DIGITS, encode_json
 from mmscore.core.predictions.agreement import (
@@ -302,7 +303,7 @@ def _copy(table: pa.Table) -> pa.ChunkedArray:
 
 
 def _cast_ids(ids: Sequence[str | None]) -> pa.Array:
-    return pa.array(ids, pa.string())
+    return build_column(ids, pa.string())
 
 
 def _build_identity(predictions: pa.Table, references: pa.Table) -> pa.Table:

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec.structs import replace
 
+from mmconvert.core.arrow import build_column, build_scalar
 from mmconvert.core.errors import Error, UsageError, build_memory_error, show, suggest_spelling, take_first_line
 from mmconvert.core.record import (
     IMAGE_COLUMNS,
@@ -65,6 +66,8 @@ STATUS = "prediction_status"
 """Column of what became of the request for a response; files of `mmscore predict` have it."""
 
 OPTIONS = "options"
+
+_EMPTY, _ONE = build_scalar(""), build_scalar(1)
 
 TABLES = frozenset(("predictions", "mmconvert"))
 """Formats of tables of no framework: their rows may say themselves how a prediction was made."""
@@ -149,7 +152,7 @@ class Rows(msgspec.Struct, frozen=True):
         if self.blank is not None or "prediction" not in self.names:
             return self.blank or 0
         texts = (pc.utf8_trim_whitespace(batch.column("prediction")) for batch in self.read(["prediction"]))
-        return sum(pc.sum(pc.equal(part, "")).as_py() or 0 for part in texts)
+        return sum(pc.sum(pc.equal(part, _EMPTY)).as_py() or 0 for part in texts)
 
     def list_distinct(self, name: str) -> list[str]:
         """List the values of a column of `identity` in order of first appearance, null left out."""
@@ -542,7 +545,7 @@ def _build_refusal(reject: Rejected) -> Refusal:
 
 def _build_column(name: str, records: Sequence[Record]) -> pa.Array:
     values = (record.extra.get(name) for record in records)
-    return pa.array([value if isinstance(value, str) else None for value in values], find_column_type(name))
+    return build_column([value if isinstance(value, str) else None for value in values], find_column_type(name))
 
 
 def check_ids(rows: Rows) -> None:
@@ -565,4 +568,4 @@ def check_ids(rows: Rows) -> None:
 def _count_repeats(rows: Rows) -> pa.StructArray:
     """Count the rows of each id that stands in several, as `values` and `counts`."""
     counts = pc.value_counts(rows.identity["id"].drop_null())
-    return counts.filter(pc.greater(counts.field("counts"), 1))
+    return counts.filter(pc.greater(counts.field("counts"), _ONE))

@@ -10,6 +10,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mmconvert.core.arrow import build_column, build_scalar, from_numpy, to_numpy
 from mmconvert.core.errors import Error, RowError
 from mmconvert.core.record import LETTERS
 from mmscore.core.parsed import Parsed
@@ -46,6 +47,7 @@ ABBREVIATIONS = {
     "attribute_reasoning": "AR",
 }
 
+_REFUSED, _NO, _NONE = build_scalar(REFUSAL), build_scalar(False), build_column([0], pa.int32())[0]
 _KINDS = len(LETTERS) + 1
 _NAMELESS = [dict.fromkeys(LETTERS[:count], "") for count in range(_KINDS)]
 """Options by their number, where only their letters matter."""
@@ -115,32 +117,32 @@ def score_columns(rows: pa.RecordBatch, version: str, name: str = "accuracy") ->
     references, readable = _list_references(rows)
     decided = _find_plain_rows(rows) & readable
     responses = rows.column("prediction").dictionary_encode()
-    texts, codes = responses.dictionary.to_pylist(), responses.indices.to_numpy()
+    texts, codes = responses.dictionary.to_pylist(), to_numpy(responses.indices)
     kinds, kind_of = np.unique(codes.astype(np.int64) * _KINDS + _count_options(rows), return_inverse=True)
     found = [infer_option(texts[kind // _KINDS], _NAMELESS[kind % _KINDS], version) for kind in kinds.tolist()]  # type: ignore[arg-type]
     wordy = np.array([parsed.value is None for parsed in found], bool)[kind_of] & decided
     if wordy.any() and "options" in rows.schema.names:
-        numbers, named = np.flatnonzero(wordy), list_values(rows.column("options").filter(pa.array(wordy)))
+        numbers, named = np.flatnonzero(wordy), list_values(rows.column("options").filter(from_numpy(wordy)))
         for number, options in zip(numbers.tolist(), named, strict=True):
             by_letter = dict(zip(LETTERS, options or (), strict=False))
             found.append(infer_option_text(texts[codes[number]], by_letter, version))  # type: ignore[arg-type]
         kind_of[numbers] = np.arange(len(kinds), len(found))
-    parsed = build_parsed_columns(found).take(pa.array(kind_of))
-    hits = pc.fill_null(pc.equal(pc.fill_null(parsed.column("value"), REFUSAL), references), False)
-    return ScoredColumns(decided, parsed, {name: hits.to_numpy(zero_copy_only=False).astype(np.float64)})
+    parsed = build_parsed_columns(found).take(from_numpy(kind_of))
+    hits = pc.fill_null(pc.equal(pc.fill_null(parsed.column("value"), _REFUSED), references), _NO)
+    return ScoredColumns(decided, parsed, {name: to_numpy(hits).astype(np.float64)})
 
 
 def _find_plain_rows(rows: pa.RecordBatch) -> npt.NDArray[np.bool_]:
     """Find the rows of which every option is there and that are of no benchmark with open questions."""
     plain = np.ones(len(rows), bool)
     if "dataset" in rows.schema.names:
-        named = pc.fill_null(pc.match_substring(rows.column("dataset"), NO_OPTIONS), False)
-        plain &= ~named.to_numpy(zero_copy_only=False)
+        named = pc.fill_null(pc.match_substring(rows.column("dataset"), NO_OPTIONS), _NO)
+        plain &= ~to_numpy(named)
     if "options" in rows.schema.names:
         options = rows.column("options")
-        absent = pc.list_flatten(options).is_null().to_numpy(zero_copy_only=False)
+        absent = to_numpy(pc.list_flatten(options).is_null())
         if absent.any():
-            plain[pc.list_parent_indices(options).to_numpy()[absent]] = False
+            plain[to_numpy(pc.list_parent_indices(options))[absent]] = False
     return plain
 
 
@@ -156,16 +158,16 @@ def _list_references(rows: pa.RecordBatch) -> tuple[pa.Array, npt.NDArray[np.boo
             cells.append(_read_answer_cell(Item(label=label)))
         except RowError:
             cells.append(None)
-    labelled = pa.array(cells, pa.string()).take(labels.indices)
-    readable = pc.or_(labels.indices.is_null(), labelled.is_valid()).to_numpy(zero_copy_only=False)
+    labelled = build_column(cells, pa.string()).take(labels.indices)
+    readable = to_numpy(pc.or_(labels.indices.is_null(), labelled.is_valid()))
     return pc.coalesce(labelled, answers), readable
 
 
 def _count_options(rows: pa.RecordBatch) -> npt.NDArray[np.int64] | int:
     if "options" not in rows.schema.names:
         return 0
-    lengths = pc.fill_null(pc.list_value_length(rows.column("options")), 0)
-    counts: npt.NDArray[np.int64] = lengths.to_numpy().astype(np.int64)
+    lengths = pc.fill_null(pc.list_value_length(rows.column("options")), _NONE)
+    counts: npt.NDArray[np.int64] = to_numpy(lengths).astype(np.int64)
     return np.minimum(counts, len(LETTERS))
 
 
