@@ -63,7 +63,7 @@ class Thumbnails:
             return PageImage(None, "address, not fetched", name, "the dataset has only its URL", slot)
         made = self._made.get(_digest(image))
         if made is None:
-            made = self._made[_digest(image)] = self._keep_thumbnail(_make_thumbnail(image, self._plan()))
+            made = self._made[_digest(image)] = self._keep_thumbnail(_make_thumbnail(image, self._find_limits()))
         return PageImage(made.src, made.facts, name, made.note, slot)
 
     def prepare(self, images: Iterable[Image]) -> None:
@@ -79,21 +79,21 @@ class Thumbnails:
         if len(waiting) < 2:
             yield
             return
-        plan = self._plan()
+        limits = self._find_limits()
         with ThreadPoolExecutor(count_usable_cores()) as threads:
-            all_made = threads.map(lambda one: _make_thumbnail(one, plan), waiting)
+            all_made = threads.map(lambda one: _make_thumbnail(one, limits), waiting)
             yield
             for image, made in zip(waiting, all_made, strict=True):
                 self._made[_digest(image)] = self._keep_thumbnail(made)
 
-    def _plan(self) -> "_Plan | None":
+    def _find_limits(self) -> "_Limits | None":
         """Say how much of the room is for the next image, and which side it has then; None where no room is left."""
         if self._refused >= _MOST_REFUSED:
             return None
         share = self._room / max(self._expected - len(self._made), self._expected / 4, 1)
-        return _Plan(share, max(SIDES[0], min(SIDES[1], round(sqrt(share / self._density)))))
+        return _Limits(share, max(SIDES[0], min(SIDES[1], round(sqrt(share / self._density)))))
 
-    def _keep_thumbnail(self, made: "_Made") -> PageImage:
+    def _keep_thumbnail(self, made: "_Thumbnail") -> PageImage:
         size = len(made.shown.src or "")
         if size:
             # Never below the guess: a page of plain drawings need not fill its room.
@@ -113,37 +113,37 @@ def _digest(image: Image) -> str:
     return image.sha256 or hashlib.sha256(image.bytes or b"").hexdigest()
 
 
-class _Plan(msgspec.Struct, frozen=True):
+class _Limits(msgspec.Struct, frozen=True):
     """Characters that a thumbnail may take, about, and its longer side in pixels."""
 
     share: float
     side: int
 
 
-class _Made(msgspec.Struct, frozen=True):
+class _Thumbnail(msgspec.Struct, frozen=True):
     """What is shown of an image, and the pixels of its thumbnail."""
 
     shown: PageImage
     pixels: int = 0
 
 
-def _make_thumbnail(image: Image, plan: _Plan | None) -> _Made:
-    """Make a thumbnail as planned; none where no room is left."""
+def _make_thumbnail(image: Image, limits: _Limits | None) -> _Thumbnail:
+    """Make a thumbnail within limits; none where no room is left."""
     data = image.bytes or b""
     facts = f"{image.format} · {image.width} × {image.height} · {format_bytes(len(data))}"
-    if plan is None:
-        return _Made(PageImage(None, facts, note=_NO_ROOM))
-    side = plan.side
+    if limits is None:
+        return _Thumbnail(PageImage(None, facts, note=_NO_ROOM))
+    side = limits.side
     try:
         small = _shrink(data, side)
     except RowError as error:
-        return _Made(PageImage(None, facts, note=error.message))
+        return _Thumbnail(PageImage(None, facts, note=error.message))
     src = _encode(small)
-    if len(src) > 2 * plan.share and side > SIDES[0]:  # far more than the images before it
-        side = max(SIDES[0], round(side * sqrt(plan.share / len(src))))
+    if len(src) > 2 * limits.share and side > SIDES[0]:  # far more than the images before it
+        side = max(SIDES[0], round(side * sqrt(limits.share / len(src))))
         small.thumbnail((side, side))
         src = _encode(small)
-    return _Made(PageImage(src, facts), small.width * small.height)
+    return _Thumbnail(PageImage(src, facts), small.width * small.height)
 
 
 def _shrink(data: bytes, side: int) -> "PIL.Image.Image":
