@@ -86,12 +86,12 @@ class Thumbnails:
             for image, made in zip(waiting, all_made, strict=True):
                 self._made[_digest(image)] = self._keep_thumbnail(made)
 
-    def _find_limits(self) -> "_Limits | None":
+    def _find_limits(self) -> "_ThumbnailLimits | None":
         """Say how much of the room is for the next image, and which side it has then; None where no room is left."""
         if self._refused >= _MOST_REFUSED:
             return None
         share = self._room / max(self._expected - len(self._made), self._expected / 4, 1)
-        return _Limits(share, max(SIDES[0], min(SIDES[1], round(sqrt(share / self._density)))))
+        return _ThumbnailLimits(share, max(SIDES[0], min(SIDES[1], round(sqrt(share / self._density)))))
 
     def _keep_thumbnail(self, made: "_Thumbnail") -> PageImage:
         size = len(made.shown.src or "")
@@ -113,7 +113,7 @@ def _digest(image: Image) -> str:
     return image.sha256 or hashlib.sha256(image.bytes or b"").hexdigest()
 
 
-class _Limits(msgspec.Struct, frozen=True):
+class _ThumbnailLimits(msgspec.Struct, frozen=True):
     """Characters that a thumbnail may take, about, and its longer side in pixels."""
 
     share: float
@@ -127,7 +127,7 @@ class _Thumbnail(msgspec.Struct, frozen=True):
     pixels: int = 0
 
 
-def _make_thumbnail(image: Image, limits: _Limits | None) -> _Thumbnail:
+def _make_thumbnail(image: Image, limits: _ThumbnailLimits | None) -> _Thumbnail:
     """Make a thumbnail within limits; none where no room is left."""
     data = image.bytes or b""
     facts = f"{image.format} · {image.width} × {image.height} · {format_bytes(len(data))}"
