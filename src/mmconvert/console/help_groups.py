@@ -4,7 +4,7 @@ import click
 
 HEADINGS: dict[str, tuple[str, ...]] = {
     "Input": (
-        "format", "map", "answers", "allow_mismatch", "split", "config_name", "subset", "dataset", "task",
+        "format", "map", "answers", "allow_mismatch", "split", "config_name", "subset", "benchmark", "dataset", "task",
         "limit", "max_rows", "read_as", "md5", "sha256", "import", "files_only", "train",
     ),
     "Images and video": (

@@ -167,9 +167,8 @@ def _join(benchmark: Benchmark, urls: tuple[str, ...], md5: str | None, download
 def _build_missing_error(benchmark: Benchmark, place: Path, urls: Sequence[str], md5: str | None) -> UsageError:
     total = f" (MD5 {md5})" if md5 else ""
     what = urls[0] if len(urls) == 1 else f"the joined bytes of {', '.join(urls)}"
-    return UsageError(
-        f"{benchmark.key}: {place} is missing. Fetch it with --allow-remote, or put it there: {what}{total}"
-    )
+    command = f"mmconvert convert {benchmark.shortest_name} -o DIR --allow-remote"
+    return UsageError(f"{benchmark.key}: {place} is missing. Fetch it ({command}), or put it there: {what}{total}")
 
 
 def _list_hub_files(name: str, source: HubFiles) -> list[Path]:

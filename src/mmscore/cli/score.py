@@ -35,7 +35,7 @@ from mmscore.workflow.score import ReportOptions, score_to_files
 
 _CALLED = {"output": "report", "csv": "table", "html": "page", "rows": "rows", "log": "log"}
 """Option that names a file to write -> what the last lines call it."""
-_READ_SO = ("answers", "allow_mismatch", "dataset", "format", "recipe_options")
+_READ_SO = ("answers", "allow_mismatch", "benchmark", "dataset", "format", "recipe_options")
 """Options that another command on the same files needs too."""
 
 
@@ -122,7 +122,8 @@ def _next(
     # Where each file has a recipe of its own, none is of all.
     recipes = list(dict.fromkeys(asked)) or (found if len(found) == 1 else [])
     alike = bool(recipes) and len(datasets) < 2
-    if STDIN in files or (len(files) > 2 and page) or (len(files) == 2 and not alike):
+    # No other command takes references from the catalogue.
+    if STDIN in files or options["--benchmark"] or (len(files) > 2 and page) or (len(files) == 2 and not alike):
         return None
     given = [word for name, value in options.items() if value for word in (name, value) if isinstance(word, str)]
     if len(files) > 2:

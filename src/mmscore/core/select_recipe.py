@@ -8,6 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec.structs import replace
 
+from mmconvert.benchmarks.catalogue import FRAMEWORKS, Benchmark
 from mmconvert.core.arrow import build_scalar
 from mmconvert.core.errors import UsageError, show, suggest_spelling
 from mmconvert.plugins.format import Format, Framework
@@ -103,6 +104,33 @@ def _configure(choice: RecipeChoice, path: str | Path | None) -> RecipeChoice:
         return replace(choice, recipe=choice.recipe.configure(options.values), options=options.digest)
     except UsageError as error:
         raise UsageError(f"{path}: {error}") from None
+
+
+def choose_for_benchmark(benchmark: Benchmark, facts: Facts, options: str | Path | None = None) -> RecipeChoice:
+    """Choose the recipe that the catalogue names for a benchmark.
+
+    Args:
+        benchmark: The benchmark.
+        facts: What the file says about itself.
+        options: File of options for the recipe; None for none.
+
+    Raises:
+        UsageError: No recipe reproduces the framework's rule yet, or the recipe does not take these options.
+    """
+    if benchmark.recipe is None:
+        rule = f" ({benchmark.rule})" if benchmark.rule else ""
+        missing = f"no recipe reproduces {FRAMEWORKS[benchmark.framework]}'s rule for it{rule} yet"
+        raise UsageError(f"{benchmark.key}: {missing}. Choose with --recipe: {', '.join(_list_own(facts))}.")
+    choice = find_recipe(benchmark.recipe, options)
+    version = choice.recipe.version_for(facts) if choice.recipe.version_for else choice.version
+    choice = replace(choice, version=version, reason=f"benchmark {benchmark.key}")
+    return fit_recipe(choice, facts)
+
+
+def _list_own(facts: Facts) -> list[str]:
+    """List recipes of our own that fit a file, or all of them where none does."""
+    own = [(name, recipe.default_for(facts)) for name, recipe in load_all(RECIPES) if recipe.parity == OWN]
+    return [name for name, reason in own if reason is not None] or [name for name, _ in own]
 
 
 def choose_recipe(facts: Facts, options: str | Path | None = None) -> RecipeChoice:

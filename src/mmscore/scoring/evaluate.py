@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec.structs import replace
 
+from mmconvert.benchmarks.catalogue import find_benchmark
 from mmconvert.core.arrow import build_column, build_scalar
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.option_fields import build_options
@@ -22,8 +23,16 @@ from mmscore.core.predictions.join import join
 from mmscore.core.predictions.load import Refusal, Rows, describe_own_results, list_model_folders, open_rows, read_for
 from mmscore.core.recipe import OWN, Metrics, Recipe, Row
 from mmscore.core.report import Counts, Entry, Report
-from mmscore.core.select_recipe import RecipeChoice, choose_recipe, find_recipe, fit_recipe, gather_facts
+from mmscore.core.select_recipe import (
+    RecipeChoice,
+    choose_for_benchmark,
+    choose_recipe,
+    find_recipe,
+    fit_recipe,
+    gather_facts,
+)
 from mmscore.core.table import CLUSTER, EXCLUDED, FAILURE, SCORED, STATUSES, Scored
+from mmscore.scoring.benchmark import add_references
 from mmscore.scoring.bootstrap import add_errors
 from mmscore.scoring.groups import MACRO, Groups, check_breakdown, compute_groups, compute_macro_average
 from mmscore.scoring.judging.jury import JudgeCost, JudgeSetting
@@ -53,6 +62,9 @@ class ScoreOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Dataset or file with the reference answers, joined by id."""
     allow_mismatch: bool = False
     """Score even if --answers holds other questions than the predictions."""
+    benchmark: str | None = None
+    """Score as this benchmark of the catalogue (`mmconvert list benchmarks`): its recipe, its dataset name, and its
+    references if the files have none and its table is in $LMUData or on the Hub."""
     dataset: str | None = None
     """Benchmark name, if the file does not state it."""
     model: str | None = None
@@ -86,6 +98,7 @@ class ScoreKeywords(JoinKeywords, total=False):
     """The fields of `ScoreOptions` that users name, as keywords."""
 
     model: str | None
+    benchmark: str | None
     map: str | Sequence[str]
     by: str | Sequence[str]
     average: Literal["micro", "macro"]
@@ -180,6 +193,7 @@ def score_results(
     paths: Sequence[str | Path], recipes: Sequence[str | Recipe], options: ScoreOptions, *, log: bool = False
 ) -> Iterator[Result]:
     """Score as `score_each`, and give the file and the recipe as well."""
+    options = _add_name(options)
     work = _plan(paths, recipes, options, log=log)
     if options.judge is not None and any(panel.asks for _, _, panel in work if panel):
         yield from _judge_all(work, options, options.judge)
@@ -220,6 +234,7 @@ def estimate_each(
         UsageError: As `score`.
         Error: As `score`.
     """
+    options = _add_name(options)
     for rows, choice, panel in _plan(paths, recipes, options):
         if options.judge is None or panel is None:
             continue
@@ -244,6 +259,11 @@ def _plan(
     if options.answers is not None:
         references = open_rows(options.answers, required=("id",))
         opened = [join(rows, references, allow_mismatch=options.allow_mismatch) for rows in opened]
+    elif options.benchmark is not None:
+        benchmark = find_benchmark(options.benchmark)
+        known = named or ([find_recipe(benchmark.recipe)] if benchmark.recipe else [])
+        used, allow = [choice.recipe for choice in known], options.allow_mismatch
+        opened = [add_references(rows, benchmark, used, allow_mismatch=allow) for rows in opened]
     chosen = [(rows, choice) for rows in opened for choice in _choose_recipes(rows, named, options)]
     chosen = [(read_for(rows, choice.recipe.results), choice) for rows, choice in chosen]
     if log:
@@ -259,7 +279,16 @@ def _plan(
 
 def _choose_recipes(rows: Rows, named: Sequence[RecipeChoice], options: ScoreOptions) -> list[RecipeChoice]:
     facts = gather_facts(rows, options.dataset)
+    if not named and options.benchmark is not None:
+        return [choose_for_benchmark(find_benchmark(options.benchmark), facts, options.recipe_options)]
     return [fit_recipe(choice, facts) for choice in named] or [choose_recipe(facts, options.recipe_options)]
+
+
+def _add_name(options: ScoreOptions) -> ScoreOptions:
+    """Take the dataset's name from the benchmark, where the user gives no other."""
+    if options.benchmark is None or options.dataset is not None:
+        return options
+    return replace(options, dataset=find_benchmark(options.benchmark).name)
 
 
 def _check_log(choices: Sequence[RecipeChoice]) -> None:

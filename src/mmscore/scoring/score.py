@@ -111,7 +111,7 @@ def score_rows(
                 batch = _add_dataset(batch, dataset)
             if fingerprint:
                 fingerprint.add(batch)
-            labelled = labelled or any(_has_value(batch.column(name)) for name in references)
+            labelled = labelled or any(has_value(batch.column(name)) for name in references)
             collector.add(batch, recipe, version)
             progress(collector.rows, len(rows))
     if not labelled and (wanted or (collector.bare and not collector.has_scores)):
@@ -392,7 +392,8 @@ def _add_dataset(batch: pa.RecordBatch, dataset: str) -> pa.RecordBatch:
     return batch.append_column("dataset", column)
 
 
-def _has_value(column: pa.Array) -> bool:
+def has_value(column: pa.Array) -> bool:
+    """Tell whether some row of a column has a value; a list without elements is none."""
     if pa.types.is_list(column.type):
         column = column.flatten()
     return bool(len(column) > column.null_count)

@@ -116,8 +116,8 @@ def test_without_permission_it_is_said_what_to_fetch_and_where_to_put_it(root: P
         message = one_message(done)
         assert done.code == 2
         assert message == (
-            f"vlmevalkit:Colours_DEV: {root}/Colours_DEV.tsv is missing. Fetch it with --allow-remote, "
-            f"or put it there: {url} (MD5 {md5(table)})"
+            f"vlmevalkit:Colours_DEV: {root}/Colours_DEV.tsv is missing. Fetch it "
+            f"(mmconvert convert Colours_DEV -o DIR --allow-remote), or put it there: {url} (MD5 {md5(table)})"
         )
         root.mkdir()
         (root / "Colours_DEV.tsv").write_bytes(table)
