@@ -118,6 +118,7 @@ class ExportKeywords(TypedDict, total=False):
     config_name: str | None
     columns: str | None
     csv_safe: bool
+    workers: int | None
 
 
 class PreviewKeywords(FileKeywords, total=False):

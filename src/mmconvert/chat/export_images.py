@@ -94,18 +94,36 @@ def write_image_file(image: Image, target: Target) -> str:
         raise Error(message)
     folder = target.image_dir or target.path.parent
     name = image.name if target.images == "original" and image.name else None
-    name = name or f"{image.sha256[:16]}.{SUFFIXES[image.format]}"
-    path = folder / name
     # A name of a record was checked when it was read, but a dataset may come from anywhere.
-    if not Path(os.path.normpath(path)).is_relative_to(Path(os.path.normpath(folder))):
+    if name and not Path(os.path.normpath(folder / name)).is_relative_to(Path(os.path.normpath(folder))):
         raise Error(f"the image name {name!r} leaves the folder {folder}. Export with --images files.")
-    if path.exists():
-        if path.read_bytes() != image.bytes:
-            raise Error(f"{path}: another image exists there. Give an empty --image-dir, or --images files.")
-    else:
-        path.parent.mkdir(parents=True, exist_ok=True)
-        path.write_bytes(image.bytes)
+    name = name or f"{image.sha256[:16]}.{SUFFIXES[image.format]}"
+    _write_once(os.path.join(folder, name), image.bytes)
     return name
+
+
+def _write_once(path: str, data: bytes) -> None:
+    try:
+        _create(path, data)
+    except FileNotFoundError:
+        os.makedirs(os.path.dirname(path), exist_ok=True)
+        _create(path, data)
+    except FileExistsError:
+        _complete(path, data)
+
+
+def _create(path: str, data: bytes) -> None:
+    with open(path, "xb") as file:
+        file.write(data)
+
+
+def _complete(path: str, data: bytes) -> None:
+    """Take a file that is there; another process may be writing the same image, or have been killed while it did."""
+    with open(path, "r+b") as file:
+        found = file.read(len(data) + 1)
+        if not data.startswith(found):
+            raise Error(f"{path}: another image exists there. Give an empty --image-dir, or --images files.")
+        file.write(data[len(found) :])
 
 
 def write_image_path(image: Image, target: Target) -> str:

@@ -27,6 +27,7 @@ def build_training_rows(
     addresses: bool = False,
     held: Collection[str] = (),
     pair: Callable[[Record], Mapping[str, Any]] | None = None,
+    first_row: int = 0,
 ) -> Iterator[Mapping[str, Any]]:
     """Write each record that can be trained on as a row; the others are losses.
 
@@ -37,11 +38,12 @@ def build_training_rows(
         addresses: The format takes addresses of images.
         held: Columns of `UNHELD` that the format does hold.
         pair: Preference pair -> the format's row; raises RowError to leave it out; None for a format without pairs.
+        first_row: Number of the first row that is written; see `Target`.
 
     Yields:
         Rows in order.
     """
-    written = 0
+    written = first_row
     for record in records:
         try:
             _check(record, addresses)

@@ -1,6 +1,7 @@
 """Write rows with images as one parquet file that `load_dataset` opens, in little memory."""
 
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
+from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
@@ -28,15 +29,34 @@ def write_parquet(rows: Iterable[Mapping[str, Any]], schema: pa.Schema, path: Pa
         schema: Columns; `with_features` makes `datasets` see images.
         path: The file.
     """
-    with OutputFile(path) as file, pq.ParquetWriter(file, schema, **list_parquet_options(schema)) as writer:
-        pending: list[Mapping[str, Any]] = []
-        size = 0
-        for row in rows:
-            pending.append(row)
-            size += sum(len(cell["bytes"]) for cell in row.get("images", ()))
-            if size >= _ROW_GROUP_BYTES or len(pending) >= _ROW_GROUP_ROWS:
-                writer.write_batch(pa.RecordBatch.from_pylist(pending, schema=schema))
-                file.check()
-                pending, size = [], 0
-        if pending:
-            writer.write_batch(pa.RecordBatch.from_pylist(pending, schema=schema))
+    with (
+        OutputFile(path) as file,
+        pq.ParquetWriter(file, schema, **list_parquet_options(schema)) as writer,
+        ThreadPoolExecutor(1) as thread,
+    ):
+        written: Future[None] | None = None
+        for group in _group(rows):
+            # Arrow writes without Python's lock, while whoever gives the rows reads on.
+            if written is not None:
+                written.result()
+            written = thread.submit(_write_group, writer, file, group, schema)
+        if written is not None:
+            written.result()
+
+
+def _group(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
+    group: list[Mapping[str, Any]] = []
+    size = 0
+    for row in rows:
+        group.append(row)
+        size += sum(len(cell["bytes"]) for cell in row.get("images", ()))
+        if size >= _ROW_GROUP_BYTES or len(group) >= _ROW_GROUP_ROWS:
+            yield group
+            group, size = [], 0
+    if group:
+        yield group
+
+
+def _write_group(writer: pq.ParquetWriter, file: OutputFile, group: list[Mapping[str, Any]], schema: pa.Schema) -> None:
+    writer.write_batch(pa.RecordBatch.from_pylist(group, schema=schema))
+    file.check()

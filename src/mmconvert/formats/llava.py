@@ -59,7 +59,9 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     if target.path.suffix.lower() != ".json":
         raise UsageError(f"{target.path.name}: LLaVA's trainers read one JSON array. Name the file *.json.")
     losses: list[Loss] = []
-    rows = training.build_training_rows(records, losses, lambda record: _build_fields(record, target, losses))
+    rows = training.build_training_rows(
+        records, losses, lambda record: _build_fields(record, target, losses), first_row=target.first_row
+    )
     write_json_array(rows, target.path)
     yield from dict.fromkeys(losses)
 
@@ -85,4 +87,5 @@ FORMAT = Format(
     write=_write,
     images=("files", "original"),
     cuttable=True,
+    splittable=True,
 )

@@ -308,7 +308,7 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
         raise UsageError("the format is written to .jsonl; other files are only read.")
     losses: list[Loss] = []
     build, build_pair = partial(_build_fields, target, losses), partial(_build_pair_fields, target, losses)
-    rows = build_training_rows(records, losses, build, addresses=True, pair=build_pair)
+    rows = build_training_rows(records, losses, build, addresses=True, pair=build_pair, first_row=target.first_row)
     write_jsonl(rows, target.path)
     yield from dict.fromkeys(losses)
 
@@ -350,6 +350,7 @@ FORMAT = Format(
     records=_read_records,
     mismatch=_find_mismatch,
     write=_write,
+    splittable=True,
     cuttable=True,
     images=IMAGES,
     pairs=True,

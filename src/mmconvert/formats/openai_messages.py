@@ -189,7 +189,7 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
 
 
 def _build_rows(records: Iterable[Record], target: Target, losses: list[Loss]) -> Iterator[dict[str, Any]]:
-    for record in columns.number_records(_drop_answered_turns(records, losses)):
+    for record in columns.number_records(_drop_answered_turns(records, losses), target.first_row):
         yield _build_fields(record, target, losses)
 
 
@@ -236,6 +236,7 @@ FORMAT = Format(
     records=_read_records,
     mismatch=_find_mismatch,
     write=_write,
+    splittable=True,
     cuttable=True,
     images=IMAGES,
     videos=True,

@@ -131,7 +131,9 @@ def _has_inline_markers(row: Any) -> bool:
 def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
     losses: list[Loss] = []
     fields = _build_inline_fields if target.columns == INLINE else _build_fields
-    rows = training.build_training_rows(records, losses, lambda record: fields(record, target, losses))
+    rows = training.build_training_rows(
+        records, losses, lambda record: fields(record, target, losses), first_row=target.first_row
+    )
     write_rows(lambda: rows, target)
     yield from dict.fromkeys(losses)
 
@@ -183,6 +185,7 @@ FORMAT = Format(
     records=_read_records,
     mismatch=_find_mismatch,
     write=_write,
+    splittable=True,
     cuttable=True,
     columns=(INLINE,),
     images=("files", "original"),

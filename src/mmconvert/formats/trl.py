@@ -302,7 +302,7 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
         write_parquet(rows, PAIR_SCHEMA if paired else SCHEMAS[target.columns], target.path)
     else:
         build, build_pair = partial(_build_line, target, losses), partial(_build_pair_line, target, losses)
-        lines = training.build_training_rows(chosen, losses, build, pair=build_pair)
+        lines = training.build_training_rows(chosen, losses, build, pair=build_pair, first_row=target.first_row)
         write_rows(lambda: lines, target)
     yield from dict.fromkeys(losses)
 
@@ -370,6 +370,7 @@ FORMAT = Format(
     records=_read_records,
     mismatch=_find_mismatch,
     write=_write,
+    splittable=True,
     cuttable=True,
     columns=(SPLIT,),
     pairs=True,

@@ -50,9 +50,9 @@ def restore_integer(value: Any) -> Any:
     return int(value) if isinstance(value, float) and value.is_integer() else value
 
 
-def number_records(records: Iterable[Record]) -> Iterator[Record]:
+def number_records(records: Iterable[Record], first: int = 0) -> Iterator[Record]:
     """Number records by their place in the file that is written: what a reader will number rows without an id by."""
-    for place, record in enumerate(records):
+    for place, record in enumerate(records, first):
         yield record if record.source.row == place else replace(record, source=replace(record.source, row=place))
 
 

@@ -90,6 +90,27 @@ def write(records: Iterable[Record], target: Target, format: str) -> list[Loss]:
             the file's folder does not exist, or a folder that shall appear holds something.
         Error: Another process is writing the file.
     """
+    with open_target(target, format) as (plugin, place):
+        chosen = _ChosenResponses(records)
+        losses = list(plugin.write(records if plugin.pairs else chosen, place)) if plugin.write else []
+    return [*chosen.losses, *losses]
+
+
+@contextlib.contextmanager
+def open_target(target: Target, format: str) -> Iterator[tuple[Format, Target]]:
+    """Check what shall be written, and publish it when the context is left well.
+
+    Args:
+        target: Where and how.
+        format: Name of a format that can be written.
+
+    Yields:
+        The format, and the target with a temporary path.
+
+    Raises:
+        UsageError: As `write`.
+        Error: As `write`.
+    """
     plugin: Format = load("mmconvert.formats", format)
     if plugin.write is None:
         raise UsageError(f"format {format!r} is only read. See `mmconvert list formats`.")
@@ -102,11 +123,8 @@ def write(records: Iterable[Record], target: Target, format: str) -> list[Loss]:
     require_folder(target.path)
     open_place = open_published_folder if target.folder else open_published_file
     with occupied(target.path), open_place(target.path) as temporary:
-        chosen = _ChosenResponses(records)
-        given = records if plugin.pairs else chosen
-        losses = list(plugin.write(given, replace(target, path=temporary, name=target.path.resolve().name)))
+        yield plugin, replace(target, path=temporary, name=target.path.resolve().name)
         require_unchanged()
-    return [*chosen.losses, *losses]
 
 
 class _ChosenResponses:

@@ -3,7 +3,7 @@
 import os
 import sys
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Annotated, Any
@@ -16,11 +16,14 @@ from mmconvert.core.errors import UsageError, suggest_spelling
 from mmconvert.core.option_fields import Place
 from mmconvert.core.progress import Advance, Done, show_progress
 from mmconvert.core.record import Record
+from mmconvert.core.rows import Rejected
 from mmconvert.core.text.printable import escape_control
-from mmconvert.dataset.dataset import open_dataset
+from mmconvert.dataset.dataset import Dataset, open_dataset
 from mmconvert.dataset.manifest import MANIFEST, build_config_folder, read_manifest
 from mmconvert.dataset.publish import check_free, send_file
-from mmconvert.pipeline.convert import Records, read, write
+from mmconvert.pipeline.convert import Records, open_target, read, write
+from mmconvert.pipeline.engines.local import ENGINE
+from mmconvert.pipeline.export_parts import can_split, write_parts
 from mmconvert.plugins.format import Format, ImagePlacement, Loss, Target
 from mmconvert.plugins.registry import load
 from mmconvert.storage.atomic import require_apart
@@ -45,6 +48,9 @@ class ExportOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Column set of the format, for example server."""
     csv_safe: bool = False
     """Escape cells that a spreadsheet would run as a formula."""
+    workers: int | None = None
+    """Processes that write at the same time, where the format allows it. The file is always the same. [default: as many
+    as there are cores]"""
 
 
 class Exported(msgspec.Struct, frozen=True):
@@ -119,7 +125,8 @@ def _open_output(url: str) -> Iterator[str]:
 
 def _export(dataset: Path, output: str, options: ExportOptions, *, quiet: bool) -> Exported:
     folder = _find_config(dataset, options.config_name)
-    total = open_dataset(folder).num_rows if (dataset / MANIFEST).is_file() else None
+    ours = open_dataset(folder) if (dataset / MANIFEST).is_file() else None
+    total = None if ours is None else ours.num_rows
     records = read(folder)
     path, is_folder = _choose_place(output, records, options.to)
     require_apart([path], [dataset])
@@ -127,11 +134,38 @@ def _export(dataset: Path, output: str, options: ExportOptions, *, quiet: bool) 
         raise UsageError(f"{path}: lies in the dataset that is read. Name a file beside it.")
     path.resolve().parent.mkdir(parents=True, exist_ok=True)
     target = Target(path, options.images, options.image_dir, options.columns, options.csv_safe, folder=is_folder)
+    workers = options.workers or ENGINE.cores()
+    if ours is not None and workers > 1 and can_split(ours, target, load("mmconvert.formats", options.to)):
+        return _export_parts(ours, target, options.to, workers, quiet=quiet)
     with show_progress("export", quiet=quiet) as advance:
         losses = write(_Facts(records, total, advance), target, options.to)
-    for reject in () if quiet else records.rejects:
-        sys.stderr.write(f"{escape_control(str(reject))}\n")
+    _show_rejects(records.rejects, quiet=quiet)
     return Exported(options.to, str(path), records.rows_read, len(records.rejects), losses)
+
+
+def _show_rejects(rejects: Iterable[Rejected], *, quiet: bool) -> None:
+    for reject in () if quiet else rejects:
+        sys.stderr.write(f"{escape_control(str(reject))}\n")
+
+
+def _export_parts(dataset: Dataset, target: Target, to: str, workers: int, *, quiet: bool) -> Exported:
+    """Write a dataset back by several processes; see `export_parts`."""
+    losses: dict[Loss, None] = {}
+    rejects: list[Rejected] = []
+    rows_read = 0
+    # Children are forked where this process has no thread yet, and showing progress takes one.
+    with (
+        open_target(target, to) as (_, place),
+        ENGINE.crew(workers) as run,
+        show_progress("export", quiet=quiet) as advance,
+    ):
+        for written in write_parts(dataset, place, to, run):
+            losses |= dict.fromkeys(written.losses)
+            rejects += written.rejects
+            rows_read += written.rows_read
+            advance(Done(rows_read, total=dataset.num_rows))
+    _show_rejects(rejects, quiet=quiet)
+    return Exported(to, str(target.path), rows_read, len(rejects), list(losses))
 
 
 class _Facts:

@@ -81,6 +81,7 @@ class Target(PluginStruct, frozen=True):
         csv_safe: Escape cells that a spreadsheet would run as a formula.
         name: The name the file will have once it is published; None for the name of `path`.
         folder: `path` is a folder, empty, that the writer fills; only for a format with `writes_folder`.
+        first_row: Rows of the output in front of those that are written; only for a format with `splittable`.
     """
 
     path: Path
@@ -90,6 +91,7 @@ class Target(PluginStruct, frozen=True):
     csv_safe: bool = False
     name: str | None = None
     folder: bool = False
+    first_row: int = 0
 
 
 class Loss(PluginStruct, frozen=True):
@@ -201,6 +203,8 @@ class Format(PluginStruct, frozen=True):
         videos: `records` shows frames of the videos that a row names, where `Context.images` says which.
         plain: A faster way to what `rows` and `records` give of plain conversations; None where there is none.
         writes_folder: `write` fills a folder where `Target.folder` says so; other formats are written to one file.
+        splittable: What `write` writes of a record without preference pair depends on it and `Target.first_row` alone,
+            so that parts of a `.json` or `.jsonl` file may be written by several processes.
     """
 
     summary: str
@@ -223,6 +227,7 @@ class Format(PluginStruct, frozen=True):
     plain: PlainReader | None = None
     videos: bool = False
     writes_folder: bool = False
+    splittable: bool = False
 
 
 def require_honoured(target: Target, plugin: Format, name: str) -> None:

@@ -14,7 +14,7 @@ from mmconvert.core.errors import UsageError, build_write_error, is_no_room
 NO_LINKS = frozenset({errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK})
 """What a file system says that gives a file no second name."""
 
-_LEFTOVER = re.compile(r"(\d+)\.(new|old)")
+_LEFTOVER = re.compile(r"(\d+)(?:\.part-\d+)?\.(new|old)")
 _STORE = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
 """How a URL begins that a `Path` was made of."""
 
