@@ -65,6 +65,11 @@ def test_an_entry_is_made_of_facts() -> None:
     assert "plain http" in (entry.note or "")
 
 
+def test_a_rule_without_public_references_is_named_all_the_same() -> None:
+    one = find_benchmark("MMBench_TEST_EN")
+    assert (one.recipe, one.answers) == ("mmbench_circular", False)
+
+
 def test_pages_of_the_hub_are_taken_as_files() -> None:
     source = find_benchmark("WorldVQA").source
     assert isinstance(source, Url)

@@ -86,7 +86,8 @@ def _is_wanted(facts: Facts) -> bool:
 def read_facts(facts: Facts, scores: Sequence[PublishedScore] = ()) -> Benchmark:
     """Make an entry of what is known about a benchmark."""
     source = _read_source(facts)
-    recipe, prefix = facts["recipe"], PREFIXES[facts["kit"]]
+    prefix = PREFIXES[facts["kit"]]
+    recipe = facts["recipe"] or _find_recipe_without_answers(facts)
     notes = [facts.get("note"), *_list_notes(facts)]
     return Benchmark(
         name=facts["name"],
@@ -105,6 +106,16 @@ def read_facts(facts: Facts, scores: Sequence[PublishedScore] = ()) -> Benchmark
         published=tuple(scores),
         note=". ".join(filter(None, notes)) or None,
     )
+
+
+def _find_recipe_without_answers(facts: Facts) -> str | None:
+    """Name the recipe of a benchmark whose references are not public.
+
+    The facts name none, for nobody can score the table as it is. Whoever has the references scores it by the rule of
+    its class, which the recipe reproduces that is taken for the name.
+    """
+    known = facts.get("known_to_project") and not facts.get("answers_public", True)
+    return facts.get("default_today") if known else None
 
 
 def _shorten_rule(rule: str | None) -> str | None:

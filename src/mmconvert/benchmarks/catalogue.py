@@ -249,6 +249,16 @@ def is_benchmark(name: str) -> bool:
     return bool(_list_meant(name))
 
 
+def list_named(name: str) -> list[Benchmark]:
+    """List the benchmarks of exactly this name, which has no prefix, one a framework.
+
+    Example:
+        >>> [one.key for one in list_named("chartqa")]
+        ['lmms_eval:chartqa', 'evalscope:chartqa']
+    """
+    return [found for framework in FRAMEWORKS if (found := _index(framework).get(name)) is not None]
+
+
 def list_names() -> list[str]:
     """List the names by which benchmarks are found, the prefix left out where none is needed."""
     return [one.shortest_name for framework in FRAMEWORKS for one in load_framework(framework)]

@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec.structs import replace
 
-from mmconvert.benchmarks.catalogue import FRAMEWORKS, Benchmark
+from mmconvert.benchmarks.catalogue import FRAMEWORKS, Benchmark, list_named
 from mmconvert.core.arrow import build_scalar
 from mmconvert.core.errors import UsageError, show, suggest_spelling
 from mmconvert.plugins.format import Format, Framework
@@ -121,10 +121,7 @@ def choose_for_benchmark(benchmark: Benchmark, facts: Facts, options: str | Path
         rule = f" ({benchmark.rule})" if benchmark.rule else ""
         missing = f"no recipe reproduces {FRAMEWORKS[benchmark.framework]}'s rule for it{rule} yet"
         raise UsageError(f"{benchmark.key}: {missing}. Choose with --recipe: {', '.join(_list_own(facts))}.")
-    choice = find_recipe(benchmark.recipe, options)
-    version = choice.recipe.version_for(facts) if choice.recipe.version_for else choice.version
-    choice = replace(choice, version=version, reason=f"benchmark {benchmark.key}")
-    return fit_recipe(choice, facts)
+    return fit_recipe(_choose_catalogued(benchmark.recipe, benchmark, facts, options), facts)
 
 
 def _list_own(facts: Facts) -> list[str]:
@@ -151,7 +148,8 @@ def choose_recipe(facts: Facts, options: str | Path | None = None) -> RecipeChoi
         if reason is not None:
             version = recipe.version_for(facts) if recipe.version_for else next(iter(recipe.versions))
             offers.append(RecipeChoice(name, version, recipe, reason))
-    best = [offer for offer in offers if offer.recipe.parity != OWN] or _offer_instead(facts, offers)
+    best = [offer for offer in offers if offer.recipe.parity != OWN]
+    best = best or _offer_catalogued(facts) or _offer_instead(facts, offers)
     if len(best) == 1:
         (choice,) = best
         return _configure(fit_recipe(choice, facts) if options is None else choice, options)
@@ -163,6 +161,27 @@ def choose_recipe(facts: Facts, options: str | Path | None = None) -> RecipeChoi
         f"task {_format_names(facts.tasks)}, "
         f"source {_format_names(facts.formats)}). Choose with --recipe: {', '.join(find_plugins(RECIPES))}."
     )
+
+
+def _offer_catalogued(facts: Facts) -> list[RecipeChoice]:
+    """Offer the recipe of the benchmark that the rows name, for questions in a format of no framework.
+
+    A dataset on the Hub does not say whose benchmark it is, but a name and a format that one framework alone reads it
+    by do.
+    """
+    if len(facts.datasets) != 1 or not facts.formats or _list_frameworks(facts):
+        return []
+    (name,) = facts.datasets
+    found = [one for one in list_named(name) if one.recipe and one.format in facts.formats]
+    return [_choose_catalogued(found[0].recipe or "", found[0], facts)] if len(found) == 1 else []
+
+
+def _choose_catalogued(
+    recipe: str, benchmark: Benchmark, facts: Facts, options: str | Path | None = None
+) -> RecipeChoice:
+    choice = find_recipe(recipe, options)
+    version = choice.recipe.version_for(facts) if choice.recipe.version_for else choice.version
+    return replace(choice, version=version, reason=f"benchmark {benchmark.key}")
 
 
 def _offer_instead(facts: Facts, offers: list[RecipeChoice]) -> list[RecipeChoice]:

@@ -2,6 +2,7 @@ import json
 
 import pytest
 
+from mmconvert.benchmarks.catalogue import load_framework
 from mmconvert.core.errors import UsageError
 from mmconvert.kits.vlmevalkit.benchmarks import OWN_RULES, SHARED_RULES
 from mmconvert.kits.vlmevalkit.datasets import NAMES, TASKS, parse_file_stem
@@ -36,6 +37,50 @@ def test_the_recipe_follows_from_dataset_task_and_source(facts, recipe):
     chosen = choose_recipe(_facts(**facts))
     assert chosen.name == recipe
     assert chosen.reason
+
+
+@pytest.mark.parametrize(
+    ("given", "recipe"),
+    [
+        ({"datasets": ["chartqa"]}, "lmms_chartqa"),
+        ({"datasets": ["pope_adv"], "tasks": ["yes_no"]}, "lmms_pope"),
+        ({"datasets": ["ChartQA"]}, "own_short_answer"),
+        ({"datasets": ["chartqapro"]}, "own_short_answer"),
+        ({"datasets": ["chartqa", "pope"]}, "own_short_answer"),
+        ({"datasets": ["chartqa"], "formats": ["imagefolder"]}, "own_short_answer"),
+        ({"datasets": ["pope"], "formats": ["hub_vqa", "lmudata"]}, "own_short_answer"),
+        ({}, "own_short_answer"),
+    ],
+)
+def test_a_dataset_of_the_hub_is_scored_as_the_benchmark_that_it_names(given, recipe):
+    chosen = choose_recipe(_facts(**{"tasks": ["vqa"], "formats": ["hub_vqa"], **given}))
+    assert chosen.name == recipe
+    assert (chosen.reason == f"benchmark lmms_eval:{given.get('datasets', [''])[0]}") is recipe.startswith("lmms_")
+
+
+def _parity(name, task, format):
+    """The recipe of a framework that rows of a benchmark get; None where they get one of our own, or none."""
+    try:
+        choice = choose_recipe(_facts(datasets=[name], tasks=[task], formats=[format], columns=["answer"]))
+    except UsageError:
+        return None
+    return None if choice.recipe.parity == OWN else choice.name
+
+
+@pytest.mark.parametrize(("framework", "format"), [("vlmevalkit", "lmudata"), ("lmms_eval", "lmms_eval_samples")])
+def test_the_recipe_that_results_get_is_the_one_of_the_catalogue(framework, format):
+    for one in load_framework(framework):
+        # The catalogue does not say whether rows are choices.
+        tasks = [TASKS[one.name]] if one.name in TASKS else ["multiple_choice", "vqa"]
+        found = {_parity(one.name, task, format) for task in tasks}
+        assert one.recipe in found, one.key
+        assert one.recipe or found == {None}, one.key
+
+
+def test_the_catalogue_holds_the_image_benchmarks_that_the_framework_has():
+    names = {name for one in load_framework("vlmevalkit") for name in one.spellings}
+    assert names <= NAMES
+    assert [one.key for one in load_framework("vlmevalkit") if one.name in OWN_RULES and one.recipe] == []
 
 
 def test_nothing_known_is_a_usage_error_that_names_the_recipes():
