@@ -243,6 +243,55 @@ with tempfile.TemporaryDirectory() as cache:
 """
 """A dataset of ours as another format, by load_dataset with pandas or json, or by map."""
 
+IMAGES_FLOOR = """
+import hashlib, json, os, pathlib, sys
+import pyarrow as pa, pyarrow.parquet as pq
+folder, out = pathlib.Path(sys.argv[1]), sys.argv[2]
+schema = pa.schema([("image", pa.binary()), ("sha256", pa.string()), ("conversations", pa.string())])
+options = {"compression": "none", "use_dictionary": False, "write_statistics": False}
+with pq.ParquetWriter(out, schema, **options) as writer:
+    rows = []
+    def write():
+        writer.write_table(pa.table([list(column) for column in zip(*rows)], schema=schema))
+        rows.clear()
+    for row in json.loads((folder / "llava.json").read_bytes()):
+        file = os.open(folder / row["image"], os.O_RDONLY)
+        data = os.read(file, os.fstat(file).st_size)
+        os.close(file)
+        rows.append((data, hashlib.sha256(data).hexdigest(), json.dumps(row["conversations"])))
+        if len(rows) == 250:
+            write()
+    if rows:
+        write()
+with open(out, "rb") as file:
+    os.fsync(file.fileno())
+"""
+"""What must be done at least with image files: read, hash, write, by one process and thread."""
+
+JSON_FLOOR = """
+import hashlib, os, sys
+import orjson, pyarrow as pa, pyarrow.parquet as pq, pybase64
+source, out = sys.argv[1:]
+schema = pa.schema([("image", pa.binary()), ("sha256", pa.string()), ("question", pa.string())])
+options = {"compression": "none", "use_dictionary": False, "write_statistics": False}
+with open(source, "rb") as file, pq.ParquetWriter(out, schema, **options) as writer:
+    rows = []
+    def write():
+        writer.write_table(pa.table([list(column) for column in zip(*rows)], schema=schema))
+        rows.clear()
+    for line in file:
+        shown, question = orjson.loads(line)["messages"][0]["content"]
+        data = pybase64.b64decode(shown["image_url"]["url"].partition(",")[2], validate=True)
+        rows.append((data, hashlib.sha256(data).hexdigest(), question["text"]))
+        if len(rows) == 250:
+            write()
+    if rows:
+        write()
+with open(out, "rb") as file:
+    os.fsync(file.fileno())
+"""
+"""What must be done at least with data URLs: read, parse, decode, hash, write, by one process and thread."""
+
 DECODING = """
 import base64, collections, concurrent.futures, csv, io, os, sys
 import PIL.Image

@@ -130,6 +130,8 @@ class Fetcher:
         self._ready: list[tuple[int, str]] = []
         self._looked_up: dict[tuple[str, int], tuple[float, Sequence[url_safety.Address]]] = {}
         self._tasks: set[asyncio.Task[None]] = set()
+        self._told: deque[tuple[Callable[[_Order], None], _Order]] = deque()
+        self._is_woken = False
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._session: aiohttp.ClientSession | None = None
@@ -144,7 +146,7 @@ class Fetcher:
             order = self._orders[url] = _Order(url, self._asked)
             order.askers = 1
             self._asked += 1
-        self._start_thread().call_soon_threadsafe(self._enqueue, order)
+        self._tell(self._enqueue, order, lambda: len(self._under_way) < self._at_once)
 
     def fetch(self, url: str) -> bytes:
         """Give what stands at an address, which is asked for now where it was not before.
@@ -155,7 +157,7 @@ class Fetcher:
         self.ask(url)
         order = self._orders[url]
         if not order.result.done():
-            self._start_thread().call_soon_threadsafe(self._hurry, order)
+            self._tell(self._hurry, order, lambda: True)
         try:
             return order.result.result()
         except RowError as error:
@@ -172,7 +174,25 @@ class Fetcher:
                 return
             del self._orders[url]
         if self._loop is not None and not self._is_closed:
-            self._loop.call_soon_threadsafe(self._let_go, order)
+            self._tell(self._let_go, order, lambda: self._is_full)
+
+    def _tell(self, call: Callable[[_Order], None], order: _Order, is_urgent: Callable[[], bool]) -> None:
+        """Have the loop do something with an order: now, or when the next fetch has ended.
+
+        Waking the loop takes a good part of what an order takes. Whether it is urgent is asked when the order stands
+        there, and a fetch counts as ended before its end looks here, so that no order is left behind.
+        """
+        loop = self._start_thread()
+        self._told.append((call, order))
+        if is_urgent() and not self._is_woken:
+            self._is_woken = True
+            loop.call_soon_threadsafe(self._listen)
+
+    def _listen(self) -> None:
+        self._is_woken = False
+        while self._told:
+            call, order = self._told.popleft()
+            call(order)
 
     @property
     def _is_full(self) -> bool:
@@ -286,6 +306,7 @@ class Fetcher:
             self._freed.set()
             self._offer(name)
             self._begin()
+            self._listen()
 
     async def _obtain(self, order: _Order, host: _Host) -> bytes:
         url = order.url
