@@ -146,7 +146,7 @@ class Fetcher:
             order = self._orders[url] = _Order(url, self._asked)
             order.askers = 1
             self._asked += 1
-        self._tell(self._enqueue, order, lambda: len(self._under_way) < self._at_once)
+        self._tell(self._enqueue, order)
 
     def fetch(self, url: str) -> bytes:
         """Give what stands at an address, which is asked for now where it was not before.
@@ -157,7 +157,7 @@ class Fetcher:
         self.ask(url)
         order = self._orders[url]
         if not order.result.done():
-            self._tell(self._hurry, order, lambda: True)
+            self._tell(self._hurry, order, is_urgent=True)
         try:
             return order.result.result()
         except RowError as error:
@@ -174,17 +174,18 @@ class Fetcher:
                 return
             del self._orders[url]
         if self._loop is not None and not self._is_closed:
-            self._tell(self._let_go, order, lambda: self._is_full)
+            self._tell(self._let_go, order)
 
-    def _tell(self, call: Callable[[_Order], None], order: _Order, is_urgent: Callable[[], bool]) -> None:
-        """Have the loop do something with an order: now, or when the next fetch has ended.
+    def _tell(self, call: Callable[[_Order], None], order: _Order, *, is_urgent: bool = False) -> None:
+        """Have the loop do something with an order: now, or when the next fetch has ended, if there is no room anyway.
 
-        Waking the loop takes a good part of what an order takes. Whether it is urgent is asked when the order stands
-        there, and a fetch counts as ended before its end looks here, so that no order is left behind.
+        Waking the loop takes a good part of what an order takes. Whether there is room is looked at when the order
+        stands there, and a fetch counts as ended before its end looks here, so that no order is left behind.
         """
         loop = self._start_thread()
         self._told.append((call, order))
-        if is_urgent() and not self._is_woken:
+        has_room = len(self._under_way) < self._at_once
+        if (is_urgent or has_room or self._is_full) and not self._is_woken:
             self._is_woken = True
             loop.call_soon_threadsafe(self._listen)
 
