@@ -33,8 +33,8 @@ from mmscore.core.predictions.locate import STDIN
 from mmscore.core.recipe_options import is_inline
 from mmscore.core.report import Report
 from mmscore.core.select_recipe import find_recipe
+from mmscore.scoring.collector import find_source_column
 from mmscore.scoring.evaluate import ScoreOptions, score_each
-from mmscore.scoring.score import find_source_column
 from mmscore.scoring.signature import list_versions
 
 SCHEMA_VERSION = 1

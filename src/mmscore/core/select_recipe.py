@@ -30,6 +30,7 @@ class RecipeChoice(msgspec.Struct, frozen=True):
         reason: Why it was taken.
         options: Digest of the user's options for it, where there are any.
         instead: Framework and benchmark whose own rule no recipe reproduces, so that ours was taken.
+        known: `find_recipe` finds it by its name; else whoever scores has the recipe alone.
     """
 
     name: str
@@ -38,6 +39,7 @@ class RecipeChoice(msgspec.Struct, frozen=True):
     reason: str
     options: str | None = None
     instead: str | None = None
+    known: bool = True
 
 
 GIVEN = "given by --recipe"
@@ -57,7 +59,7 @@ def find_recipe(name: str | Recipe, options: str | Path | None = None) -> Recipe
     """
     if isinstance(name, Recipe):
         version = next(iter(name.versions))
-        return _configure(RecipeChoice(name.versions[version], version, name, GIVEN), options)
+        return _configure(RecipeChoice(name.versions[version], version, name, GIVEN, known=False), options)
     head, wanted = split_version(name)
     recipe = load(RECIPES, head)
     recipe = recipe.as_recipe() if hasattr(recipe, "as_recipe") else recipe

@@ -4,7 +4,7 @@ import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Literal, TypedDict, Unpack
+from typing import Annotated, Literal, TypedDict, Unpack
 
 import msgspec
 import pyarrow as pa
@@ -14,6 +14,7 @@ from msgspec.structs import replace
 from mmconvert.benchmarks.catalogue import find_benchmark
 from mmconvert.core.arrow import build_column, build_scalar
 from mmconvert.core.errors import Error, UsageError
+from mmconvert.core.multiprocess import count_usable_cores
 from mmconvert.core.option_fields import build_options
 from mmconvert.storage.source_files import require_unchanged, watch_sources
 from mmscore.core.estimates import FEW, describe_few_clusters, describe_few_in_groups
@@ -38,6 +39,7 @@ from mmscore.scoring.groups import MACRO, Groups, check_breakdown, compute_group
 from mmscore.scoring.judging.jury import JudgeCost, JudgeSetting
 from mmscore.scoring.judging.panel import Panel, Sitting
 from mmscore.scoring.judging.request import JudgeRequest, choose_panel, open_chat, open_dry_sitting, open_sitting
+from mmscore.scoring.parts import RecipeReference
 from mmscore.scoring.score import list_columns_read, score_rows
 from mmscore.scoring.scored_file import Result
 from mmscore.scoring.signature import Fingerprint, write_signature
@@ -73,6 +75,8 @@ class ScoreOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Also report scores per value of a column, or of extra.KEY; repeatable."""
     average: Literal["micro", "macro"] = "micro"
     """Average over samples, or over the groups of the first --by."""
+    workers: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    """Number of worker processes. [default: one per core for files that take seconds]"""
     judge: JudgeRequest | None = None
     """A model that judges after the rules; None when the rules stand alone."""
     progress: Callable[[int, int], None] = lambda done, total: None
@@ -101,6 +105,7 @@ class ScoreKeywords(JoinKeywords, total=False):
     benchmark: str | None
     map: str | Sequence[str]
     by: str | Sequence[str]
+    workers: int | None
     average: Literal["micro", "macro"]
 
 
@@ -339,6 +344,8 @@ def _score_one(
         progress=options.progress,
         sitting=sitting,
         fingerprint=fingerprint,
+        workers=options.workers or count_usable_cores(),
+        reference=_refer(rows, choice, options),
     )
     settled = recipe.settle(raw, version) if raw.scores else raw
     numbers = _compute_numbers(rows, settled, choice, options) if raw.scores else _Numbers()
@@ -387,6 +394,14 @@ def _score_one(
         notes=(*describe_own_results(rows, recipe.results), *_compare_stated(rows, numbers, recipe)),
     )
     return Result(entry, settled, raw, rows, choice, refusals)
+
+
+def _refer(rows: Rows, choice: RecipeChoice, options: ScoreOptions) -> RecipeReference | None:
+    """Say how another process finds the recipe, which may be a value of this one alone."""
+    if not choice.known:
+        return None
+    facts = gather_facts(rows, options.dataset) if choice.recipe.fit and choice.options is None else None
+    return RecipeReference(choice.name, choice.version, choice.options and options.recipe_options, facts)
 
 
 def _compare_stated(rows: Rows, numbers: "_Numbers", recipe: Recipe) -> tuple[str, ...]:

@@ -12,7 +12,7 @@ from mmscore.core.estimates import compute_macro
 from mmscore.core.predictions.load import Rows, find_column_type
 from mmscore.core.recipe import Metrics, Recipe
 from mmscore.core.table import CLUSTER, JUDGE_FIELDS, MADE, ROW_FIELDS, Scored
-from mmscore.scoring.score import EXTRA, find_source_column, find_value, read_fields
+from mmscore.scoring.collector import EXTRA, find_source_column, find_value, read_fields
 
 MACRO = "macro"
 

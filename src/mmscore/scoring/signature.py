@@ -3,6 +3,7 @@
 import hashlib
 import platform
 from collections.abc import Iterable, Mapping, Sequence
+from copy import copy
 from functools import cache
 from importlib import metadata
 from pathlib import Path
@@ -125,6 +126,17 @@ class Fingerprint:
         """
         for name, columns in self._columns.items():
             self._sums[name] += _sum([batch.column(column) for column in columns])
+
+    def start_again(self) -> "Fingerprint":
+        """Prepare for other rows of the same file, which `merge` takes over."""
+        again = copy(self)
+        again._sums = {name: np.zeros(2, np.uint64) for name in self._sums}
+        return again
+
+    def merge(self, other: "Fingerprint") -> None:
+        """Take the rows of another one in, which `start_again` gave."""
+        for name in self._sums:
+            self._sums[name] += other._sums[name]
 
     def digests(self) -> dict[str, str]:
         """Give the digests so far, by name, as hex digits."""

@@ -10,7 +10,7 @@ from mmscore.kits.evalscope.report import (
     choose_report_metric,
     draw_report_table,
 )
-from mmscore.scoring.score import gather_scores
+from mmscore.scoring.collector import gather_scores
 
 VERSIONS = ("1.3.0", "1.10.0", "1.14.1")
 MOST_ROWS = 16
