@@ -31,7 +31,7 @@ _OF_THIS_RUN = ("predictions", "rejudge", "dry_run", "as_json", "quiet")
 @click.argument("predictions", nargs=-1, required=True)
 @recipe_option
 @add_struct_options(
-    ScoreOptions, describe_fields(ScoreOptions), without=["model", "by", "average", "judge", "progress"]
+    ScoreOptions, describe_fields(ScoreOptions), without=["model", "by", "average", "workers", "judge", "progress"]
 )
 @judge_options
 @click.option("--dry-run", is_flag=True, help="Estimate requests and tokens; send nothing.")

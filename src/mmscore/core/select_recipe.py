@@ -30,6 +30,7 @@ class RecipeChoice(msgspec.Struct, frozen=True):
         reason: Why it was taken.
         options: Digest of the user's options for it, where there are any.
         instead: Framework and benchmark whose own rule no recipe reproduces, so that ours was taken.
+        facts: What the recipe was configured by where it is fitted to its file.
         known: `find_recipe` finds it by its name; else whoever scores has the recipe alone.
     """
 
@@ -39,6 +40,7 @@ class RecipeChoice(msgspec.Struct, frozen=True):
     reason: str
     options: str | None = None
     instead: str | None = None
+    facts: Facts | None = None
     known: bool = True
 
 
@@ -93,7 +95,7 @@ def fit_recipe(choice: RecipeChoice, facts: Facts) -> RecipeChoice:
     """
     if choice.options is not None or choice.recipe.fit is None:
         return choice
-    return replace(choice, recipe=choice.recipe.fit(facts))
+    return replace(choice, recipe=choice.recipe.fit(facts), facts=facts)
 
 
 def _configure(choice: RecipeChoice, path: str | Path | None) -> RecipeChoice:

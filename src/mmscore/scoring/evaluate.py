@@ -345,7 +345,7 @@ def _score_one(
         sitting=sitting,
         fingerprint=fingerprint,
         workers=options.workers or count_usable_cores(),
-        reference=_refer(rows, choice, options),
+        reference=_refer(choice, options),
     )
     settled = recipe.settle(raw, version) if raw.scores else raw
     numbers = _compute_numbers(rows, settled, choice, options) if raw.scores else _Numbers()
@@ -396,12 +396,11 @@ def _score_one(
     return Result(entry, settled, raw, rows, choice, refusals)
 
 
-def _refer(rows: Rows, choice: RecipeChoice, options: ScoreOptions) -> RecipeReference | None:
+def _refer(choice: RecipeChoice, options: ScoreOptions) -> RecipeReference | None:
     """Say how another process finds the recipe, which may be a value of this one alone."""
     if not choice.known:
         return None
-    facts = gather_facts(rows, options.dataset) if choice.recipe.fit and choice.options is None else None
-    return RecipeReference(choice.name, choice.version, choice.options and options.recipe_options, facts)
+    return RecipeReference(choice.name, choice.version, choice.options and options.recipe_options, choice.facts)
 
 
 def _compare_stated(rows: Rows, numbers: "_Numbers", recipe: Recipe) -> tuple[str, ...]:
