@@ -95,16 +95,26 @@ def read_marked_turns(
     turns: list[Turn] = []
     extras: list[dict[str, Any]] = []
     for number, message in enumerate(read_messages(value, field)):
-        where = f"{field}[{number}]"
-        role, text = read_role(message.get(role_key), f"{where}.{role_key}"), message.get(text_key)
+        said, text = message.get(role_key), message.get(text_key)
+        if isinstance(said, str) and said in ROLES:
+            role = ROLES[said]
+        else:
+            role = read_role(said, f"{field}[{number}].{role_key}")
         if message.get("tool_calls") or message.get("function_call"):
-            raise RowError("media.unsupported", where, "tool calls are not supported yet. Leave the row out.")
+            raise RowError(
+                "media.unsupported", f"{field}[{number}]", "tool calls are not supported yet. Leave the row out."
+            )
         if not isinstance(text, str):
-            raise RowError("messages.content", f"{where}.{text_key}", f"expected a text {show(text)}.")
-        with in_field(f"{where}.{text_key}"):
-            parts = split_at_markers(text, markers, videos) if role in shown_by else (Part("text", text),)
+            raise RowError("messages.content", f"{field}[{number}].{text_key}", f"expected a text {show(text)}.")
+        if "<" in text and role in shown_by:
+            with in_field(f"{field}[{number}].{text_key}"):
+                parts = split_at_markers(text, markers, videos)
+        else:
+            parts = (Part("text", text),)
         turns.append(Turn(role, parts))
-        extras.append({name: item for name, item in message.items() if name not in keys and item is not None})
+        # Most messages have a role and a text, and nothing else.
+        further = message.items() if len(message) > len(keys) else ()
+        extras.append({name: item for name, item in further if name not in keys and item is not None})
     return tuple(turns), extras
 
 
@@ -126,7 +136,11 @@ def take_system_turn(
 
 def count_image_parts(turns: Sequence[Turn], type: str = IMAGE) -> int:
     """Count the images that turns show, or parts of another type."""
-    return sum(part.type == type for turn in turns for part in turn.content)
+    count = 0
+    for turn in turns:
+        for part in turn.content:
+            count += part.type == type
+    return count
 
 
 def show_unmarked_images(turns: tuple[Turn, ...], count: int, context: Context) -> tuple[Turn, ...]:
@@ -221,8 +235,13 @@ def load_shown_media(
     values = list_elements(value, field)
     check_count(count_image_parts(turns), len(values), field)
     check_count(count_image_parts(turns, VIDEO), len(videos), VIDEOS[0], VIDEO)
-    media = {IMAGE: iter(values), VIDEO: iter(videos)}
     images: list[Image] = []
+    if not videos:
+        for slot, (place, item) in enumerate(values, 1):
+            with in_field(place):
+                images.append(load_image(item, slot, context))
+        return tuple(turns), tuple(images)
+    media = {IMAGE: iter(values), VIDEO: iter(videos)}
 
     def load(part: Part) -> tuple[Part, ...]:
         if part.type not in media:
@@ -235,8 +254,7 @@ def load_shown_media(
         return (Part(IMAGE),) * len(made)
 
     shown = [tuple(made for part in turn.content for made in load(part)) for turn in turns]
-    if videos:
-        turns = [replace(turn, content=parts) for turn, parts in zip(turns, shown, strict=True)]
+    turns = [replace(turn, content=parts) for turn, parts in zip(turns, shown, strict=True)]
     return tuple(turns), tuple(images)
 
 
@@ -254,7 +272,7 @@ def refuse_media(fields: Mapping[str, Any]) -> None:
         RowError: `media.unsupported`.
     """
     for name in MEDIA:
-        if as_list(fields.get(name)):
+        if name in fields and as_list(fields[name]):
             raise RowError(
                 "media.unsupported", name, "the format has no place for videos and sounds. Leave the row out."
             )
@@ -262,13 +280,11 @@ def refuse_media(fields: Mapping[str, Any]) -> None:
 
 def format_last_question(turns: Sequence[Turn], images: Sequence[Image]) -> str | None:
     """Give the text of the last user turn, `<image k>` where images stand; None without one."""
-    at, found = 0, None
-    for turn in turns:
-        count = count_image_parts([turn])
-        if turn.role == "user":
-            found = format_turn(turn, images[at : at + count])
-        at += count
-    return found
+    last = next((at for at in range(len(turns) - 1, -1, -1) if turns[at].role == "user"), None)
+    if last is None:
+        return None
+    before = count_image_parts(turns[:last])
+    return format_turn(turns[last], images[before : before + count_image_parts(turns[last : last + 1])])
 
 
 def build_conversation_record(
@@ -304,7 +320,7 @@ def build_conversation_record(
         id=context.numbered(row),
         sample=sample,
         messages=tuple(turns),
-        task=context.task or ("chat" if any(turn.role == "assistant" for turn in turns) else "vqa"),
+        task=context.task or ("chat" if "assistant" in [turn.role for turn in turns] else "vqa"),
         source=context.source(row),
         images=tuple(images),
         question=format_last_question(turns, images),

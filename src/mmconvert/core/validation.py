@@ -21,6 +21,7 @@ MOST_TEXT_BYTES = 32 << 20
 
 _NEEDED = ("id", "sample", "task")
 _NEEDED_VALUES, _TEXT_VALUES = attrgetter(*_NEEDED), attrgetter(*TEXTS)
+_IMAGE_TEXTS = attrgetter("name", "detail", "url", "source_name")
 _INT32 = range(-(1 << 31), 1 << 31)
 _INT64 = range(-(1 << 63), 1 << 63)
 
@@ -36,8 +37,10 @@ def check_record(record: Record) -> Record:
     """
     if record.preference is not None:
         _check_preference(record, record.preference)
-    texts = [value for value in (*_TEXT_VALUES(record), *record.options) if value is not None]
+    texts = [value for value in _TEXT_VALUES(record) if value is not None]
     texts += _NEEDED_VALUES(record)
+    if record.options:
+        texts += [value for value in record.options if value is not None]
     texts += record.answers
     kinds = []
     for turn in list_turns(record):
@@ -177,7 +180,7 @@ def _check_source(record: Record) -> None:
 
 def _check_image(image: Image) -> None:
     _check_number("image", image.slot)
-    for value in (image.name, image.detail, image.url, image.source_name):
+    for value in _IMAGE_TEXTS(image):
         if value is not None:
             _check_text("image", value)
     time = image.time

@@ -367,11 +367,12 @@ class ImageLoader(PluginStruct, frozen=True):
         name = posixpath.normpath(text)
         if name == ".." or name.startswith("../"):
             return None
+        place = posixpath.join(self.roots[0], name)
         try:
-            handle = open_resolved(posixpath.join(self.roots[0], name))
+            handle = open_resolved(place)
         except (OSError, ValueError):
             return None
-        return read_handle(handle, posixpath.join(self.roots[0], name), text, self.max_bytes), name
+        return read_handle(handle, place, text, self.max_bytes), name
 
     def _read_stored(self, text: str) -> tuple[bytes, str] | None:
         name = posixpath.normpath(text)

@@ -34,6 +34,16 @@ _SCALAR = re.compile(_STRING + rb'|[^\s,\[\]{}"]++', re.DOTALL)
 _SPACE = re.compile(rb"[ \t\r\n]*+")
 
 
+def _match_nested(depth: int) -> bytes:
+    inside = rb'[^"\[\]{}]++|' + _STRING + (b"|" + _match_nested(depth - 1) if depth else b"")
+    return rb"[\[{](?:" + inside + rb")*+[\]}]"
+
+
+_USUAL_DEPTH = 5
+_ELEMENT = re.compile(_SPACE.pattern + b"(" + _match_nested(_USUAL_DEPTH) + b")" + _SPACE.pattern + b",", re.DOTALL)
+"""An element with the comma behind it, as `JsonWindow.read_element` distinguishes it, if it is not nested deeper."""
+
+
 class JsonWindow:
     """The bytes available, and the line and the record number at `at`.
 
@@ -264,6 +274,16 @@ def read_elements(
 def _split_elements(window: JsonWindow, end: float = math.inf) -> Iterator[tuple[int, int, bytes]]:
     """Give for each element the byte and the line where it begins, and its bytes; see `read_elements`."""
     while True:
+        # Nearly every element is available as a whole: one look at it costs a fraction of one at each bracket.
+        while window.offset < end and (match := _ELEMENT.match(window.data, window.at)):
+            window.advance(match.start(1))
+            begins = window.offset, window.line
+            if begins[0] >= end:
+                return
+            window.refuse_large(len(match[1]))
+            window.advance(match.end())
+            yield *begins, match[1]
+            window.number += 1
         head = window.peek()
         if head in (b",", b"]", b"}"):
             window.fail(f"expected an element, found {head.decode()!r}")

@@ -12,7 +12,6 @@ from typing import Any
 
 import msgspec
 import pyarrow as pa
-import pyarrow.compute as pc
 import pyarrow.parquet as pq
 from msgspec.structs import replace
 
@@ -277,6 +276,8 @@ def _measure_longest(leaf: _Leaf, path: Path, group: int, metadata: pq.FileMetaD
     """Look up how long the texts of a dictionary are, where it is small; else one of them may be all of it."""
     if not leaf.text or not 0 < leaf.longest <= _SMALL_DICTIONARY:
         return leaf
+    import pyarrow.compute as pc  # a tenth of the start of every command, and few files ask for it
+
     source = open_checked_parquet(path, [leaf.path], metadata)
     # The dictionary comes with the first value; before it may stand empty lists.
     for batch in source.iter_batches(batch_size=_DICTIONARY_ROWS, columns=[leaf.path], row_groups=[group]):
@@ -289,6 +290,8 @@ def _measure_longest(leaf: _Leaf, path: Path, group: int, metadata: pq.FileMetaD
 def _list_leaves(array: pa.Array) -> Iterator[pa.Array]:
     """Give the arrays of plain values inside an array, cut to its rows."""
     if pa.types.is_struct(array.type):
+        import pyarrow.compute as pc
+
         for index in range(array.type.num_fields):
             yield from _list_leaves(pc.struct_field(array, [index]))
     elif pa.types.is_map(array.type):
@@ -331,6 +334,8 @@ def _measure_named(array: pa.DictionaryArray) -> int:
     kind = array.dictionary.type
     if not (pa.types.is_string(kind) or pa.types.is_large_string(kind) or pa.types.is_binary(kind)):
         return int(array.dictionary.nbytes)
+    import pyarrow.compute as pc
+
     lengths = pc.binary_length(array.dictionary)
     return int(pc.sum(lengths.take(array.indices)).as_py() or 0)
 

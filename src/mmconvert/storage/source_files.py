@@ -258,7 +258,7 @@ def require_unchanged() -> None:
 
 def _make_absolute(name: str) -> str:
     """Name a file as a process in any working folder finds it: others may join in, or go on with a run."""
-    return name if os.path.isabs(name) else os.path.abspath(name)
+    return name if name.startswith("/") or os.path.isabs(name) else os.path.abspath(name)
 
 
 def _build_error(name: str, kind: str = FILE) -> ChangedError:

@@ -12,7 +12,8 @@ from pathlib import Path
 
 from mmconvert.storage.leases import find_beginning, identify_machine
 
-_NAME = re.compile(r"\.?mmconvert-(?P<machine>[0-9a-f]{12})-(?P<pid>\d+)-(?P<began>\d*)-\w+")
+_WORDS = "mmconvert-"
+_NAME = re.compile(rf"\.?{_WORDS}(?P<machine>[0-9a-f]{{12}})-(?P<pid>\d+)-(?P<began>\d*)-\w+")
 
 
 def build_temporary_prefix() -> str:
@@ -37,6 +38,8 @@ def is_temporary(place: str) -> bool:
         ...     is_temporary(f"{folder}/a/b.tsv"), is_temporary(tempfile.gettempdir()), is_temporary("b.tsv")
         (True, False, False)
     """
+    if _WORDS not in place:
+        return False
     above = f"{tempfile.gettempdir()}{os.sep}"
     return place.startswith(above) and _NAME.fullmatch(place[len(above) :].partition(os.sep)[0]) is not None
 
@@ -63,7 +66,7 @@ def open_temporary_file(folder: Path) -> Iterator[Path]:
 
 @lru_cache
 def _build_prefix(pid: int) -> str:
-    return f"mmconvert-{_build_machine_name()}-{pid}-{find_beginning(pid) or ''}-"
+    return f"{_WORDS}{_build_machine_name()}-{pid}-{find_beginning(pid) or ''}-"
 
 
 def _build_machine_name() -> str:

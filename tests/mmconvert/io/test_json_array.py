@@ -1,6 +1,7 @@
 """One JSON array, element by element."""
 
 import json
+import re
 import tempfile
 from pathlib import Path
 
@@ -113,6 +114,49 @@ def test_any_array_reads_back_whatever_the_block(
         found = items(data, tmp_path_factory.mktemp("array"))
     assert [item.fields for item in found if isinstance(item, Row)] == rows
     assert [item.where.row for item in found] == list(range(len(rows)))
+
+
+def tell(data: bytes, folder: Path) -> list[object]:
+    """What reading gives: places and values, or the message that ends it."""
+    found: list[object] = []
+    (folder / "t.json").write_bytes(data)
+    try:
+        for item in json_array.rows(folder / "t.json"):
+            found.append((item.where, repr(getattr(item, "fields", item))))
+    except Error as error:
+        found.append(str(error))
+    return found
+
+
+@settings(deadline=None, max_examples=300)
+@given(
+    text=st.one_of(
+        st.lists(JSON, max_size=6).map(json.dumps),
+        st.lists(JSON, max_size=6).map(lambda rows: json.dumps(rows, indent=1)),
+        st.text('[]{}",\\ a1:\n', max_size=40).map("[{}".__add__),
+        st.integers(1, 9).map(lambda deep: f"[{{}}, {'[' * deep}1{']' * deep}, {{}} ]"),
+        st.integers(1, 9).map(lambda deep: f"[{'[' * deep}{'}' * deep} , {{}}]"),
+    ),
+    cut=st.integers(0, 60),
+    block=st.integers(1, 60),
+)
+def test_an_element_looked_at_as_a_whole_is_what_its_brackets_say(
+    text: str, cut: int, block: int, tmp_path_factory: pytest.TempPathFactory
+) -> None:
+    data, folder = text.encode()[: len(text) - cut if cut < 20 else None], tmp_path_factory.mktemp("array")
+    with pytest.MonkeyPatch.context() as patch:
+        patch.setattr(json_array, "BLOCK", block)
+        found = tell(data, folder)
+        patch.setattr(json_array, "_ELEMENT", re.compile(rb"(?!)"))
+        assert found == tell(data, folder)
+
+
+def test_an_element_that_is_larger_than_a_row_may_be_ends_the_file(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(json_array, "MOST_ROW_BYTES", 20)
+    with pytest.raises(Error, match=r"larger than .*\(element 1\)"):
+        items(b'[{"a": 1}, {"a": "xxxxxxxxxxxxxxxx"}, {}]', tmp_path)
 
 
 @settings(deadline=None)

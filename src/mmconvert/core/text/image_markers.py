@@ -76,9 +76,11 @@ def split_at_markers(text: str, markers: Markers, videos: bool = False) -> tuple
         >>> split_at_markers("<image>\nWhat?", Markers(line_break=True))
         (Part(type='image', text=''), Part(type='text', text='What?'))
     """
+    if "<" not in text:
+        return (Part("text", text),)
     parts: list[Part] = []
     at = 0
-    for match in _compile_pattern(markers.words).finditer(text) if "<" in text else ():
+    for match in _compile_pattern(markers.words).finditer(text):
         if match[1]:
             continue
         if match[2] == VIDEO and not videos:

@@ -82,4 +82,4 @@ def format_turn(turn: Turn, images: Sequence[Image]) -> str:
     if len(turn.content) == 1 and not images:
         return turn.content[0].text
     slots = iter(images)
-    return "".join(part.text if part.type == "text" else f"<image {next(slots).slot}>" for part in turn.content)
+    return "".join([part.text if part.type == "text" else f"<image {next(slots).slot}>" for part in turn.content])
