@@ -6,6 +6,8 @@ from typing import Literal, TypedDict, TypeVar, Unpack
 
 from msgspec.structs import replace
 
+from mmconvert.benchmarks.catalogue import Benchmark
+from mmconvert.benchmarks.catalogue import list_benchmarks as find_benchmarks
 from mmconvert.core.errors import Error, UsageError, show
 from mmconvert.core.notebook import DISPLAYS
 from mmconvert.core.option_fields import build_options
@@ -32,6 +34,7 @@ from mmconvert.viewer.notebook import format_dataset, format_preview, format_rec
 from mmconvert.viewer.preview import Previewed, PreviewOptions, preview_files
 
 __all__ = [
+    "Benchmark",
     "Checked",
     "Dataset",
     "Error",
@@ -46,6 +49,7 @@ __all__ = [
     "convert",
     "export",
     "inspect",
+    "list_benchmarks",
     "list_plugins",
     "open_dataset",
     "preview",
@@ -327,6 +331,22 @@ def list_plugins(kind: str | None = None, words: Several = ()) -> dict[str, list
         UsageError: There is no such kind, or nothing with all the words.
     """
     return find_plugins("mmconvert", kind, [words] if isinstance(words, str) else words)
+
+
+@check_python_call
+def list_benchmarks(words: Several = ()) -> list[Benchmark]:
+    """List the benchmarks that `convert` takes by name, as `mmconvert list benchmarks` does.
+
+    Args:
+        words: Those alone that have all of them in name, place or recipe.
+
+    Returns:
+        The benchmarks by framework and name: where the data is, how it is prompted, and the recipe that scores it.
+
+    Raises:
+        UsageError: None has all the words.
+    """
+    return find_benchmarks([words] if isinstance(words, str) else words)
 
 
 open_dataset = check_python_call(_open_dataset)

@@ -251,3 +251,12 @@ def test_a_folder_of_images_that_is_not_there_is_named_by_every_function(table):
     for function in (mmconvert.check, mmconvert.inspect):
         with pytest.raises(UsageError, match=r"Invalid value for 'image_root': Directory 'pictures' does not exist\."):
             function(table, image_root="pictures")
+
+
+def test_benchmarks_are_listed_as_by_the_command():
+    (one,) = mmconvert.list_benchmarks(["lmms_eval:pope_adv"])
+    assert isinstance(one, mmconvert.Benchmark)
+    assert (one.key, one.recipe) == ("lmms_eval:pope_adv", "lmms_pope")
+    assert one in mmconvert.list_benchmarks("pope_adv")
+    with pytest.raises(mmconvert.UsageError, match="no benchmark has"):
+        mmconvert.list_benchmarks("no such thing")

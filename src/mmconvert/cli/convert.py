@@ -98,6 +98,7 @@ def _format_summary(summary: Summary) -> str:
     counts = f"{summary.rows_written:,} rows ({splits}), {summary.images:,} images"
     lines = [
         f"{summary.output}: {counts}, {summary.seconds:.1f} s, {rate:.0f} MB/s, read as {summary.format}",
+        *(f"benchmark: {benchmark}" for benchmark in summary.benchmarks),
         *(f"columns: read with {columns}" for columns in summary.columns),
         *(f"warning: {warning}" for warning in summary.warnings),
     ]

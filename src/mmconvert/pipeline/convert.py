@@ -151,7 +151,8 @@ class Summary(msgspec.Struct):
     """What a conversion did.
 
     `columns` says of plain tables which column was taken for which field, as options to type.
-    Not part of the JSON: `reasons`, the first skipped rows, and `predicted`, how many rows have a prediction.
+    Not part of the JSON: `reasons`, the first skipped rows, `predicted`, how many rows have a prediction, and
+    `benchmarks`, what was read by its name, with the prompt template that the catalogue gave it.
     """
 
     format: str = ""
@@ -168,10 +169,12 @@ class Summary(msgspec.Struct):
     columns: list[str] = msgspec.field(default_factory=list)
     reasons: list[str] = msgspec.field(default_factory=list)
     predicted: int = 0
+    benchmarks: list[str] = msgspec.field(default_factory=list)
 
     def to_json(self) -> dict[str, Any]:
         """Give the object that `mmconvert convert --json` prints."""
-        return {name: value for name, value in asdict(self).items() if name not in ("reasons", "predicted")}
+        hidden = ("reasons", "predicted", "benchmarks")
+        return {name: value for name, value in asdict(self).items() if name not in hidden}
 
 
 class WriteOptions(msgspec.Struct, frozen=True):
@@ -307,6 +310,12 @@ class _Job(msgspec.Struct):
         return list(dict.fromkeys(records.columns for records in self.files if records.columns))
 
     @property
+    def benchmarks(self) -> list[str]:
+        named = [source.benchmark for source in self.inputs if source.benchmark is not None]
+        shown = [(one.key, self.how.prompt or one.prompt) for one in named]
+        return list(dict.fromkeys(f"{key}, prompt template {prompt}" if prompt else key for key, prompt in shown))
+
+    @property
     def about(self) -> dict[str, Any]:
         inputs = [describe_input(file) for source in self.inputs for file in source.list_files()]
         return {"format": self.formats, "input": inputs, "options": self.how.list_facts()}
@@ -406,7 +415,8 @@ def _finish(job: _Job, writer: DatasetWriter, kept: Iterable[str] = ()) -> Summa
     rejects = [reject for result in job.results for reject in result.rejects]
     if not any(result.ids for result in job.results) and not job.where.allow_empty:
         raise Error(_describe_nothing(job, rejects))
-    summary = replace(_build_summary(job.results, job.formats, job.output), columns=job.columns)
+    summary = _build_summary(job.results, job.formats, job.output)
+    summary = replace(summary, columns=job.columns, benchmarks=job.benchmarks)
     # Before the dataset appears, so that a dataset never stands beside rejects of another run.
     summary.rejects = write_rejects(rejects, job.rejects_file, job.where.append)
     return summary
@@ -436,6 +446,7 @@ def _find_finished(job: _Job) -> Summary | None:
         splits=splits,
         warnings=["another process has written it, and has reported its images and bytes"],
         columns=job.columns,
+        benchmarks=job.benchmarks,
     )
 
 

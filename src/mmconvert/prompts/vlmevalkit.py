@@ -64,6 +64,9 @@ def vlmevalkit(record: Record, dataset_class: str | None = None) -> Wording:
     if name == _CONVERSATIONS:
         raise UsageError(f"vlmevalkit's class {name} words whole conversations. Leave --prompt out: rows keep theirs.")
     row = {"question": record.question, "hint": record.hint, **dict(zip(LETTERS, record.options, strict=False))}
+    if record.question is None and record.task == "caption":
+        # A table of captions may lack the column: the framework's class asks its own question then.
+        del row["question"]
     slots = [image.slot for image in list_last_turn_images(record)]
     turn = build_messages(name, record.dataset or "", row, slots)
     parts = tuple(Part("image") if x["type"] == "image" else Part("text", str(x["value"])) for x in turn)

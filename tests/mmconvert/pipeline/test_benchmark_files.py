@@ -104,6 +104,7 @@ def test_options_win_over_the_catalogue(root: Path, table: bytes) -> None:
         options = ["--dataset", "Mine", "--prompt", "mmbench"]
         done = mmconvert("convert", "Colours", "-o", "out", *options)
     assert done.code == 0, done.err
+    assert "benchmark: vlmevalkit:Colours, prompt template mmbench\n" in done.out
     record = next(iter(open_dataset("out").records()))
     assert record.dataset == "Mine"
     assert "There are several options:" in record.messages[-1].content[-1].text

@@ -114,6 +114,12 @@ def test_a_record_is_worded_by_its_task_or_by_the_class_asked_for():
         vlmevalkit(record, "ImageMTDataset")
 
 
+def test_captions_without_a_question_are_asked_the_class_s_own():
+    record = Record("1", "1", (), "caption", Source("t", "f", 0), (Image(b"", 0),))
+    for class_name in (None, "ImageCaptionDataset"):
+        assert vlmevalkit(record, class_name).parts[-1].text.startswith("Please describe this image in general.")
+
+
 def test_every_class_words_a_plain_row():
     for name in CLASSES:
         assert build_messages(name, "x", {"question": "Which?", "A": "cat", "B": "dog"}, ["a.png"])

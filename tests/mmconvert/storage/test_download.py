@@ -2,6 +2,9 @@
 
 import hashlib
 import socket
+import subprocess
+import sys
+import time
 from collections.abc import Callable, Iterator
 from functools import partial
 from pathlib import Path
@@ -86,6 +89,19 @@ def test_a_file_is_fetched_once(download: Download, server: WebServer, answers: 
     assert len(server.requests) == 1
     assert list_names(download(SUMS)) == ["a.tsv"]
     assert done[-1] == Done(bytes=len(DATA), share=1.0)
+
+
+def test_what_is_there_needs_no_rights_to_write(
+    download: Download, place: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    place.parent.mkdir()
+    place.write_bytes(DATA)
+
+    def refuse(*_: object, **__: object) -> None:
+        raise AssertionError("the folder may only be read")
+
+    monkeypatch.setattr("mmconvert.storage.download.occupied", refuse)
+    assert download(SUMS).read_bytes() == DATA
 
 
 @pytest.mark.parametrize("sums", [SUMS, {}])
@@ -200,3 +216,23 @@ def test_an_answer_that_is_no_file_leaves_what_has_arrived(
     with pytest.raises(Error, match="503"):
         download(SUMS)
     assert place.with_name("a.tsv.part").read_bytes() == DATA[:1000]
+
+
+@pytest.mark.slow
+def test_processes_that_need_the_same_file_fetch_it_once(
+    server: WebServer, answers: dict[str, Handler], place: Path
+) -> None:
+    def answer(channel: socket.socket, head: bytes) -> None:
+        time.sleep(0.5)
+        serve()(channel, head)
+
+    answers["/a.tsv"] = answer
+    code = (
+        "import sys; from functools import partial; from pathlib import Path\n"
+        "from mmconvert.storage.download import download_file; from mmconvert.storage.http import open_url\n"
+        "download_file(sys.argv[1], Path(sys.argv[2]), {}, open_url=partial(open_url, allowed=lambda address: True))"
+    )
+    command = [sys.executable, "-c", code, f"http://127.0.0.1:{server.port}/a.tsv", str(place)]
+    running = [subprocess.Popen(command) for _ in range(3)]
+    assert [one.wait(60) for one in running] == [0, 0, 0]
+    assert (place.read_bytes(), len(server.requests)) == (DATA, 1)
