@@ -26,6 +26,8 @@ from mmscore.scoring.signature import Fingerprint
 
 _WORTH = 4.0
 """Seconds that the rest of a file takes for which other processes are started: each loads for about half a second."""
+_TRIED = (256, 1024)
+"""Rows of the first batches: the first one loads what a recipe needs, the next one shows what a row takes."""
 
 
 class UnlabelledError(Error):
@@ -85,21 +87,23 @@ def score_rows(
     progress(0, len(rows))
     batches = _Batches(rows.read(sorted((needed | digested) & rows.names)), dataset, references)
     alone = workers == 1 or reference is None or sitting is not None or recipe.asks_outside
-    seconds, shared = 0.0, False
+    read = iter(batches)
+    seconds, timed, shared = 0.0, 0, False
     with collect_rarely():
-        for batch in batches:
+        for batch in read:
             started = time.perf_counter()
             if fingerprint:
                 fingerprint.add(batch)
             collector.add(batch, recipe, version)
             progress(collector.rows, len(rows))
-            seconds += time.perf_counter() - started
-            shared = not alone and seconds * (len(rows) - collector.rows) > _WORTH * collector.rows
+            if collector.rows > _TRIED[0]:
+                seconds, timed = seconds + time.perf_counter() - started, timed + len(batch)
+            shared = not alone and seconds * (len(rows) - collector.rows) > _WORTH * timed
             if shared:
                 break
     if shared and reference is not None:
         part = RowsPart(reference, rows.path, tuple(kept), own is not None, fingerprint)
-        parts = cut_parts(part, batches, collector.rows, choose_size(collector.rows / seconds))
+        parts = cut_parts(part, read, collector.rows, choose_size(timed / seconds if seconds else 0))
         with open_crew(workers) as run:
             for gathered in run(score_part, report_parts(parts, progress, len(rows))):
                 collector.take(gathered)
@@ -124,6 +128,7 @@ class _Batches:
         self._batches = batches
         self._dataset = dataset
         self._references = references
+        self._tried = list(_TRIED)
         self.labelled = False
 
     def __iter__(self) -> Iterator[pa.RecordBatch]:
@@ -131,6 +136,10 @@ class _Batches:
             if self._dataset is not None:
                 batch = _add_dataset(batch, self._dataset)
             self.labelled = self.labelled or any(has_value(batch.column(name)) for name in self._references)
+            while self._tried and len(batch) > self._tried[0]:
+                first = self._tried.pop(0)
+                yield batch.slice(0, first)
+                batch = batch.slice(first)
             yield batch
 
 

@@ -39,8 +39,9 @@ def _one_process(workers):
 
 @pytest.fixture
 def shared(monkeypatch):
-    """Every file is shared among processes behind its first batch; they are all this one."""
+    """Every file is shared among processes behind its first rows; they are all this one."""
     monkeypatch.setattr(score, "_WORTH", -1.0)
+    monkeypatch.setattr(score, "_TRIED", (1, 1))
     monkeypatch.setattr(score, "open_crew", _one_process)
 
 
@@ -78,8 +79,18 @@ def test_the_results_do_not_depend_on_how_rows_are_shared(shared, monkeypatch, n
     assert _score(made, name, batch_rows, workers=2) == _score(made, name, batch_rows, workers=1)
 
 
+def test_the_rest_of_a_file_is_shared_behind_the_rows_that_were_tried(shared, monkeypatch):
+    handed = []
+    monkeypatch.setattr(score, "score_part", lambda part: handed.append(part.first) or parts.score_part(part))
+    monkeypatch.setattr(score, "choose_size", lambda speed: 3)
+    rows = [{"id": str(n), "prediction": "A", "answer": "A", "options": ["x", "y"], "extra": None} for n in range(12)]
+    assert _score(rows, "own_choice", 5, workers=2)[0][-1]["status"] == "scored"
+    assert handed == [2, 5, 8, 10]
+
+
 def test_processes_of_their_own_give_the_report_of_one(tmp_path, monkeypatch):
     monkeypatch.setattr(score, "_WORTH", -1.0)
+    monkeypatch.setattr(score, "_TRIED", (1, 1))
     monkeypatch.setattr("mmscore.core.predictions.load.BATCH_ROWS", 8)
     rows = [*choices(*[("A", "B"), ("(B)", "B"), ("It is red", "A"), (None, "A")] * 12), {"id": "x", "prediction": "A"}]
     file = write_predictions(tmp_path / "p.parquet", rows)
@@ -91,6 +102,7 @@ def test_processes_of_their_own_give_the_report_of_one(tmp_path, monkeypatch):
 
 def test_a_recipe_of_the_caller_alone_is_not_sought_by_others(tmp_path, monkeypatch):
     monkeypatch.setattr(score, "_WORTH", -1.0)
+    monkeypatch.setattr(score, "_TRIED", (1, 1))
     monkeypatch.setattr(score, "open_crew", lambda workers: pytest.fail("other processes were started"))
     file = write_predictions(tmp_path / "p.parquet", choices(("A", "A"), ("B", "A")))
     assert score_file(file, load("mmscore.recipes", "own_choice")).entries[0].counts.scored == 2
