@@ -242,6 +242,17 @@ NETWORK: dict[str, tuple[str, ...]] = {
         f"{CONVERT}/storage/test_hub_fs.py::test_without_a_network_the_cache_is_asked_and_the_next_step_is_said",
         f"{CONVERT}/dataset/test_hub_upload.py::test_a_hub_that_cannot_be_asked_is_said_so",
     ),
+    "A [benchmark's name](benchmarks.md) is looked up so where its data is on the Hub": (
+        f"{CONVERT}/pipeline/test_hub_benchmarks.py::test_config_and_split_are_those_of_the_framework",
+        f"{CONVERT}/pipeline/test_benchmark_files.py::test_a_file_or_folder_of_the_name_wins",
+    ),
+    "its table at an https address is downloaded only with `--allow-remote`": (
+        f"{CONVERT}/pipeline/test_benchmark_files.py::"
+        "test_without_permission_it_is_said_what_to_fetch_and_where_to_put_it",
+    ),
+    "and used only with the MD5 that its framework publishes": (
+        f"{CONVERT}/pipeline/test_benchmark_files.py::test_a_wrong_md5_leaves_nothing",
+    ),
     "Keys come from the environment (`--api-key-env NAME`), never from the command line": (
         f"{SCORE}/llm/test_client.py::test_the_key_comes_from_the_environment_only",
         "tests/test_threat_page.py::test_no_option_takes_a_key",

@@ -144,6 +144,21 @@ def test_a_wrong_md5_leaves_nothing(fetching: Convert, answers: dict[str, Handle
     assert not Path("out").exists()
 
 
+def test_a_download_that_broke_off_is_continued_by_the_next_run(
+    fetching: Convert, server: WebServer, answers: dict[str, Handler], root: Path, table: bytes
+) -> None:
+    answers[f"{PATH}/c.tsv"] = reply(table[:500], "200 OK", 'ETag: "one"', length=len(table))
+    with catalogue_of(bench("Colours", Url(f"{HUB}/c.tsv", md5(table)))):
+        done = fetching("Colours")
+        assert done.code == 1
+        assert f"kept in {root}/Colours.tsv.part: run again" in one_message(done)
+        rest = [f"Content-Range: bytes 500-{len(table) - 1}/{len(table)}", 'ETag: "one"']
+        answers[f"{PATH}/c.tsv"] = reply(table[500:], "206 Partial Content", *rest)
+        assert fetching("Colours").code == 0
+    assert b"Range: bytes=500-" in server.requests[-1]
+    assert [path.name for path in root.iterdir()] == ["Colours.tsv"]
+
+
 def test_a_file_or_folder_of_the_name_wins(root: Path, tmp_path: Path, table: bytes) -> None:
     (tmp_path / "Colours").mkdir()
     (tmp_path / "Colours/own.tsv").write_bytes(table)
