@@ -247,8 +247,7 @@ NETWORK: dict[str, tuple[str, ...]] = {
         f"{CONVERT}/pipeline/test_benchmark_files.py::test_a_file_or_folder_of_the_name_wins",
     ),
     "its table at an https address is downloaded only with `--allow-remote`": (
-        f"{CONVERT}/pipeline/test_benchmark_files.py::"
-        "test_without_permission_it_is_said_what_to_fetch_and_where_to_put_it",
+        f"{CONVERT}/pipeline/test_benchmark_files.py::test_without_permission_it_is_said_what_to_fetch_and_where",
     ),
     "and used only with the MD5 that its framework publishes": (
         f"{CONVERT}/pipeline/test_benchmark_files.py::test_a_wrong_md5_leaves_nothing",

@@ -110,7 +110,7 @@ def test_options_win_over_the_catalogue(root: Path, table: bytes) -> None:
     assert "There are several options:" in record.messages[-1].content[-1].text
 
 
-def test_without_permission_it_is_said_what_to_fetch_and_where_to_put_it(root: Path, table: bytes) -> None:
+def test_without_permission_it_is_said_what_to_fetch_and_where(root: Path, table: bytes) -> None:
     url = f"{HUB}/colours_v1.tsv"
     with catalogue_of(bench("Colours_DEV", Url(url, md5(table)))):
         done = mmconvert("convert", "Colours_DEV", "-o", "out")
