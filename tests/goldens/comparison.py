@@ -41,6 +41,7 @@ class Manner:
 PEARSON = {"pearson": (1e-5, 1e-6)}
 MANNERS = {
     "evalscope_bleu_rouge": Manner(ordered=True),
+    "files_vlmevalkit": Manner(unordered=frozenset({"table"})),
     "mmte_metrics": Manner(informational=frozenset({"type", "warnings"}), wide=PEARSON),
     "mmte_rules": Manner(informational=frozenset({"item_types"})),
     "mmte_sequence": Manner(informational=frozenset({"types", "warnings"}), wide=PEARSON),

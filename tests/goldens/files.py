@@ -20,6 +20,7 @@ import mmconvert
 import mmscore
 from goldens.comparison import difference
 from goldens.product import write_workbook
+from mmconvert.benchmarks.catalogue import find_benchmark
 from mmconvert.core.errors import Error
 from mmconvert.core.record import LETTERS
 from mmconvert.prompts.evalscope import build_choice_text
@@ -134,6 +135,21 @@ def _write_table(case: dict, folder: Path) -> Iterator[File]:
     yield File(path, *_choose_numbers(rule, expected), arguments)
     if "expected_v2" in case:
         yield File(path, *_choose_numbers(rule, case["expected_v2"]), arguments, version="v2")
+
+
+def _write_kit_table(case: dict, folder: Path) -> Iterator[File]:
+    """Write the workbook of a benchmark whose name alone says the recipe; lines and columns stand in any order."""
+    given, expected = case["input"], case["expected"]
+    path = folder / f"model_{given['dataset']}.xlsx"
+    write_workbook(_build_frame({"dropped_rows": [], **given}, folder), path)
+    yield File(path, expected, lambda entry: {"table": _read_table(entry)})
+
+
+def _find_catalogued_recipe(case: dict) -> str:
+    recipe = find_benchmark(f"vlmevalkit:{case['input']['dataset']}").recipe
+    if recipe is None:
+        raise ValueError(f"the catalogue names no recipe for {case['input']['dataset']}")
+    return recipe
 
 
 def _find_choice_recipe(case: dict) -> str:
@@ -409,6 +425,7 @@ WRITERS: dict[tuple[str, str], tuple[str | Callable[[dict], str], Callable[[dict
     ("evalscope_report", "evalscope_report"): ("evalscope_general_vmcq", _write_evalscope_run),
     ("evalscope_vmcq", "evalscope_vmcq:parse"): ("evalscope_general_vmcq", _write_evalscope_choice),
     ("evalscope_bleu_rouge", "evalscope_bleu_rouge"): ("evalscope_general_vqa", _write_evalscope_text),
+    (f"{FILES}vlmevalkit", "table"): (_find_catalogued_recipe, _write_kit_table),
     (f"{FILES}benchmarks", "pope_file"): ("pope_official", _write_as_given),
     (f"{FILES}benchmarks", "mathvista_file"): ("mathvista_official", _write_as_given),
     **{

@@ -57,6 +57,22 @@ def offer_for(benchmark: str, *parts: str) -> Callable[[Facts], str | None]:
     return lambda facts: reason if is_from_kit(facts, *parts) else None
 
 
+def offer_for_names(benchmark: str, names: frozenset[str]) -> Callable[[Facts], str | None]:
+    """Let a recipe offer itself for tables of benchmarks that the framework scores by a rule of their own.
+
+    Args:
+        benchmark: What they are called together, for the reason that is shown.
+        names: Each of them as the framework spells it.
+    """
+
+    def offer(facts: Facts) -> str | None:
+        theirs = bool(facts.formats) and facts.formats <= FORMATS
+        known = facts.list_known_names(NAMES.__contains__)
+        return f"rows of {benchmark} from a VLMEvalKit table" if theirs and known and known <= names else None
+
+    return offer
+
+
 def read_answer_cell(item: Item) -> str:
     """Give the answer cell as text, `nan` where the row has none.
 
