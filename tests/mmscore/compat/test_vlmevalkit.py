@@ -16,6 +16,7 @@ from mmconvert.core.errors import Error, RowError, UsageError
 from mmconvert.dataset.dataset import open_dataset
 from mmscore.compat import vlmevalkit as kit
 from mmscore.compat.vlmevalkit.recipes import as_recipe, numbers_of, rows_of
+from mmscore.compat.vlmevalkit.running import benchmark_of
 from support.questions import make_image
 
 pytestmark = pytest.mark.slow
@@ -219,6 +220,30 @@ def test_a_class_is_found_by_its_name_then_by_the_columns(lmudata):
         "VQA",
         "MCQ",
     ]
+
+
+def test_tables_that_the_framework_publishes_are_fetched_where_that_is_allowed(lmudata, monkeypatch):
+    asked = []
+
+    def download(url, file_name=None, md5=None, open_url=None):
+        asked.append((url.rpartition("/")[2], file_name, md5 is not None, [*open_url.keywords["hosts"]]))
+        return questions(lmudata, file_name.removesuffix(".tsv"), A=["a", "b", "c"], B=["d", "e", "f"])
+
+    monkeypatch.setattr("mmscore.compat.vlmevalkit.datasets.download_table", download)
+    assert kit.build_dataset("HRBench4K") is None
+    with pytest.raises(
+        UsageError, match=r"MME\.tsv: the table is not there\. Put it there, or allow https.*MME\.tsv to"
+    ):
+        kit.build_dataset("MME")
+    with pytest.raises(UsageError, match=r"HRBench4K\.tsv: is missing\. Put https.*--allow-remote"):
+        benchmark_of("HRBench4K", allow_remote=False)
+    assert type(kit.build_dataset("HRBench4K", allow_remote=True, allow_host=["a:1"])) is kit.CustomMCQDataset
+    assert type(kit.build_dataset("MME", allow_remote=True)) is kit.ImageYORNDataset
+    assert kit.build_dataset("nowhere", allow_remote=True) is None
+    assert asked == [("hr_bench_4k.tsv", "HRBench4K.tsv", True, ["a:1"]), ("MME.tsv", "MME.tsv", True, [])]
+    # A table that is there is used as it is.
+    assert len(kit.build_dataset("MME")) == 3
+    assert kit.build_dataset("MaCBench", allow_remote=True) is None
 
 
 def test_nothing_is_fetched_unless_it_is_allowed(lmudata, monkeypatch):

@@ -77,7 +77,11 @@ def _ignored(flag: str, **attributes: Any) -> Callable[[_Command], _Command]:
 @click.option("--repetition-penalty", type=float, help="Sent to the API server unchanged.")
 @click.option("--timeout", type=click.FloatRange(0, min_open=True), help="Request timeout.")
 @click.option("--extra-body", metavar="JSON", help="Further fields of each request.")
-@click.option("--allow-remote", is_flag=True, help="Fetch the tables that DATASET_URL names, from public hosts only.")
+@click.option(
+    "--allow-remote",
+    is_flag=True,
+    help="Fetch tables of DATASET_URL or VLMEvalKit, from public hosts only.",
+)
 @click.option(
     "--allow-host",
     metavar="NAME[:PORT]",

@@ -14,6 +14,7 @@ from typing import Any, ClassVar
 
 import pandas as pd
 
+from mmconvert.benchmarks.catalogue import Url, find_benchmark, is_benchmark
 from mmconvert.core.errors import Error, RowError, UsageError, show, suggest_spelling
 from mmconvert.core.record import LETTERS
 from mmconvert.images.loader import SUFFIXES, ImageLoader
@@ -161,7 +162,8 @@ class ImageBaseDataset:
 
     def load_data(self, dataset: str) -> Any:
         """Read a benchmark's table, as `prepare_tsv` does."""
-        return self.prepare_tsv(self.DATASET_URL.get(dataset, ""), self.DATASET_MD5.get(dataset))
+        url, file_md5 = self.DATASET_URL.get(dataset, ""), self.DATASET_MD5.get(dataset)
+        return self.prepare_tsv(*((url, file_md5) if url else find_published_table(dataset)))
 
     def prepare_tsv(self, url: str, file_md5: str | None = None) -> Any:
         """Read `$LMUData/NAME.tsv`; one that is not there is fetched where that is allowed.
@@ -186,8 +188,7 @@ class ImageBaseDataset:
         if not url or not (self.allow_remote or allowed):
             more = f", or allow {url} to be fetched: --allow-remote, allow_remote = True" if url else ""
             raise UsageError(f"{path}: the table {problem}. Put it there{more}.")
-        opened = functools.partial(open_url, hosts=(*self.allow_host, *hosts))
-        return load(download_table(url, file_name=path.name, md5=file_md5, open_url=opened))
+        return load(_fetch_table(self.dataset_name, url, file_md5, (*self.allow_host, *hosts)))
 
     def post_build(self, dataset: str) -> None:
         """Do what is to be done when the table is read; here nothing is."""
@@ -425,16 +426,36 @@ def build_dataset(
         **kwargs: Arguments of the class.
 
     Returns:
-        The benchmark; None where no class names it and `$LMUData/NAME.tsv` does not exist.
+        The benchmark; None where no class names it, `$LMUData/NAME.tsv` does not exist, and it is none of the
+        framework's whose table may be fetched.
 
     Raises:
         UsageError: Its table is not there and may not be fetched.
     """
-    made = find_dataset_class(dataset_name)
-    if made is None:
-        return None
     with fetching(allow_remote, allow_host):
-        return made(dataset_name, **kwargs)
+        allowed, hosts = _fetching.get()
+        made = find_dataset_class(dataset_name)
+        if made is None and allowed and (table := find_published_table(dataset_name))[0]:
+            _fetch_table(dataset_name, *table, hosts)
+            made = find_dataset_class(dataset_name)
+        return None if made is None else made(dataset_name, **kwargs)
+
+
+def find_published_table(name: str) -> tuple[str, str | None]:
+    """Find address and MD5 of the table that the framework publishes for a benchmark, where it is not in $LMUData.
+
+    Returns:
+        ("", None) where it is there, whatever its rows are, or where no address is known.
+    """
+    here = (find_lmudata_root() / f"{name}.tsv").is_file()
+    known = None if here or not is_benchmark(f"vlmevalkit:{name}") else find_benchmark(f"vlmevalkit:{name}").source
+    tsv = isinstance(known, Url) and read_url_name(known.url).endswith(".tsv")
+    return (known.url, known.md5) if tsv and isinstance(known, Url) else ("", None)
+
+
+def _fetch_table(name: str, url: str, file_md5: str | None, hosts: Sequence[str]) -> Path:
+    opened = functools.partial(open_url, hosts=hosts)
+    return download_table(url, file_name=f"{name}.tsv", md5=file_md5, open_url=opened)
 
 
 def find_dataset_class(name: str) -> type[ImageBaseDataset] | None:

@@ -26,7 +26,13 @@ from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root
 from mmconvert.pipeline.convert import Records, read
 from mmconvert.storage.source_files import watch_sources
 from mmconvert.storage.temporary import build_temporary_prefix
-from mmscore.compat.vlmevalkit.datasets import Benchmark, ImageBaseDataset, NoRuleError, build_dataset
+from mmscore.compat.vlmevalkit.datasets import (
+    Benchmark,
+    ImageBaseDataset,
+    NoRuleError,
+    build_dataset,
+    find_published_table,
+)
 from mmscore.compat.vlmevalkit.recipes import as_recipe, kit_entry, rows_of, users_code, write_answered_rows
 from mmscore.compat.vlmevalkit.tables import dump
 from mmscore.core.report import Entry, Report, publish
@@ -197,6 +203,9 @@ def benchmark_of(name: str, allow_remote: bool, allow_host: Sequence[str] = ()) 
     built = build_dataset(name, allow_remote=allow_remote, allow_host=allow_host)
     if built is None:
         tables = [table.stem for table in find_lmudata_root().glob("*.tsv")]
+        if url := find_published_table(name)[0]:
+            place = find_lmudata_root() / f"{name}.tsv"
+            raise UsageError(f"{place}: is missing. Put {url} there, or fetch it: --allow-remote")
         raise UsageError(
             f"unknown benchmark {name!r}.{suggest_spelling(name, tables)} Put its table at "
             f"{find_lmudata_root() / (name + '.tsv')}, or name a class: file.py@Class."
