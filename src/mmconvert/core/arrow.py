@@ -6,7 +6,7 @@ which costs every process more than a tenth of a second; so does a plain value a
 
 from array import array
 from collections.abc import Sequence
-from itertools import accumulate
+from itertools import accumulate, pairwise
 from operator import attrgetter
 from typing import Any
 
@@ -18,8 +18,6 @@ from mmconvert.core.buffers import take
 
 _MOST = (1 << 31) - 1
 _NUMBERS = {pa.int32(): "i", pa.int64(): "q", pa.float64(): "d"}
-_MANY = 4096
-"""So many texts take numpy less time than pandas takes to load."""
 
 
 def build_column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
@@ -84,9 +82,26 @@ def to_numpy(column: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
 
 
 def list_texts(column: pa.Array) -> list[Any]:
-    """List texts or bytes, None for null, five times faster than `to_pylist` where they are many."""
-    values: list[Any] = column.to_pylist() if len(column) < _MANY else column.to_numpy(zero_copy_only=False).tolist()
-    return values
+    """List texts or bytes, None for null, several times faster than `to_pylist`."""
+    if not len(column):
+        return []
+    start, end = column.offset, column.offset + len(column)
+    _, offsets, values = column.buffers()
+    ends = np.frombuffer(offsets, np.int32, count=end + 1)[start:].tolist()
+    data: Any = b"" if values is None else values.slice(ends[0], ends[-1] - ends[0]).to_pybytes()
+    if ends[0]:
+        ends = [place - ends[0] for place in ends]
+    if column.type == pa.binary():
+        found = [data[first:last] for first, last in pairwise(ends)]
+    elif data.isascii():
+        data = data.decode("ascii")
+        found = [data[first:last] for first, last in pairwise(ends)]
+    else:
+        found = [data[first:last].decode() for first, last in pairwise(ends)]
+    if column.null_count:
+        for place in np.flatnonzero(to_numpy(column.is_null())).tolist():
+            found[place] = None
+    return found
 
 
 def pack_bits(values: Sequence[bool]) -> pa.Buffer:

@@ -2,6 +2,7 @@
 
 import time
 from collections.abc import Callable, Iterator, Sequence
+from itertools import chain
 
 import pyarrow as pa
 import pyarrow.compute as pc
@@ -173,7 +174,9 @@ def _require_options(rows: Rows, recipe: Recipe, dataset: str | None, own: OwnRe
         batch = _add_dataset(batch, dataset) if dataset is not None else batch
         batch = mark_failures(batch, own) if own else batch
         answered = batch.filter(pc.is_valid(batch.column("prediction")))
-        if recipe.has_options and any(map(recipe.has_options, read_items(answered, recipe.fields))):
+        parts = (answered.slice(start, _TRIED[0]) for start in range(0, len(answered), _TRIED[0]))
+        items = chain.from_iterable(read_items(part, recipe.fields) for part in parts)
+        if recipe.has_options and any(map(recipe.has_options, items)):
             return
         count += answered.num_rows
     if count:
