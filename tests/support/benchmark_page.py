@@ -4,6 +4,7 @@ from pathlib import Path
 
 import msgspec
 
+from mmconvert.benchmarks.catalogue import list_benchmarks
 from mmconvert.kits.vlmevalkit.datasets import TASKS, is_circular
 from mmconvert.plugins.registry import find_plugins
 from mmscore.core.recipe import Facts
@@ -136,6 +137,7 @@ def list_results() -> list[Results]:
     swift = _choose("ms_swift_results", "", "vqa")
     found.append(Results("your own data", "ms-swift", "mmscore infer_result.jsonl", swift))
     other = _choose("vlmevalkit_predictions", "", "yes_no")
+    found += _list_own_rules({one.recipe for one in found})
     return [
         *found,
         Results("other yes/no questions", "VLMEvalKit", "mmscore MODEL_BENCHMARK.xlsx", other),
@@ -203,6 +205,15 @@ def list_questions() -> list[Questions]:
         Questions("your own, any table", "a spreadsheet or JSON Lines", "table",
                   "mmconvert convert FILE -o DIR --map question=COLUMN --map answer=COLUMN"),
     ]  # fmt: skip
+
+
+def _list_own_rules(shown: set[str]) -> list[Results]:
+    """List a benchmark of VLMEvalKit's for each recipe of a rule that one of its classes has for itself."""
+    first: dict[str, str] = {}
+    for one in list_benchmarks():
+        if one.framework == "vlmevalkit" and one.recipe and one.recipe not in shown:
+            first.setdefault(one.recipe, one.name)
+    return [_of_vlmevalkit(name, name) for name in first.values()]
 
 
 def _of_vlmevalkit(benchmark: str, name: str) -> Results:

@@ -64,7 +64,7 @@ Facts = dict[str, Any]
 
 
 def write_catalogue(benchmarks: Path, published: Path) -> None:
-    """Write the files of all frameworks, a line a benchmark."""
+    """Write the files of the frameworks that have none yet, a line a benchmark."""
     scores: dict[tuple[str, str], list[PublishedScore]] = {}
     for row in json.loads(published.read_text("utf-8")):
         score = PublishedScore(row["model"], row["metric"], row["value"], row["source"])
@@ -72,6 +72,8 @@ def write_catalogue(benchmarks: Path, published: Path) -> None:
         scores.setdefault((row["kit"], row["name"].partition(" (")[0]), []).append(score)
     facts = [one for one in json.loads(benchmarks.read_text("utf-8")) if _is_wanted(one)]
     for prefix, label in FRAMEWORKS.items():
+        if (FOLDER / f"{prefix}.json").exists():
+            continue
         own = sorted((one for one in facts if one["kit"] == label), key=lambda one: (one["name"].lower(), one["name"]))
         entries = [read_facts(one, scores.get((label, one["name"]), [])) for one in own]
         lines = ",\n".join(msgspec.json.encode(entry).decode() for entry in entries)

@@ -97,8 +97,8 @@ OWN_RULES = frozenset((
     "wildprobe_multiimg_reasoning", "WildVision", "WorldSense", "WorldVQA", "XLRS-Bench-lite", "XSTest", "ZEROBench",
     "ZEROBench_sub",
 ))  # fmt: skip
-"""Benchmarks that a class of the framework scores by a rule of its own, which no recipe reproduces.
+"""Benchmarks that a class of the framework scores by a rule of its own.
 
 The name may contain that of another benchmark (`MME-RealWorld`, `GMAI-MMBench_VAL`, `olmOCRBench`): its rule is not
-this one's. A recipe that comes to reproduce such a rule takes the name out of here.
+this one's. A recipe that reproduces such a rule offers itself for its names alone, and the catalogue names it.
 """
