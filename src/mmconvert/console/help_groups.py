@@ -20,7 +20,7 @@ HEADINGS: dict[str, tuple[str, ...]] = {
                  "output_scores"),
     "Server": ("port", "base_url", "api_key_env", "concurrency", "timeout", "extra_body"),
     "Budget": ("max_calls", "max_total_tokens", "price", "max_cost"),
-    "Scoring": ("recipe", "recipe_options", "by", "average", "all", "score", "metric", "resamples"),
+    "Scoring": ("recipe", "also", "recipe_options", "by", "average", "all", "score", "metric", "resamples"),
     "Judge": (
         "judge", "judge_model", "judge_base_url", "judge_strategy", "judge_concurrency", "judge_prompt",
         "judge_system", "judge_generation", "judge_repeats", "judge_aggregation", "judge_min_valid",
@@ -28,8 +28,8 @@ HEADINGS: dict[str, tuple[str, ...]] = {
         "rejudge",
     ),
     "Output": (
-        "output", "work_dir", "to", "columns", "csv", "markdown", "html", "html_rows", "html_pictures", "rows", "log",
-        "no_browser", "images", "image_dir", "csv_safe", "append", "overwrite", "license", "source",
+        "output", "work_dir", "init", "to", "columns", "csv", "markdown", "html", "html_rows", "html_pictures", "rows",
+        "log", "no_browser", "images", "image_dir", "csv_safe", "append", "overwrite", "license", "source",
     ),
     "Errors": ("on_bad", "rejects", "max_failed", "allow_rejects", "allow_empty"),
     "Resume and parallelism": ("resume", "restart", "workers", "processes", "share", "engine"),

@@ -2,6 +2,7 @@
 
 import contextlib
 import json
+import os
 import sys
 
 import click
@@ -10,33 +11,72 @@ from mmconvert.console.app import EXIT_PARTIAL, EXIT_REFUSED
 from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.console.options import add_struct_options
 from mmconvert.console.summary import close, format_command
+from mmconvert.core.errors import UsageError
 from mmconvert.core.text.printable import escape_control
 from mmconvert.core.text.yaml import read_mapping_file
-from mmscore.workflow.run import LOG, REPORT, Results, RunOptions, require_numbers, run_plan, write_pages
-from mmscore.workflow.task_file import Plan, build_plan
+from mmscore.core.report import publish
+from mmscore.reporting.summary_table import show
+from mmscore.workflow.named import NamedRun, build_task, format_first_task
+from mmscore.workflow.run import (
+    LOG,
+    REPORT,
+    SUMMARY,
+    Results,
+    RunOptions,
+    require_numbers,
+    run_plan,
+    write_pages,
+    write_summary,
+)
+from mmscore.workflow.task_file import PREDICT, Plan, build_plan
 from mmscore.workflow.task_readers import Outcome, find_reader
 
 
 @click.command(cls=GroupedCommand)
-@click.argument("task", type=click.Path(exists=True, dir_okay=False))
-@add_struct_options(RunOptions, {"work_dir": {"metavar": "DIR"}})
+@click.argument("task", type=click.Path(exists=True, dir_okay=False), required=False)
+@add_struct_options(
+    NamedRun,
+    {name: {"metavar": "NAME"} for name in ("benchmark", "model", "backend", "also")}
+    | {"base_url": {"metavar": "URL"}},
+    into="named",
+)
+@add_struct_options(RunOptions, {"work_dir": {"metavar": "DIR", "short": "-w"}})
+@click.option("--init", metavar="FILE", help="Write a commented task file of what is named, and run nothing.")
 @click.option("--dry-run", is_flag=True, help="Check the file and print the plan; run nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
 @click.option("--quiet", is_flag=True, help="Print no progress.")
-def run(task: str, dry_run: bool, as_json: bool, quiet: bool, options: RunOptions) -> int:
-    """Run every model of TASK on every dataset and score the predictions.
+def run(
+    task: str | None,
+    init: str | None,
+    dry_run: bool,
+    as_json: bool,
+    quiet: bool,
+    named: NamedRun,
+    options: RunOptions,
+) -> int:
+    r"""Run every model on every dataset and score the predictions.
+
+    \b
+      mmscore run TASK --work-dir DIR
+      mmscore run --benchmark NAME --model MODEL --work-dir DIR
 
     TASK is a YAML or JSON file with datasets, models, recipes, and the options of convert, predict and score under
-    their own names (docs/run.md), or a task file of a framework (docs/kits.md). Results go to DIR/MODEL/DATASET/:
-    predictions.parquet, report.json, report.csv and log.txt. An interrupted run continues when the command is run
-    again. A run that fails does not stop the others.
+    their own names (docs/run.md), or a task file of a framework (docs/kits.md). Without TASK, benchmarks are run by
+    their names, each under the rule of its framework. Results go to DIR/MODEL/DATASET/: predictions.parquet,
+    report.json, report.csv and log.txt; DIR/summary.html, .json and .csv hold one score of each. An interrupted run
+    continues when the command is run again. A run that fails does not stop the others.
 
     Exit code 3: some samples or runs have no result; 1: none has one.
     """
-    given = read_mapping_file(task)
-    plan = build_plan(given, options.work_dir, task)
+    if task is not None and named != NamedRun():
+        raise UsageError("TASK names datasets and models itself. Leave out TASK, or the options that name them.")
+    if init is not None:
+        return _write_first_task(init, named)
+    given = build_task(named) if task is None else read_mapping_file(task)
+    where = task or "the command line"
+    plan = build_plan(given, options.work_dir, where)
     if options.html:
-        require_numbers(plan, task)
+        require_numbers(plan, where)
     if dry_run:
         click.echo(_plan_text(plan, as_json=as_json))
         return 0
@@ -54,20 +94,38 @@ def run(task: str, dry_run: bool, as_json: bool, quiet: bool, options: RunOption
         click.echo(escape_control(text))
     with contextlib.redirect_stdout(sys.stderr):
         lacking = [] if kept is None else write_pages(plan, kept)
+        summary = write_summary(plan, done) if plan.steps != PREDICT else None
+    if summary is not None and not as_json:
+        show(*summary)
     for error in lacking:
         click.echo(escape_control(f"mmscore: {error}"), err=True)
     if not (as_json or quiet):
-        again = format_command("mmscore", "run", task, *(["--work-dir", options.work_dir] if options.work_dir else []))
+        again = _format_again(task, options)
         # Datasets by their names here: a report need not know its own. A name is for a report of one recipe.
         reports = [f"{outcome.dataset}={outcome.folder / REPORT}" for outcome in done]
         ranked = len(plan.models) > 1 and all(len(outcome.scores or ()) == 1 for outcome in done)
         following = format_command("mmscore", "rank", "--by", "dataset", *reports) if ranked else None
         if any(outcome.status != "ok" for outcome in done):
             following = f"{again}  (runs what has no response yet; {plan.work_dir}/*/*/{LOG} has the reasons)"
-        close({"results": f"{plan.work_dir}/MODEL/DATASET", "next": following}, err=True)
+        results = f"{plan.work_dir}/MODEL/DATASET" + ("" if summary is None else f", {plan.work_dir}/{SUMMARY}.html")
+        close({"results": results, "next": following}, err=True)
     if all(outcome.status == "ok" for outcome in done) and not lacking:
         return 0
     return EXIT_REFUSED if all(outcome.error is not None for outcome in done) else EXIT_PARTIAL
+
+
+def _write_first_task(file: str, named: NamedRun) -> int:
+    if os.path.exists(file):
+        raise UsageError(f"--init {file}: exists. Name a new file.")
+    publish(file, format_first_task(named).encode())
+    close({"written": file, "next": format_command("mmscore", "run", file, "--work-dir", "runs")}, err=True)
+    return 0
+
+
+def _format_again(task: str | None, options: RunOptions) -> str:
+    if task is None:
+        return "the same command"
+    return format_command("mmscore", "run", task, *(["--work-dir", options.work_dir] if options.work_dir else []))
 
 
 def _sentence(outcome: Outcome) -> str:

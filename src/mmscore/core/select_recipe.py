@@ -8,7 +8,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec.structs import replace
 
-from mmconvert.benchmarks.catalogue import FRAMEWORKS, Benchmark, list_named
+from mmconvert.benchmarks.catalogue import FRAMEWORKS, Benchmark, list_named, load_framework
 from mmconvert.core.arrow import build_scalar
 from mmconvert.core.errors import UsageError, show, suggest_spelling
 from mmconvert.plugins.format import Format, Framework
@@ -165,6 +165,34 @@ def choose_recipe(facts: Facts, options: str | Path | None = None) -> RecipeChoi
         f"task {_format_names(facts.tasks)}, "
         f"source {_format_names(facts.formats)}). Choose with --recipe: {', '.join(find_plugins(RECIPES))}."
     )
+
+
+def find_recipe_of(framework: str, facts: Facts) -> str | None:
+    """Find the recipe by which a framework scores the benchmark that a file is of, whoever made the file.
+
+    Args:
+        framework: A key of `FRAMEWORKS`, or `OWN` for ours.
+        facts: What the file says about itself.
+
+    Returns:
+        The recipe of the framework's benchmark of that name, in any case; else the one that fits such rows in a file
+        of the framework; None where there is none, or several fit.
+    """
+    plugins: list[tuple[str, Recipe]] = [*load_all(RECIPES)]
+    if framework == OWN:
+        names = {name for name, recipe in plugins if recipe.parity == OWN and recipe.default_for(facts)}
+        return names.pop() if len(names) == 1 else None
+    wanted = {name.lower() for name in facts.datasets}
+    known = [one for one in load_framework(framework) if wanted & {text.lower() for text in one.spellings}]
+    if names := {one.recipe for one in known if one.recipe}:
+        return names.pop() if len(names) == 1 else None
+    for name, plugin in load_all(FORMATS):
+        if plugin.framework is not None and plugin.framework.name == FRAMEWORKS[framework]:
+            there = replace(facts, formats=frozenset([name]))
+            names = {name for name, recipe in plugins if recipe.parity != OWN and recipe.default_for(there)}
+            if len(names) == 1:
+                return names.pop()
+    return None
 
 
 def _offer_catalogued(facts: Facts) -> list[RecipeChoice]:

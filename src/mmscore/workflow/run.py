@@ -20,6 +20,9 @@ from mmconvert.core.progress import print_message
 from mmconvert.dataset.dataset import Dataset, open_dataset
 from mmconvert.pipeline.convert_files import convert_files
 from mmconvert.plugins.arguments import parse_spec
+from mmscore.core.predictions.load import open_rows
+from mmscore.core.report import json_text, publish
+from mmscore.core.select_recipe import choose_recipe, find_recipe_of, gather_facts
 from mmscore.infer import session
 from mmscore.infer.backend import Backend, identify_file
 from mmscore.infer.predictions_file import RUN_METADATA, is_interrupted
@@ -27,17 +30,21 @@ from mmscore.infer.session import open_where_asked
 from mmscore.llm.response_cache import OK, build_answer_key
 from mmscore.reporting.html.page import PageOptions, write_report
 from mmscore.reporting.report_table import draw
+from mmscore.reporting.summary_table import SummaryRow, to_csv, to_html, to_json
 from mmscore.scoring.scored_file import Result
 from mmscore.workflow.score import score_to_files
 from mmscore.workflow.task_file import ALL, PREDICT, SCORE, DatasetTask, ModelTask, Plan
 from mmscore.workflow.task_readers import Outcome
 
 PREDICTIONS, REPORT, TABLE, LOG = "predictions.parquet", "report.json", "report.csv", "log.txt"
+SUMMARY = "summary"
+"""Name of the files in the work folder that hold one score of each run."""
 CONVERTED = ".datasets"
 """Folder in the work folder for what is converted; no model's folder begins with a dot."""
 _LOG_WIDTH = 160
 Results = dict[str, list[Result]]
 """What stands behind the reports of each dataset, by its name; models in the order of the plan."""
+Summary = tuple[list[SummaryRow], list[str]]
 
 
 class PreparedDataset:
@@ -292,7 +299,9 @@ def _score_run(plan: Plan, model: ModelTask, task: DatasetTask, outcome: Outcome
     )
     found: list[Result] = []
     then = (lambda result: None) if kept is None else found.append
-    report = score_to_files([folder / PREDICTIONS], task.recipes, options, then=then)
+    recipes = _list_recipes(plan, task, folder) if plan.also else task.recipes
+    report = score_to_files([folder / PREDICTIONS], recipes, options, then=then)
+    outcome.entries = report.entries
     notes = (note for entry in report.entries for note in entry.messages)
     _append_log(folder, "\n".join([draw(report, width=_LOG_WIDTH).strip(), *notes]))
     outcome.rejected = outcome.rejected or not (report.complete or options.allow_rejects)
@@ -302,6 +311,44 @@ def _score_run(plan: Plan, model: ModelTask, task: DatasetTask, outcome: Outcome
     }
     if kept is not None:
         kept.setdefault(task.name, []).extend(found)
+
+
+def _list_recipes(plan: Plan, task: DatasetTask, folder: Path) -> list[str]:
+    """List the recipes of a dataset and those of the frameworks that are asked for as well."""
+    facts = gather_facts(open_rows(str(folder / PREDICTIONS)))
+    found = {framework: find_recipe_of(framework, facts) for framework in plan.also}
+    if lacking := [framework for framework, recipe in found.items() if recipe is None]:
+        _append_log(folder, f"also: no recipe of {', '.join(lacking)} is for this dataset")
+    own = task.recipes or [choose_recipe(facts).name]
+    return [*dict.fromkeys([*own, *filter(None, found.values())])]
+
+
+def write_summary(plan: Plan, outcomes: Sequence[Outcome]) -> Summary:
+    """Write what all runs gave, benchmarks by models, as `summary.json`, `summary.csv` and `summary.html`.
+
+    Args:
+        plan: The task.
+        outcomes: What `run_plan` gave.
+
+    Returns:
+        The rows, and the models, which are their columns.
+    """
+    models = [model.name for model in plan.models]
+    rows: dict[tuple[str, str], SummaryRow] = {}
+    for task in plan.datasets:
+        for outcome in (one for one in outcomes if one.dataset == task.name):
+            for entry in (one for one in outcome.entries if one.metrics):
+                metric, estimate = next(iter(entry.metrics.items()))
+                recipe = f"{entry.recipe}@{entry.version}"
+                row = rows.setdefault((task.name, recipe), SummaryRow(task.name, recipe, metric))
+                row.scores[outcome.model] = estimate
+        if not any(name == task.name for name, _ in rows):
+            rows[task.name, ""] = SummaryRow(task.name)
+    table = [*rows.values()]
+    texts = {"json": json_text(to_json(table, models)) + "\n", "csv": to_csv(table, models)}
+    for kind, text in (texts | {"html": to_html(table, models)}).items():
+        publish(str(plan.work_dir / f"{SUMMARY}.{kind}"), text.encode())
+    return table, models
 
 
 def write_pages(plan: Plan, kept: Results) -> list[str]:

@@ -26,10 +26,11 @@ from mmscore.infer.backend import GROUP as BACKENDS
 from mmscore.infer.options import LOCAL, PredictOptions
 from mmscore.infer.protocol import open_protocol
 from mmscore.scoring.judging.request import JudgeOptions, JudgeRequest, choose_panel
+from mmscore.workflow.named import split_frameworks
 from mmscore.workflow.score import ReportOptions
 from mmscore.workflow.task_readers import find_reader
 
-_TOP = ("datasets", "models", "recipes", "convert", "predict", "score", "steps", "work-dir")
+_TOP = ("datasets", "models", "recipes", "also", "convert", "predict", "score", "steps", "work-dir")
 STEPS = ALL, PREDICT, SCORE = ("all", "predict", "score")
 """What is done: both, responses alone, or numbers of the responses that stand."""
 
@@ -106,6 +107,7 @@ class Plan(msgspec.Struct, frozen=True):
         scoring: How responses are scored.
         judging: Who judges them.
         steps: One of `STEPS`.
+        also: Frameworks by whose recipes responses are scored as well.
     """
 
     work_dir: Path
@@ -114,6 +116,7 @@ class Plan(msgspec.Struct, frozen=True):
     scoring: ReportOptions
     judging: JudgeOptions
     steps: str = ALL
+    also: tuple[str, ...] = ()
 
 
 def build_plan(given: Mapping[str, Any], work_dir: Path | None, path: str = "task") -> Plan:
@@ -172,7 +175,9 @@ def build_plan(given: Mapping[str, Any], work_dir: Path | None, path: str = "tas
     if chosen != PREDICT:
         with _name_place(f"{path} score"):
             _check_scoring(scoring, judging, [entry.recipes for entry in datasets])
-    return Plan(place, tuple(datasets), tuple(models), scoring, judging, chosen)
+    with _name_place(f"{path} also"):
+        also = split_frameworks(_read_names(task.get("also"), f"{path} also"))
+    return Plan(place, tuple(datasets), tuple(models), scoring, judging, chosen, tuple(also))
 
 
 def _read_dataset(
@@ -323,13 +328,18 @@ def _read_entries(value: Any, where: str, key: str) -> list[dict[str, Any]]:
 
 
 def _read_recipes(value: Any, where: str) -> tuple[str, ...]:
-    values = [value] if isinstance(value, str) else value or []
-    if not isinstance(values, list) or not all(isinstance(item, str) for item in values):
-        raise UsageError(f"{where}: expected a list of names {show(value)}.")
+    values = _read_names(value, where)
     with _name_place(where):
         for name in values:
             find_recipe(name)
     return tuple(values)
+
+
+def _read_names(value: Any, where: str) -> list[str]:
+    values = [value] if isinstance(value, str) else value or []
+    if not isinstance(values, list) or not all(isinstance(item, str) for item in values):
+        raise UsageError(f"{where}: expected a list of names {show(value)}.")
+    return values
 
 
 def _read_folder(name: Any, otherwise: str, where: str) -> str:

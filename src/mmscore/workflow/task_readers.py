@@ -6,6 +6,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from mmconvert.plugins.registry import load_all
+from mmscore.core.report import Entry
 
 GROUP = "mmscore.workflow.task_readers"
 
@@ -23,6 +24,7 @@ class Outcome:
         rejected: The dataset lacks rows that were refused, or rows have no score.
         error: Why there is no report; None where there is one.
         scores: Value of each metric by recipe.
+        entries: Entries of its report, one a recipe.
     """
 
     model: str
@@ -33,6 +35,7 @@ class Outcome:
     rejected: bool = False
     error: str | None = None
     scores: Mapping[str, Mapping[str, float | None]] | None = None
+    entries: Sequence[Entry] = ()
 
     @property
     def status(self) -> str:

@@ -3,11 +3,12 @@
 import json
 from collections.abc import Callable, Mapping
 
-from mmconvert.core.errors import RowError, show
+from mmconvert.core.errors import Error, RowError, show
 from mmconvert.core.record import encode_json
 from mmconvert.kits.vlmevalkit.benchmarks import OWN_RULES
 from mmconvert.kits.vlmevalkit.datasets import NAMES
 from mmscore.core.recipe import Facts, Item, OwnResults, read_label
+from mmscore.core.table import Scored
 
 KIT = "VLMEvalKit (exact matching)"
 JUDGED_KIT = "VLMEvalKit"
@@ -71,6 +72,18 @@ def offer_for_names(benchmark: str, names: frozenset[str]) -> Callable[[Facts], 
         return f"rows of {benchmark} from a VLMEvalKit table" if theirs and known and known <= names else None
 
     return offer
+
+
+def require_column(scored: Scored, name: str) -> list[str]:
+    """Give a further column of the framework's table, which its report needs.
+
+    Raises:
+        Error: A row has no value there.
+    """
+    values = scored.column(name)
+    if None in values:
+        raise Error(f"{name}: a row has none. Keep this column of the framework's table.")
+    return values
 
 
 def read_answer_cell(item: Item) -> str:
