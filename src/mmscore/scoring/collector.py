@@ -320,7 +320,7 @@ def read_items(batch: pa.RecordBatch, columns: Iterable[str]) -> Iterator[Item]:
 
 
 def _find_column(batch: pa.RecordBatch, name: str) -> pa.Array:
-    if name.startswith(EXTRA):
+    if name.startswith(EXTRA) and find_source_column(EXTRA) in batch.schema.names:
         key = name.removeprefix(EXTRA)
         return build_column([_read_value(key, text) for text in batch.column("extra").to_pylist()], pa.string())
     return batch.column(name) if name in batch.schema.names else pa.nulls(batch.num_rows, find_column_type(name))

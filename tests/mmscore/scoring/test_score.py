@@ -102,6 +102,12 @@ def test_a_key_of_extra_can_be_kept(tmp_path):
     assert scored.column("extra.k") == ["v", "2", None, None]
 
 
+def test_a_key_of_extra_that_a_recipe_keeps_is_null_in_a_file_without_that_column(tmp_path):
+    rows = open_rows(write_predictions(tmp_path / "p.parquet", ROWS[:2]))
+    scored, _ = score_rows(rows, replace(RECIPE, keep=("extra.k",)), "1")
+    assert scored.column("extra.k") == [None, None]
+
+
 @pytest.mark.parametrize("rows", [[{"id": "1", "prediction": "x"}], [{"id": "1", "prediction": "x", "answer": None}]])
 def test_no_reference_at_all_is_refused_and_not_scored_as_zero(tmp_path, rows):
     with pytest.raises(Error, match="--answers"):
