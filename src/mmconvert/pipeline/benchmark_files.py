@@ -71,9 +71,11 @@ def find_named(name: str) -> Benchmark | None:
     """
     if not is_benchmark(name):
         return None
-    # A table in $LMUData needs no catalogue: a name that is no benchmark of VLMEvalKit's is the user's own there.
-    own = (find_lmudata_root() / f"{name}.tsv").is_file()
-    return None if own and not is_benchmark(f"vlmevalkit:{name}") else find_benchmark(name)
+    if (find_lmudata_root() / f"{name}.tsv").is_file():
+        # A table there needs no catalogue: one that VLMEvalKit calls otherwise is the user's own.
+        named = f"vlmevalkit:{name}"
+        return found if is_benchmark(named) and (found := find_benchmark(named)).name == name else None
+    return find_benchmark(name)
 
 
 def list_benchmark_files(benchmark: Benchmark, download: Download | None) -> list[BenchmarkFile]:

@@ -167,7 +167,7 @@ def _plan_benchmark(name: str, split: str | None, download: Download | None) -> 
         return None
     planned = []
     for file in list_benchmark_files(benchmark, download):
-        chosen = own or split or file.split or DEFAULT_SPLIT
+        chosen = own or split or file.split or _read_split(file.path)
         check_names(DEFAULT_CONFIG, chosen)
         planned.append((file.path, Input(file.path, chosen, file.subset, benchmark=file.defaults)))
     return planned

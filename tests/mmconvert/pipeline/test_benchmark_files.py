@@ -170,9 +170,12 @@ def test_a_file_or_folder_of_the_name_wins(root: Path, tmp_path: Path, table: by
 def test_a_table_of_ones_own_in_lmudata_needs_no_prefix(root: Path, table: bytes) -> None:
     root.mkdir()
     (root / "colours.tsv").write_bytes(table)
+    (root / "old.tsv").write_bytes(table)
     other = Benchmark(name="colours", framework="lmms_eval", source=BuiltByCode(), prompt="mmbench")
-    with catalogue_of(other, bench("Colours", Url(f"{HUB}/c.tsv"))):
-        assert mmconvert("convert", "colours", "-o", "out").code == 0
+    with catalogue_of(other, bench("Colours", Url(f"{HUB}/c.tsv"), aliases=("old",))):
+        for name in ("colours", "old"):
+            assert mmconvert("convert", name, "-o", "out", "--overwrite").code == 0
+            assert next(iter(open_dataset("out").records())).dataset != "Colours"
         done = mmconvert("convert", "lmms_eval:colours", "-o", "more")
     assert "lmms-eval's own code builds its data" in one_message(done)
 

@@ -104,6 +104,18 @@ def test_a_table_of_the_name_is_taken_and_else_all_are_listed(
     )
 
 
+def test_splits_are_kept_apart_where_the_framework_names_none(
+    hub_server: HubServer, program: Callable[..., Any], tmp_path: Path
+) -> None:
+    card = b"---\nconfigs:\n- config_name: default\n  data_files:\n"
+    card += b"  - {split: test, path: data/test-*}\n  - {split: train, path: data/train-*}\n---\n"
+    files = {f"data/{split}-00000-of-00001.parquet": questions(split) for split in ("test", "train")}
+    upload(hub_server, "BLISS-e-V/SCAM", {**files, "README.md": card})
+    code, out, err = program("mmconvert", "convert", "SCAM", "-o", tmp_path / "out", "--json")
+    assert code == 0, err
+    assert json.loads(out)["splits"] == {"test": 3, "train": 3}
+
+
 def test_a_dataset_that_is_not_there_says_so(program: Callable[..., Any], tmp_path: Path) -> None:
     code, _, err = program("mmconvert", "convert", "lmms_eval:textvqa_val", "-o", tmp_path / "out")
     assert code == 2
