@@ -50,6 +50,7 @@ def evaluate(
     rows: list[list],
     said: list[str],
     labels: Sequence[str] = (),
+    unread: Sequence[str] = (),
 ) -> dict:
     """Evaluate a workbook of predictions as the framework does without a judge.
 
@@ -61,6 +62,7 @@ def evaluate(
         rows: Its rows.
         said: A response for each.
         labels: Columns of its report that name something, so that a number there is a text.
+        unread: Columns of its report that repeat the others.
 
     Returns:
         A case: `expected` holds what `evaluate` returns as a list of lines, or the name of its error.
@@ -81,7 +83,8 @@ def evaluate(
             score = benchmark.evaluate(file, model="exact_matching")
         except Exception as error:
             return {**case, "expected": {"error": type(error).__name__}}
-    return {**case, "expected": {"table": build_lines(score, labels)}}
+    lines = build_lines(score, labels)
+    return {**case, "expected": {"table": [{k: v for k, v in line.items() if k not in unread} for line in lines]}}
 
 
 def build_lines(score: Any, labels: Sequence[str]) -> list[dict]:
