@@ -38,7 +38,7 @@ def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     lines: list[dict[str, Any]] = [
         {"cycle": cycle, "type": type, "accuracy": v} for cycle, found in cycles.items() for type, v in found.items()
     ]
-    types = dict.fromkeys(line["type"] for line in lines)
+    types = dict.fromkeys(type for found in cycles.values() for type in found)
     for type in types:
         values = [found[type] for found in cycles.values() if type in found]
         lines.append({"cycle": AVERAGE, "type": type, "accuracy": math.fsum(values) / len(cycles)})
