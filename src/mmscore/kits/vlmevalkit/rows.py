@@ -1,7 +1,7 @@
 """What VLMEvalKit's recipes beside multiple choice share: which files are theirs, and the answer cell."""
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Iterator, Mapping
 
 from mmconvert.core.errors import Error, RowError, show
 from mmconvert.core.record import encode_json
@@ -17,6 +17,9 @@ JUDGED_KIT = "VLMEvalKit"
 VERSIONS: Mapping[str, str] = {"1": "open-compass/VLMEvalKit@e8e78f05"}
 FORMATS = frozenset(("lmudata", "vlmevalkit_predictions"))
 """Formats that the framework reads or writes."""
+
+EMPTY = "nan"
+"""How the framework prints an empty cell."""
 
 RESULTS = OwnResults(frozenset(("vlmevalkit_predictions",)), reading="vlmevalkit", failure="Failed to obtain answer")
 """Result files are read by pandas with all defaults (vlmeval/smp/file.py:load), and failures scored as text."""
@@ -94,9 +97,18 @@ def read_answer_cell(item: Item) -> str:
         ('Yes', '3', 'nan')
     """
     if item.label is None:
-        return "nan" if item.answer is None else item.answer
+        return EMPTY if item.answer is None else item.answer
     label = read_label(item)
     return label if isinstance(label, str) else item.label
+
+
+def split_cells(scored: Scored, column: str) -> Iterator[tuple[str, Scored]]:
+    """Cut the rows by the cells of a column as the framework does: those that are empty are the group `nan`.
+
+    Where all are empty, the framework makes each row a group of that name, of which the last one stays.
+    """
+    named = [EMPTY if value is None else value for value in scored.column(column)]
+    return scored.with_column(column, named).split(column)
 
 
 def read_other_cells(item: Item) -> Mapping[str, str]:
