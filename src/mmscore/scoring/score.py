@@ -26,7 +26,7 @@ from mmscore.scoring.parts import RecipeReference, RowsPart, choose_size, cut_pa
 from mmscore.scoring.signature import Fingerprint
 
 _WORTH = 4.0
-"""Seconds that the rest of a file takes for which other processes are started: each loads for about half a second."""
+"""Seconds of processor time of the rest of a file for which others are started; each loads for about half a second."""
 _TRIED = (256, 1024)
 """Rows of the first batches: the first one loads what a recipe needs, the next one shows what a row takes."""
 
@@ -92,13 +92,13 @@ def score_rows(
     seconds, timed, shared = 0.0, 0, False
     with collect_rarely():
         for batch in read:
-            started = time.perf_counter()
+            started = time.thread_time()
             if fingerprint:
                 fingerprint.add(batch)
             collector.add(batch, recipe, version)
             progress(collector.rows, len(rows))
             if collector.rows > _TRIED[0]:
-                seconds, timed = seconds + time.perf_counter() - started, timed + len(batch)
+                seconds, timed = seconds + time.thread_time() - started, timed + len(batch)
             shared = not alone and seconds * (len(rows) - collector.rows) > _WORTH * timed
             if shared:
                 break
