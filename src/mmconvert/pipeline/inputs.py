@@ -334,9 +334,12 @@ def describe_input(source: Input) -> dict[str, Any]:
     digest = hashlib.sha256(str(size).encode())
     try:
         with open_source(source.path) as file:
-            digest.update(file.read(_HEAD))
-            file.seek(max(0, size - _HEAD))
-            digest.update(file.read(_HEAD))
+            head = file.read(_HEAD)
+            digest.update(head)
+            if size > _HEAD:
+                file.seek(size - _HEAD)
+                head = file.read(_HEAD)
+            digest.update(head)
     except OSError as error:
         raise Error(f"{source.path}: cannot be read ({error.strerror}). Repair it, or its permissions.") from None
     known = {"head_tail_sha256": digest.hexdigest()}

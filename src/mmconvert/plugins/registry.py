@@ -113,7 +113,7 @@ def load(group: str, name: str) -> Any:
     module = f"{PACKAGES.get(group, group)}.{name}"
     # Detection asks for every format for every file, and to look for a module takes longer than to look into it.
     if name.isidentifier() and (module in sys.modules or importlib.util.find_spec(module) is not None):
-        return getattr(importlib.import_module(module), GROUPS[group])
+        return _load_own(module, GROUPS[group])
     plugins = find_plugins(group)
     if name not in plugins:
         kind = group.rpartition(".")[2].rstrip("s")
@@ -127,6 +127,11 @@ def load(group: str, name: str) -> Any:
     except Exception as error:
         place = f"{found.module}:{attribute} of {found.origin}"
         raise UsageError(f"{name}: {place} cannot be loaded: {describe_error(error)}. Fix or remove it.") from error
+
+
+@cache
+def _load_own(module: str, constant: str) -> Any:
+    return getattr(importlib.import_module(module), constant)
 
 
 def load_all(group: str) -> Iterator[tuple[str, Any]]:
