@@ -47,7 +47,7 @@ AT_THE_TERMINAL = {
     "mmconvert completion": "",
     "mmscore score": "recipe dry_run json quiet options verbose",
     "mmscore predict": "output dry_run quiet json options",
-    "mmscore run": "dry_run json quiet",
+    "mmscore run": "dry_run init json quiet",
     "mmscore view": "",
     "mmscore compare": "allow_rejects json options",
     "mmscore explain": "json options",

@@ -95,7 +95,7 @@ class PredictKeywords(TypedDict, total=False):
 
     base_url: str | None
     api_key_env: str | None
-    concurrency: int | None
+    concurrency: int | Literal["auto"] | None
     timeout: float | None
     max_calls: int | None
     max_total_tokens: int | None

@@ -22,7 +22,7 @@ One that also has `stream`, see `Streaming`, is given rows one by one instead, a
 import hashlib
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from pathlib import Path
-from typing import Any, Protocol, runtime_checkable
+from typing import Any, Literal, Protocol, runtime_checkable
 
 import msgspec
 from msgspec.structs import fields
@@ -93,7 +93,7 @@ class Service(PluginStruct, frozen=True):
     Attributes:
         base_url: Address of the service.
         api_key_env: Environment variable that holds the key; the key itself is no option.
-        concurrency: Rows under way at once, from 1.
+        concurrency: Rows under way at once, from 1; `auto` finds out how many serve best.
         timeout: Seconds of silence after which a question is asked again, above 0.
         max_calls: Most calls in all, retries included, from 1.
         max_total_tokens: Most tokens of prompts and responses in all, from 1.
@@ -104,7 +104,7 @@ class Service(PluginStruct, frozen=True):
 
     base_url: str | None = None
     api_key_env: str | None = None
-    concurrency: int | None = None
+    concurrency: int | Literal["auto"] | None = None
     timeout: float | None = None
     max_calls: int | None = None
     max_total_tokens: int | None = None

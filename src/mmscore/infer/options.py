@@ -24,8 +24,9 @@ class PredictOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Base URL of an OpenAI-compatible API server. [default: $OPENAI_BASE_URL]"""
     api_key_env: str | None = None
     """Environment variable that holds the API key. [default: OPENAI_API_KEY]"""
-    concurrency: Annotated[int, msgspec.Meta(ge=1, le=1000)] | None = None
-    """Maximum concurrent requests. [default: 16]"""
+    concurrency: Annotated[int, msgspec.Meta(ge=1, le=1000)] | Literal["auto"] | None = None
+    """Maximum concurrent requests; auto starts with one, and adds more as long as the server answers more. [default:
+    auto]"""
     timeout: _AboveZero | None = None
     """Request timeout; a request that times out is retried. [default: 120]"""
     max_calls: _Positive | None = None

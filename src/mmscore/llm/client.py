@@ -26,6 +26,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from mmconvert._version import __version__
 from mmconvert.core.errors import Error, UsageError, show, take_first_line
 from mmscore.llm.budget import Price, Spending, estimate_most_tokens
+from mmscore.llm.concurrency import AutoLimit, FixedLimit, Places
 from mmscore.llm.response_cache import FAILED, Answer
 from mmscore.llm.responses import Fault, describe_redirect, describe_refusal, hide_key, read_pause, read_responses
 
@@ -39,6 +40,8 @@ BASE_URL = "OPENAI_BASE_URL"
 CHAT = "/chat/completions"
 
 _RETRIED = frozenset((408, 409, 425, 429))
+_OVERLOADED = frozenset((408, 429, 503))
+"""Status codes that say that fewer questions at once would do better."""
 _REFUSED_KEY = frozenset((401, 403))
 _UNKNOWN = frozenset((404, 405, 410))
 _SAME_CAUSE = 3
@@ -61,7 +64,7 @@ class Endpoint:
         model: Name of the model at the service.
         key: Secret for the Authorization header; None sends none.
         key_name: Environment variable of the key, for messages.
-        concurrency: Most questions under way at once, from 1.
+        concurrency: Most questions under way at once, from 1; None finds out how many serve best.
         tries: Most calls for one question, from 1.
         max_calls: Most calls in all, retries included; None for no cap.
         max_total_tokens: Most tokens of prompts and responses in all; None for no cap.
@@ -78,7 +81,7 @@ class Endpoint:
     model: str
     key: str | None = field(default=None, repr=False)
     key_name: str = API_KEY
-    concurrency: int = 8
+    concurrency: int | None = 8
     tries: int = 6
     max_calls: int | None = None
     max_total_tokens: int | None = None
@@ -148,6 +151,7 @@ class Chat:
     Attributes:
         endpoint: Where it asks.
         totals: What was spent so far.
+        places: Room for questions under way.
         replied: Such questions get responses: one came, or came in an earlier run, which whoever knows of it says.
     """
 
@@ -164,7 +168,7 @@ class Chat:
         self._is_probed = False
         self._reached = asyncio.Event()
         self._unreachable: Error | None = None
-        self._free = asyncio.Semaphore(endpoint.concurrency)
+        self.places = Places(AutoLimit() if endpoint.concurrency is None else FixedLimit(endpoint.concurrency))
         self._open_from = 0.0
         self._random = random.Random()
         self._same: Counter[str] = Counter()
@@ -272,7 +276,7 @@ class Chat:
         body = {"model": model or self.endpoint.model, "messages": list(messages), **generation}
         content = json.dumps(body, allow_nan=False).encode()
         most = estimate_most_tokens(messages, generation) if self._spending.counts_tokens else 0
-        async with self._free:
+        async with self.places.take():
             if self._ended is not None:
                 raise self._ended
             try:
@@ -337,15 +341,21 @@ class Chat:
     async def _try_once(self, content: bytes) -> list[Answer] | Fault:
         import httpx2
 
+        limit, clock = self.places.limit, asyncio.get_running_loop().time
+        began = clock()
         try:
             response, data = await self._ask_reachable(content)
         except httpx2.HTTPError as error:
+            limit.add_refusal(began, clock())
             # The error may quote what came, and is cut: so without the key before.
             said = hide_key(str(error), self.endpoint.key).partition("\n")[0][:_SHOWN]
             return Fault(f"{type(error).__name__}: {said}" if said else type(error).__name__, again=True)
         if data is None:
             return Fault(f"the response is larger than {_LARGEST_RESPONSE // 2**20} MiB")
+        if response.status_code in _OVERLOADED:
+            limit.add_refusal(began, clock())
         if response.status_code == httpx2.codes.OK:
+            limit.add_response(began, clock())
             return read_responses(data, self.endpoint.key)
         return self._read_refusal(response, data)
 

@@ -71,7 +71,9 @@ class KitModel:
         with contextlib.redirect_stdout(sys.stderr):
             self._model = _open_model(named, given, model_class, values)
         self.name = options.model
-        self.batch_size = (options.service.concurrency or 1) if is_service else 1
+        self.batch_size = (
+            options.service.concurrency if is_service and isinstance(options.service.concurrency, int) else 1
+        )
         bound = {**given.keywords, "": given.args} if isinstance(given, functools.partial) else {}
         self.identity = f"vlmevalkit:{identify_code(model_class)}:{options.model}:{values}:{bound}"
         if hasattr(self._model, "set_dump_image"):

@@ -1,7 +1,7 @@
 """Asks any OpenAI-compatible API server: vLLM, SGLang, `transformers serve`, a hosted one.
 
 `--base-url` is the service's address, with or without `/chat/completions`, `--model` the name of a
-model there; the key comes from the environment. As many rows as `--concurrency` says are under way
+model there; the key comes from the environment. As many rows as `--concurrency` says, or as serve best, are under way
 at any time: the next is drawn when a response is in the store, however long its neighbours take.
 
 Images travel as data URLs of their original bytes, kept addresses as they are. Responses are greedy
@@ -37,7 +37,8 @@ _OPTIONS = (
     *("--max-new-tokens", "--do-sample", "--temperature", "--top-p", "--stop", "--seed", "--continue-final-message"),
     *("--n", "--max-image-side", "--output-scores"),
 )
-_CONCURRENCY = 16
+_WINDOW = 64
+"""Rows that are read ahead together where nobody said how many are under way at once."""
 _TIMEOUT = 120.0
 _TIMEOUTS_A_ROW = 5
 _FIXED = frozenset(("model", "messages", "stream", "n"))
@@ -70,7 +71,7 @@ class OpenAIBackend:
         # Neither the address, which changes with every start of a server, nor the patience changes a response.
         settings = (encode_json(dict(sorted(extra.items()))), self._max_side, self._output_scores)
         self.identity = ":".join(map(str, ("openai", options.model, *settings)))
-        self.batch_size = self._endpoint.concurrency
+        self.batch_size = self._endpoint.concurrency or _WINDOW
         self.proven = False
 
     def answer(self, records: Sequence[Record]) -> list[Answer]:
@@ -104,8 +105,8 @@ class OpenAIBackend:
         self, chat: Chat, rows: Iterator[tuple[int, list[Record]]], under_way: dict[asyncio.Task[list[Answer]], int]
     ) -> list[tuple[asyncio.Task[list[Answer]], int]]:
         """Fill the free places and wait for whoever is done first; nothing when nobody is under way."""
-        places = 1 if self._takes_n is None else self._endpoint.concurrency
-        for start, responses in islice(rows, places - len(under_way)):
+        places = 1 if self._takes_n is None else chat.places.limit.limit
+        for start, responses in islice(rows, max(0, places - len(under_way))):
             under_way[asyncio.ensure_future(self._request_responses(chat, responses))] = start
         chat.replied = chat.replied or self.proven
         if not under_way:
@@ -174,7 +175,7 @@ def _build_endpoint(model: str, service: Service) -> Endpoint:
         model,
         read_key(service.api_key_env),
         service.api_key_env or API_KEY,
-        concurrency=service.concurrency or _CONCURRENCY,
+        concurrency=service.concurrency if isinstance(service.concurrency, int) else None,
         max_calls=service.max_calls,
         max_total_tokens=service.max_total_tokens,
         max_cost=service.max_cost,

@@ -257,6 +257,38 @@ def test_one_slow_row_holds_up_no_other():
         assert [position for group in stream for position, _ in group] == [0]
 
 
+def test_as_many_rows_are_under_way_as_the_server_has_room_for_where_nobody_says_how_many():
+    room = threading.Semaphore(8)
+
+    def say(request):
+        with room:
+            time.sleep(0.02)
+        return said(request["messages"][0]["content"])
+
+    with chat_server(say) as server:
+        answers = opened(server.url).answer([record(i, str(i)) for i in range(400)])
+    assert [answer.text for answer in answers] == [str(i) for i in range(400)]
+    assert 6 <= server.most_at_once <= 16
+
+
+def test_a_server_that_refuses_for_load_is_asked_less():
+    under_way = threading.Semaphore(6)
+
+    def say(request):
+        if not under_way.acquire(blocking=False):
+            return refused(429)
+        try:
+            time.sleep(0.02)
+        finally:
+            under_way.release()
+        return said(request["messages"][0]["content"])
+
+    with chat_server(say) as server:
+        answers = opened(server.url).answer([record(i, str(i)) for i in range(200)])
+    assert [answer.text for answer in answers] == [str(i) for i in range(200)]
+    assert len(server.asked) < 260
+
+
 def test_places_are_filled_at_once():
     """With one row in ten slow, the time is that of the rows shared out, not that of groups led by their slowest."""
 
