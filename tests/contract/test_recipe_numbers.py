@@ -46,7 +46,11 @@ UNLABELLED = Item(task="vqa", dataset="stereo-agreement-text")
 COVERED = Item(task="ocr", answer="a cat", answers=("a cat",), label='["a cat"]', category="Regular Text Recognition")
 NAMED = CHOICE._replace(id="validation_Art_{n}")
 RATED = Item(task="yes_no", answer="1", label="1")
-KINDS = (CHOICE, NAMED, RATED, YES_NO, LISTED, TYPED, EXTRACTED, GRADED, UNLABELLED, COVERED)
+BELIEVED = TYPED._replace(extra='{"ground_truth": "7", "expected_bias": "1", "topic": "flags"}')
+MIRRORED = CHOICE._replace(extra='{"qid": "question"}')
+KINDS = (
+    CHOICE, NAMED, RATED, YES_NO, LISTED, TYPED, EXTRACTED, GRADED, UNLABELLED, COVERED, BELIEVED, MIRRORED,
+)  # fmt: skip
 
 REPLIES = ("A", "(B) green", "red", "Yes", "no.", "a cat on a mat", "7", "1", "[Yes]", "strongly agree", "50", "hm", "")
 ORDERED = {

@@ -52,7 +52,8 @@ TYPED = Item(id="1", task="vqa", label='"7"', extra='{"question_type": "free_for
 EXTRACTED = TYPED._replace(extra='{"question_type": "free_form", "answer_type": "integer", "extraction": "7"}')
 GRADED = Item(id="1", task="vqa", label='"1"', dataset="dt-text")
 UNLABELLED = Item(id="1", task="vqa", dataset="stereo-agreement-text")
-EXAMPLES = (CHOICE, YES_NO, LISTED, TYPED, EXTRACTED, GRADED, UNLABELLED)
+BELIEVED = Item(id="1", task="vqa", label='"7"', extra='{"ground_truth": "7", "expected_bias": "4"}')
+EXAMPLES = (CHOICE, YES_NO, LISTED, TYPED, EXTRACTED, GRADED, UNLABELLED, BELIEVED)
 
 
 @given(reply=st.text(max_size=60))
