@@ -28,6 +28,7 @@ from mmscore.analysis.explain import ExplainOptions
 from mmscore.infer.options import PredictOptions
 from mmscore.reporting.submit import SubmitOptions
 from mmscore.scoring.evaluate import ScoreKeywords, ScoreOptions
+from mmscore.workflow.leaderboard import LeaderboardOptions
 from mmscore.workflow.rank import RankOptions
 from mmscore.workflow.run import RunOptions
 from mmscore.workflow.score import ReportOptions
@@ -53,6 +54,7 @@ AT_THE_TERMINAL = {
     "mmscore explain": "json options",
     "mmscore judge": "recipe dry_run json quiet options",
     "mmscore rank": "allow_rejects json options",
+    "mmscore leaderboard": "output json quiet",
     "mmscore submit": "output allow_rejects json quiet options",
     "mmscore bundle": "output allow_rejects json quiet options",
     "mmscore verify": "json",
@@ -75,6 +77,7 @@ FUNCTIONS: dict[Any, tuple[type[msgspec.Struct], type, str]] = {
     mmscore.compare: (CompareOptions, scoring.CompareKeywords, "judge"),
     mmscore.explain: (ExplainOptions, scoring.ExplainKeywords, ""),
     mmscore.rank: (RankOptions, scoring.RankKeywords, ""),
+    mmscore.leaderboard: (LeaderboardOptions, scoring.LeaderboardKeywords, ""),
     mmscore.bundle: (BundleOptions, scoring.BundleKeywords, ""),
     mmscore.submit: (SubmitOptions, scoring.SubmitKeywords, "to"),
 }

@@ -24,6 +24,7 @@ from mmscore.infer import session
 from mmscore.infer.adapter import split_backend
 from mmscore.infer.ledger import Summary
 from mmscore.infer.options import PredictOptions
+from mmscore.reporting.leaderboard_page import Board
 from mmscore.reporting.live.server import LiveView, ViewOptions
 from mmscore.reporting.notebook import NotebookReport as Report
 from mmscore.reporting.notebook import format_comparison
@@ -40,13 +41,15 @@ from mmscore.scoring.evaluate import (
     score_results,
 )
 from mmscore.scoring.judging.request import JudgeRequest
+from mmscore.workflow.leaderboard import LeaderboardOptions, write_leaderboard
 from mmscore.workflow.rank import RankOptions, rank_files
-from mmscore.workflow.run import Results, RunOptions, require_numbers, run_plan, write_pages
+from mmscore.workflow.run import Results, RunOptions, require_numbers, run_plan, write_pages, write_summary
 from mmscore.workflow.score import ReportOptions, score_to_files
-from mmscore.workflow.task_file import build_plan
+from mmscore.workflow.task_file import PREDICT, build_plan
 from mmscore.workflow.task_readers import Outcome
 
 __all__ = [
+    "Board",
     "Bundle",
     "Comparison",
     "Explanation",
@@ -63,6 +66,7 @@ __all__ = [
     "compare",
     "explain",
     "judge",
+    "leaderboard",
     "list_plugins",
     "predict",
     "push",
@@ -208,6 +212,12 @@ class ExplainKeywords(JoinKeywords, total=False):
     score: str | None
     limit: int
     output: str | Path | None
+
+
+class LeaderboardKeywords(TypedDict, total=False):
+    """Keywords of `leaderboard`: the options of `mmscore leaderboard` by their names."""
+
+    title: str
 
 
 class RankKeywords(TypedDict, total=False):
@@ -372,6 +382,8 @@ def run(task: str | Path | Mapping[str, Any], *, quiet: bool = True, **options: 
     if asked.html:
         require_numbers(plan, named)
     done = list(run_plan(plan, restart=asked.restart, quiet=quiet, kept=kept))
+    if plan.steps != PREDICT:
+        write_summary(plan, done)
     if lacking := write_pages(plan, kept or {}) if asked.html else []:
         raise Error("\n".join(lacking))
     return done
@@ -428,6 +440,23 @@ def rank(predictions: str | Path | Sequence[str | Path], **options: Unpack[RankK
         Error: As `score`; or numbers of several recipes would be ranked together.
     """
     return rank_files(_list_texts(predictions), build_options(RankOptions, options, "rank"))
+
+
+@check_python_call(options=LeaderboardOptions)
+def leaderboard(reports: str | Path, output: str | Path, **options: Unpack[LeaderboardKeywords]) -> Board:
+    """Gather all reports below a folder into a page of models and scores.
+
+    Args:
+        reports: The folder.
+        output: The folder that shall appear: a page, its data, and the card of a static Space.
+        **options: Options of `mmscore leaderboard` by their names.
+
+    Raises:
+        UsageError: There is no report, or the output is no new folder.
+        Error: A report is damaged, or two have a score of one model, dataset and recipe.
+    """
+    asked = build_options(LeaderboardOptions, options, "leaderboard")
+    return write_leaderboard(Path(reports), Path(output), asked)
 
 
 @check_python_call(options=SubmitOptions)

@@ -58,6 +58,11 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "Write predictions as a submission file for a benchmark server.",
         "mmscore submit predictions.parquet --to mmbench -o submission.xlsx",
     ),
+    "leaderboard": (
+        "mmscore.cli.leaderboard:leaderboard",
+        "Gather many reports into one static page.",
+        "mmscore leaderboard results -o board",
+    ),
     "bundle": (
         "mmscore.cli.bundle:bundle",
         "Copy a score and everything it depends on into one folder.",
