@@ -1,4 +1,4 @@
-"""CountBenchQA as VLMEvalKit scores it: the reference stands in the response, in percent.
+"""CountBenchQA as VLMEvalKit scores it: the reference is in the response, in percent.
 
 Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_vqa.py:CountBenchQA.evaluate. Kept on purpose: a
 reference counts inside a longer number too, 3 in 13. Not kept: a failed inference counts apart, the framework scores

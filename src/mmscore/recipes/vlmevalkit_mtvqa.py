@@ -1,4 +1,4 @@
-"""MTVQA as VLMEvalKit scores it: the reference stands in the response but for case and points, by language.
+"""MTVQA as VLMEvalKit scores it: the reference is in the response but for case and points, by language.
 
 Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/image_vqa.py:MTVQADataset.evaluate. Not kept: the framework
 refuses a table with another split than `test`; a failed inference counts apart, the framework scores its failure text.

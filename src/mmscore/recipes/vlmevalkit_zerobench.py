@@ -1,4 +1,4 @@
-"""ZEROBench as VLMEvalKit scores it: the reference stands in the last braces of the response, case ignored.
+"""ZEROBench as VLMEvalKit scores it: the reference is in the last braces of the response, case ignored.
 
 A response without braces is wrong. The share of right answers is a fraction.
 
