@@ -55,7 +55,7 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     ),
     "list": (
         "mmconvert.cli.list:list_plugins",
-        "List formats and other plug-ins.",
+        "List formats, benchmarks and other plug-ins.",
         "mmconvert list formats",
         "mmconvert list mmmu",
     ),

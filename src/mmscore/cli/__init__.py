@@ -24,7 +24,8 @@ COMMANDS: dict[str, tuple[str, ...]] = {
     ),
     "run": (
         "mmscore.cli.run:run",
-        "Run datasets x models x recipes from one task file.",
+        "Run models on benchmarks by name, or on the datasets of a task file.",
+        "mmscore run --benchmark MMStar --model MODEL --allow-remote -w results",
         "mmscore run task.yaml --work-dir results",
         "mmscore run task.yaml --dry-run",
     ),
