@@ -1,7 +1,8 @@
 """Means with their uncertainty; plain numbers in, plain numbers out."""
 
 import math
-from collections.abc import Iterable, Sequence
+from collections import Counter
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 
 import numpy as np
 import numpy.typing as npt
@@ -109,6 +110,35 @@ def compute_mean(values: npt.ArrayLike, clusters: npt.ArrayLike | None = None) -
         return Estimate(value, n, error, _compute_wilson(value, effective), effective_n=effective)
     low, high = value - quantile * error, value + quantile * error
     return Estimate(value, n, error, (max(0.0, low), min(1.0, high)) if bounded else (low, high))
+
+
+def compute_kappa(pairs: Mapping[tuple[Hashable, Hashable], int]) -> float | None:
+    """Compute how far two raters agree beyond chance: Cohen's kappa.
+
+    Args:
+        pairs: What both said of a row -> the number of such rows.
+
+    Returns:
+        1 for full agreement, 0 for as much as chance gives, negative for less; None where both say the same one thing
+        of every row, for which it is not defined, and without rows.
+
+    Reference: Cohen, "A coefficient of agreement for nominal scales" (1960).
+
+    Example:
+        >>> compute_kappa({("yes", "yes"): 20, ("yes", "no"): 5, ("no", "yes"): 10, ("no", "no"): 15})
+        0.4
+    """
+    rows = sum(pairs.values())
+    if not rows:
+        return None
+    first: Counter[Hashable] = Counter()
+    second: Counter[Hashable] = Counter()
+    for (one, other), count in pairs.items():
+        first[one] += count
+        second[other] += count
+    same = sum(count for (one, other), count in pairs.items() if one == other) * rows
+    by_chance = sum(count * second[said] for said, count in first.items())
+    return None if by_chance == rows * rows else (same - by_chance) / (rows * rows - by_chance)
 
 
 def describe_few_clusters(groups: int) -> str:

@@ -7,10 +7,11 @@ judges read an answer, a letter or a yes, the most frequent reading counts and t
 Verdicts that are as frequent give way to the first of them, in the order in which judges were named.
 """
 
+import itertools
 import math
 import statistics
 from collections import Counter
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -18,6 +19,7 @@ import msgspec
 from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError
+from mmscore.core.estimates import compute_kappa
 from mmscore.core.judge import JUDGED, LEAVE, Leave, NoVerdict, Verdict
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Item
@@ -100,6 +102,7 @@ class Sitting:
         choice: The recipe, which scores what judges read.
         compared: Rows with several verdicts so far.
         agreed: Those of them whose verdicts are all the same.
+        pairs: Two judges -> how often they gave these two verdicts on a row, each its most frequent one.
     """
 
     panel: Panel
@@ -107,6 +110,7 @@ class Sitting:
     choice: RecipeChoice
     compared: int = field(default=0, init=False)
     agreed: int = field(default=0, init=False)
+    pairs: dict[tuple[str, str], Counter[tuple[Hashable, Hashable]]] = field(default_factory=dict, init=False)
 
     def judge(self, cases: Sequence[Case]) -> list[CaseOutcome]:
         """Settle rows; one outcome a row, in order."""
@@ -122,6 +126,11 @@ class Sitting:
         if len(self.juries) > 1:
             same = f"{self.agreed:,} of {self.compared:,} rows"
             remarks.append(f"judges: all verdicts on a row are the same in {same}.")
+            remarks += [
+                f"judges: Cohen's kappa of {first} and {second} is {kappa:.3f} over {counts.total():,} rows."
+                for (first, second), counts in self.pairs.items()
+                if (kappa := compute_kappa(counts)) is not None
+            ]
         return tuple(remarks)
 
     def _combine(self, case: Case, said: Sequence[CaseOutcome]) -> CaseOutcome:
@@ -139,8 +148,17 @@ class Sitting:
         valid = [vote for vote in votes if vote.error is None]
         self.compared += len(valid) > 1
         self.agreed += len(valid) > 1 and all(_read_vote(vote) == _read_vote(valid[0]) for vote in valid)
+        self._count_pairs(valid)
         digest, tries = asked[0][1].prompt_sha256, sum(outcome.tries for _, outcome in asked)
         return CaseOutcome(self._decide(votes, valid, case[1]), None, digest, tries, votes, models)
+
+    def _count_pairs(self, valid: Sequence[Vote]) -> None:
+        said = [
+            (seat[0], find_majority([_freeze(_read_vote(vote)) for vote in seat])) for seat in _group_repeats(valid)
+        ]
+        for (one, first), (other, second) in itertools.combinations(said, 2):
+            names = (_name_seat(one, other), _name_seat(other, one))
+            self.pairs.setdefault(names, Counter())[first, second] += 1
 
     def _build_vote(self, setting: JudgeSetting, outcome: CaseOutcome, case: Case) -> Vote:
         item, parsed, _ = case
@@ -178,6 +196,17 @@ class Sitting:
 
 def _read_vote(vote: Vote) -> object:
     return vote.value if vote.reads else vote.scores
+
+
+def _freeze(value: object) -> Hashable:
+    return tuple(sorted(value.items())) if isinstance(value, Mapping) else str(value)
+
+
+def _name_seat(vote: Vote, other: Vote) -> str:
+    """Name a judge by what tells it from another: its model, its protocol, or both."""
+    if vote.model != other.model:
+        return vote.model if vote.judge == other.judge else f"{vote.judge} by {vote.model}"
+    return vote.judge
 
 
 def _group_repeats(votes: Iterable[Vote]) -> list[list[Vote]]:

@@ -112,6 +112,20 @@ def test_every_word_is_kept_and_agreement_counted():
     assert "the same in 1 of 1 rows" in settled(*scored(1.0, 1.0))[1].remarks()[0]
 
 
+def test_agreement_beyond_chance_is_told_for_each_two_judges():
+    sitting = settled(*read("B", "B", "C"))[1]
+    for words in ("AAB", "BBB", "ABA", "BBB"):
+        for jury, value in zip(sitting.juries, words, strict=True):
+            jury.judge = lambda cases, value=value: [CaseOutcome(Verdict(Parsed(value, "judge")), "said", "", 1)]
+        sitting.judge([CASE])
+    told = [remark for remark in sitting.remarks() if "kappa" in remark]
+    assert [remark.partition("kappa of ")[2] for remark in told] == [
+        "m0 and m1 is 0.545 over 5 rows.",
+        "m0 and m2 is 0.286 over 5 rows.",
+        "m1 and m2 is -0.250 over 5 rows.",
+    ]
+
+
 def test_one_judge_alone_is_no_vote():
     outcome, sitting = settled(*read("B"))
     assert (outcome.step, outcome.votes, outcome.models) == (Verdict(Parsed("B", "judge")), (), ("m0",))
