@@ -2,9 +2,21 @@
 
 from pathlib import Path
 from random import Random
+from typing import Any
 
 from vlmevalkit_tables import evaluate, open_kit, say
 
+TYPES = ("Factoid", "Multi Choice", "Conversational", "Fact Checking", "Hypothetical")
+ANSWERS = (
+    "12", "12.5%", "0", "2015", "true", "a", "Unanswerable", "New York", "[Ulm, Bonn]", "['Ulm', 'New York']",
+    "[2014, 7]", "4 million", "[3.5%, 12%]", "-7", "1,200", "inf", "nan", "[]", "[a 'b', c]", "it's", "[it's, 4]",
+    "(1, 2)", "Köln.", "[['a', 1], 2]", "[New York, 'Rio']", "1e3",
+)  # fmt: skip
+BOX_FORMS = (
+    "[%s, %s, %s, %s]", "[%s %s %s %s]", "(%s,%s),(%s,%s)", "<box>%s %s %s %s</box>", "{\"bbox_2d\": [%s, %s, %s, %s]}",
+    "box 1: [%s,%s, %s , %s ].", "[%s, %s, %s, %s, 5]", "x=%s y=%s w=%s h=%s", "[[%s, %s], [%s, %s]]",
+    "[ %s, %s;%s, %s]",
+)  # fmt: skip
 NUMBERS = ("three", "Three of them.", "3", "13", "21", "007", "3.0", "3.7", "-3", "twenty one", "0", "zero", "1,000",
            "There are two cats and 4 dogs.", "tens", "TEN", "one-two", "３", "²", "a12b", "12 or 20")  # fmt: skip
 BRACES = ("{%s}", "{%s", "%s}", "{a} {%s}", "{%s} {}", "{{%s}}", "{\n%s}", "\\boxed{%s}", "it is { %s }.", "{12%s4}")
@@ -21,6 +33,8 @@ def make_cases(checkout: Path, shared: Path, seed: int = 20261126) -> dict[str, 
         (_make_erqa, 64),
         (_make_tallyqa, 64),
         (_make_biased, 64),
+        (_make_chartqapro, 96),
+        (_make_refcoco, 96),
     )
     return {"files_vlmevalkit": [make(rng) for make, times in makers for _ in range(times)]}
 
@@ -101,3 +115,78 @@ def _make_biased(rng: Random) -> dict:
     for line in case["expected"].get("table", ()):
         line |= {f"{name} {topic}": value for name in ("acc", "bias") for topic, value in line.pop(name).items()}
     return case
+
+
+def _make_chartqapro(rng: Random) -> dict:
+    rows, said = [], []
+    for number in range(rng.randint(1, 8)):
+        kind = rng.choice(TYPES)
+        turns = rng.randint(2, 3) if kind == "Conversational" else 1
+        answers = [rng.choice(ANSWERS) for _ in range(turns)]
+        years = [rng.choice(("NO", "YES", "no", "Yes")) for _ in range(rng.choice((turns, 1, 2)))]
+        questions = [f"Question {number}.{turn}?" for turn in range(turns)]
+        rows.append([number, repr(questions), repr(answers), kind, repr(years), "Some words." if number % 2 else ""])
+        said.append(say(rng, _restate(rng, answers[-1]), ANSWERS))
+    if rng.random() < 0.05:
+        rows[0][rng.choice((2, 4))] = rng.choice(("[5]", "word", "['a'", "[]"))
+    columns = ["index", "question", "answer", "question_type", "year", "paragraph"]
+    name = rng.choice(("ChartQAPro", "ChartQAPro_CoT", "ChartQAPro_PoT"))
+    return evaluate("chartqapro", "ChartQAPro", name, columns, rows, said, labels=["0"])
+
+
+def _restate(rng: Random, answer: str) -> str:
+    """Word an answer as a model might: as it is, quoted, nearly right, or with more or fewer elements."""
+    inner = answer.strip("[]")
+    wordings = (
+        answer, answer, f"{answer}.", answer.lower(), answer.upper(), f"['{inner}']", f"[{inner}]", inner + "\n",
+        inner[1:], repr(inner.split(", ")), repr([*inner.split(", "), "x"]), inner.replace("2", "2.1"),
+        inner.replace("12", "13"),
+        f" {inner} ", inner + "%", "[" + "9" * 40 + "]", "['a' 'b']", '["\\d", true]', "[1, (2, 3)]", "[None, True]",
+    )  # fmt: skip
+    return rng.choice(wordings)
+
+
+def _make_refcoco(rng: Random) -> dict:
+    fractions, named = rng.random() < 0.4, rng.choice(("split", "category", "dataset"))
+    splits = rng.sample(
+        ("RefCOCO val", "RefCOCO test A", "RefCOCO+ testB", "RefCOCOg_val", "RefCOCOg test", "Ours hard one", "Ours"), 3
+    )
+    rows, said = [], []
+    for number in range(rng.randint(1, 10)):
+        width, height = rng.choice((640, 333, 1200, "")), rng.choice((480, 500, 0))
+        x1, y1 = rng.randint(0, 150), rng.randint(0, 200)
+        box = [x1, y1, x1 + rng.choice((2, 40, 100)), y1 + rng.choice((2, 30, 120))]
+        size = (width or 1, height or 1)
+        answer = [round(v / size[n % 2], 4) for n, v in enumerate(box)] if fractions and all((width, height)) else box
+        split = rng.choice(splits)
+        if named != "category":
+            split = split.replace(" ", "_")
+        rows.append([number, f"thing {number}", repr(answer), width, height, split, "x"])
+        said.append(say(rng, rng.choice(BOX_FORMS) % tuple(_move(rng, box, size)), BOX_NOISE))
+    if named == "dataset":
+        rows = [[*row[:5], row[6]] for row in rows]
+    columns = ["index", "question", "answer", "width", "height", *([] if named == "dataset" else [named]), "image"]
+    return evaluate("refcoco", "RefCOCODataset", "RefCOCO", columns, rows, said, ["Split"], prepare=_load_refcoco)
+
+
+BOX_NOISE = ("[1, 2, 3]", "[1e999, 0, 5, 5]", "[-5 -5 9999 9999]", "[.5 .5 1. 1.5]", "1 2 3 4 5",
+             "[9, 9, 1, 1]", "[0.1, 0.1, 1.5, 1.5]", "[１, ２, ３０, ４０]", "[1,2,3,4] or [5,6,7,8]",
+             "[0, 0, 1000, 1000]")  # fmt: skip
+
+
+def _move(rng: Random, box: list[int], size: tuple[int, int]) -> list[float]:
+    """Give a box near another one, in a unit that a model may use, its corners in any order."""
+    moved = list(box)
+    if rng.random() < 0.5:
+        corner = rng.randrange(4)
+        twice = box[corner] - box[corner - 2] if corner > 1 else 0  # an overlap of one half
+        moved[corner] += rng.choice((-30, -5, 1, 20, twice))
+    if rng.random() < 0.1:
+        moved = moved[2:] + moved[:2]
+    unit = rng.choice((None, 1, 1000))
+    return moved if unit is None else [round(value / size[n % 2] * unit, 3) for n, value in enumerate(moved)]
+
+
+def _load_refcoco(benchmark: Any) -> None:
+    benchmark.data = benchmark.load_data("RefCOCO")
+    benchmark._ensure_metadata_ready = lambda: None

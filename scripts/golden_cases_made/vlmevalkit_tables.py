@@ -4,7 +4,7 @@ import math
 import os
 import sys
 import tempfile
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from importlib import import_module
 from pathlib import Path
 from random import Random
@@ -51,6 +51,7 @@ def evaluate(
     said: list[str],
     labels: Sequence[str] = (),
     unread: Sequence[str] = (),
+    prepare: Callable[[Any], None] | None = None,
 ) -> dict:
     """Evaluate a workbook of predictions as the framework does without a judge.
 
@@ -63,6 +64,7 @@ def evaluate(
         said: A response for each.
         labels: Columns of its report that name something, so that a number there is a text.
         unread: Columns of its report that repeat the others.
+        prepare: What else is to be done to the benchmark, such as to replace its table by one with more columns.
 
     Returns:
         A case: `expected` holds what `evaluate` returns as a list of lines, or the name of its error.
@@ -73,10 +75,15 @@ def evaluate(
     pd.DataFrame(rows, columns=columns).to_csv(table, sep="\t", index=False)
     benchmark = object.__new__(getattr(import_module(f"vlmeval.dataset.{module}"), name))
     benchmark.dataset_name, benchmark.data, benchmark.meta_only = dataset, load(str(table)), True
+    if prepare:
+        prepare(benchmark)
+        frame = benchmark.data.drop(columns="image", errors="ignore")
+        columns = list(frame)
+        rows = [[None if pd.isna(cell) else build_plain(cell) for cell in row] for row in frame.itertuples(index=False)]
     case = {"rule": "table", "input": {"dataset": dataset, "columns": columns, "rows": rows, "predictions": said}}
     with tempfile.TemporaryDirectory() as folder:
         file = f"{folder}/model_{dataset}.xlsx"
-        frame = load(str(table))
+        frame = benchmark.data.drop(columns="image", errors="ignore")
         frame["prediction"] = said
         dump(frame, file)
         try:

@@ -68,6 +68,11 @@ CASES: dict[str, tuple[st.SearchStrategy[tuple[Any, ...]], float, float]] = {
         1,
     ),
     "reform_word_match": (st.tuples(TEXTS, TEXTS | LISTS), 0, 1),
+    "vlmevalkit_chartqapro": (
+        st.tuples(TEXTS, TEXTS | LISTS.map(repr), st.lists(st.sampled_from(["YES", "NO"]), max_size=2)),
+        0,
+        1,
+    ),
     "vlmevalkit_ocrbench": (st.tuples(TEXTS, LISTS, TEXTS), 0, 1),
     "vlmevalkit_vcr": (st.tuples(st.lists(TEXTS, max_size=5), TEXTS, st.lists(TEXTS, min_size=1, max_size=3)), 0, 1),
     "vlmevalkit_vqa": (st.tuples(TEXTS, LISTS, st.sampled_from(RULES)), 0, 1),

@@ -48,8 +48,11 @@ NAMED = CHOICE._replace(id="validation_Art_{n}")
 RATED = Item(task="yes_no", answer="1", label="1")
 BELIEVED = TYPED._replace(extra='{"ground_truth": "7", "expected_bias": "1", "topic": "flags"}')
 MIRRORED = CHOICE._replace(extra='{"qid": "question"}')
+CHARTED = TYPED._replace(label="\"['7', '1']\"", extra='{"year": "[\'NO\']"}')
+BOXED = TYPED._replace(label='"[0, 0, 7, 9]"', split="RefCOCO_val")
 KINDS = (
-    CHOICE, NAMED, RATED, YES_NO, LISTED, TYPED, EXTRACTED, GRADED, UNLABELLED, COVERED, BELIEVED, MIRRORED,
+    CHOICE, NAMED, RATED, YES_NO, LISTED, TYPED, EXTRACTED, GRADED, UNLABELLED, COVERED, BELIEVED, MIRRORED, CHARTED,
+    BOXED,
 )  # fmt: skip
 
 REPLIES = ("A", "(B) green", "red", "Yes", "no.", "a cat on a mat", "7", "1", "[Yes]", "strongly agree", "50", "hm", "")

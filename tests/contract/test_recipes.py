@@ -53,7 +53,9 @@ EXTRACTED = TYPED._replace(extra='{"question_type": "free_form", "answer_type": 
 GRADED = Item(id="1", task="vqa", label='"1"', dataset="dt-text")
 UNLABELLED = Item(id="1", task="vqa", dataset="stereo-agreement-text")
 BELIEVED = Item(id="1", task="vqa", label='"7"', extra='{"ground_truth": "7", "expected_bias": "4"}')
-EXAMPLES = (CHOICE, YES_NO, LISTED, TYPED, EXTRACTED, GRADED, UNLABELLED, BELIEVED)
+CHARTED = Item(id="1", task="vqa", label="\"['7']\"", extra='{"year": "[\'NO\']"}')
+BOXED = Item(id="1", task="vqa", label='"[0, 0, 1, 1]"', split="val")
+EXAMPLES = (CHOICE, YES_NO, LISTED, TYPED, EXTRACTED, GRADED, UNLABELLED, BELIEVED, CHARTED, BOXED)
 
 
 @given(reply=st.text(max_size=60))

@@ -243,6 +243,13 @@ def test_a_list_of_questions_gives_a_record_a_round_with_what_was_said_before(tm
     ]
 
 
+def test_lists_of_a_benchmark_without_conversations_stay_one_record(tmp_path: Path) -> None:
+    row = ("5", listed("What?", "Why?"), listed("a", "b"), cell(1))
+    path = table(tmp_path / "ChartQAPro.tsv", "index question answer image", row)
+    (record,) = read(path)
+    assert (record.id, record.round, record.question, record.answers) == ("5", None, row[1], ("a", "b"))
+
+
 def test_a_dialog_without_markers_shows_its_images_first_and_without_answers_leaves_them_empty(
     tmp_path: Path,
 ) -> None:

@@ -7,6 +7,7 @@ False and None, few and not deep: what it would make of a long or deep text may 
 import ast
 import math
 import re
+import warnings
 from typing import Any
 
 from mmconvert.core.errors import RowError, show
@@ -14,6 +15,8 @@ from mmconvert.core.text.json import parse_json
 
 MAX_DEPTH = 16
 MAX_ITEMS = 10_000
+MAX_SHORT = 10_000
+"""Most characters of a text that Python itself may read, whatever it holds."""
 _MAX_DIGITS = 4300
 """Most digits of an integer that Python reads."""
 
@@ -153,6 +156,36 @@ def parse_list(text: str) -> list[Any]:
     if not isinstance(value, list):
         raise RowError("list.type", "", f"expected a list {show(text)}.")
     return value
+
+
+def parse_short_literal(text: str) -> Any:
+    r"""Read any literal of Python: also one that JSON spells differently, joins strings or holds a mapping.
+
+    Args:
+        text: At most `MAX_SHORT` characters, so that no literal takes much memory.
+
+    Returns:
+        What Python makes of it.
+
+    Raises:
+        RowError: Code `literal.syntax`: it is no literal, or too long.
+
+    Example:
+        >>> parse_short_literal("['New' 'York', (1, 2)]")
+        ['NewYork', (1, 2)]
+        >>> parse_short_literal("[true]")
+        Traceback (most recent call last):
+            ...
+        mmconvert.core.errors.RowError: this is no short literal of Python (got '[true]').
+    """
+    try:
+        if len(text) <= MAX_SHORT:
+            with warnings.catch_warnings():
+                warnings.simplefilter("ignore")  # unknown escapes of a source are none of the user's concern
+                return ast.literal_eval(text)
+    except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
+        pass
+    raise RowError("literal.syntax", "", f"this is no short literal of Python {show(text)}.")
 
 
 def looks_like_list(text: str) -> bool:

@@ -29,13 +29,16 @@ _VQA = (
     *_OTHER_VQA,
 )
 
+CHAT = "chat"
+"""Task of benchmarks whose rows are conversations, of the framework's type MT."""
+
 TASKS = {
     **dict.fromkeys(_MULTIPLE_CHOICE, "multiple_choice"),
     **dict.fromkeys(_VQA, "vqa"),
     **dict.fromkeys(("MME", "POPE", "HallusionBench", "AMBER", "VSR-zeroshot"), "yes_no"),
     "COCO_VAL": "caption",
     "OCRBench": "ocr",
-    "MMDU": "chat",
+    "MMDU": CHAT,
 }
 """Benchmark -> task of its rows. Source: open-compass/VLMEvalKit@e8e78f0 vlmeval/dataset, DATASET_URL."""
 
@@ -55,6 +58,16 @@ _NAME = (
 
 
 @lru_cache
+def may_have_rounds(name: str | None) -> bool:
+    """Tell whether rows may be conversations: of the benchmarks that the framework knows, chats alone.
+
+    Example:
+        >>> may_have_rounds("MMDU"), may_have_rounds("my_chats"), may_have_rounds("ChartQAPro")
+        (True, True, False)
+    """
+    return name not in NAMES or TASKS.get(name) == CHAT
+
+
 def is_circular(name: str) -> bool:
     """Tell by its name whether a table shows each question with its options rotated.
 

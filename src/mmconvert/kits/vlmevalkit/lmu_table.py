@@ -31,7 +31,7 @@ from mmconvert.images.loader import decode_plain_base64, is_data_url
 from mmconvert.io import tables
 from mmconvert.io.columns import HEADERS, keep_extra_fields, respell
 from mmconvert.kits.vlmevalkit.circular import FIRST_OFFSET
-from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root, is_circular
+from mmconvert.kits.vlmevalkit.datasets import CHAT, find_lmudata_root, is_circular, may_have_rounds
 from mmconvert.kits.vlmevalkit.videos import VIDEOS, show_table_videos, take_candidates, take_table_videos
 from mmconvert.plugins.format import Context
 
@@ -487,8 +487,7 @@ def split_rounds(record: Record, illustrated: bool = True) -> Iterator[Record]:
 
     A conversation is a list of texts as question, without options, that has as many answers as questions or
     names an image by `<ImageHere>`. Images are shown in their order over all rounds, those of a conversation
-    without markers at its beginning. What the assistant said before is the reference, empty where there
-    is none.
+    without markers at its beginning. What the assistant said before is the reference, empty where there is none.
 
     Args:
         record: As `lmu_table.record` gives it; a prediction is a list with one response for each round.
@@ -502,7 +501,7 @@ def split_rounds(record: Record, illustrated: bool = True) -> Iterator[Record]:
         RowError: `dialog.answers`, `dialog.replies`: they do not go with the questions;
             `placeholder.no_image`.
     """
-    questions = _read_questions(record)
+    questions = _read_questions(record) if may_have_rounds(record.dataset) else []
     if not questions:
         yield record
         return
@@ -530,7 +529,7 @@ def split_rounds(record: Record, illustrated: bool = True) -> Iterator[Record]:
             group=record.id,
             round=number,
             messages=tuple(turns),
-            task="chat",
+            task=CHAT,
             images=tuple(images[:shown]),
             attachments=tuple(images[shown:]) if number == len(questions) - 1 else (),
             question="".join(_list_named_slots(question, named)),

@@ -5,13 +5,14 @@ import contextlib
 import json
 import time
 import tracemalloc
+import warnings
 
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
 from mmconvert.core.errors import RowError
-from mmconvert.core.text.literals import looks_like_list, parse_list
+from mmconvert.core.text.literals import MAX_SHORT, looks_like_list, parse_list, parse_short_literal
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]))
 NUMBERS = st.integers() | st.floats(allow_nan=False, allow_infinity=False)
@@ -170,3 +171,20 @@ def test_a_list_at_the_bounds_is_read() -> None:
         (deepest,) = deepest
     assert deepest == ["a"]
     assert parse_list("[" + "'a'," * 9_998 + "'a']") == ["a"] * 9_999
+
+
+@pytest.mark.parametrize("text", ["['New' 'York', (1, 2)]", r"['\d']", "{'a': [1]}", " 'x'", "[1 + 2j, b'c']", "{1}"])
+def test_a_short_literal_is_what_python_reads(text: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("error")
+        found = parse_short_literal(text)
+        warnings.simplefilter("ignore")
+        assert found == ast.literal_eval(text)
+
+
+@pytest.mark.parametrize(
+    "text", ["[true]", "open('x')", "", "[" * 9_000, "-" * 9_000 + "1", "'" + "a" * MAX_SHORT + "'", "[\0]", "{[]: 1}"]
+)
+def test_what_is_no_short_literal_is_refused(text: str) -> None:
+    with pytest.raises(RowError, match="no short literal"):
+        parse_short_literal(text)

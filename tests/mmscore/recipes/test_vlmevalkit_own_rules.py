@@ -1,0 +1,76 @@
+"""What the golden files of VLMEvalKit's short answers and boxes do not show: tables of questions, and refusals."""
+
+import json
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+from mmconvert.core.errors import RowError
+from mmconvert.plugins.registry import load
+from mmscore.core.recipe import Item
+from mmscore.scoring.evaluate import score
+
+
+def score_item(name: str, prediction: str, label: Any, **extra: str) -> Mapping[str, float]:
+    recipe = load("mmscore.recipes", name)
+    item = Item(prediction=prediction, label=json.dumps(label), extra=json.dumps(extra))
+    return recipe.metrics(item, recipe.parse(item, "1"), "1")
+
+
+def write_boxes(path: Path, *answers: list[float]) -> Path:
+    lines = ["index\tquestion\tanswer\twidth\theight\tcategory\tprediction"]
+    lines += [
+        f"{number}\tcat\t{answer}\t200\t100\tRefCOCO test A\t[0, 0, 1000, 1000]"
+        for number, answer in enumerate(answers)
+    ]
+    path.write_text("\n".join(lines), encoding="utf-8")
+    return path
+
+
+def test_boxes_of_a_table_are_fractions_where_none_of_its_numbers_is_larger(tmp_path: Path) -> None:
+    path = write_boxes(tmp_path / "model_RefCOCO.tsv", [0, 0, 1, 1], [0, 0, 1, 0.25])
+    (entry,) = score(path).entries
+    line = {"Precision@1": 50.0, "Average IoU": 0.625, "Samples": 2}
+    assert list(entry.table) == [{"Split": "RefCOCO_testA", **line}, {"Split": "Average", **line}]
+
+
+def test_boxes_of_a_table_are_pixels_where_one_of_its_numbers_is_larger(tmp_path: Path) -> None:
+    path = write_boxes(tmp_path / "model_RefCOCO.tsv", [0, 0, 1, 1], [0, 0, 200, 50])
+    (entry,) = score(path).entries
+    assert entry.metrics["precision"].value == 50.0
+    assert entry.metrics["iou"].value == pytest.approx((1 / 20_000 + 0.5) / 2)
+
+
+def test_a_row_without_a_box_has_no_score() -> None:
+    with pytest.raises(RowError) as refusal:
+        score_item("vlmevalkit_refcoco", "[0, 0, 1, 1]", "the cat", bbox_x1="1", bbox_y1="none")
+    assert refusal.value.field == "extra.bbox_x1"
+
+
+def test_a_row_without_its_truth_has_no_score() -> None:
+    with pytest.raises(RowError) as refusal:
+        score_item("vlmevalkit_vlms_are_biased", "4", "4", expected_bias="4")
+    assert refusal.value.field == "extra.ground_truth"
+
+
+@pytest.mark.parametrize(
+    ("label", "extra", "field"),
+    [
+        ("yes", {"year": "['NO']"}, "answer"),
+        ("[4]", {"year": "['NO']"}, "answer"),
+        ("['4']", {"year": "NO"}, "extra.year"),
+        ("['4']", {"year": "[]"}, "extra.year"),
+        ("['4']", {}, "extra.year"),
+    ],
+)
+def test_a_chart_needs_a_list_of_answers_and_of_years(label: str, extra: dict[str, str], field: str) -> None:
+    with pytest.raises(RowError) as refusal:
+        score_item("vlmevalkit_chartqapro", "4", label, **extra)
+    assert refusal.value.field == field
+
+
+def test_a_count_needs_a_number() -> None:
+    with pytest.raises(RowError, match="whole number"):
+        score_item("vlmevalkit_tallyqa", "4", "many")
