@@ -155,8 +155,8 @@ def _export_parts(dataset: Dataset, target: Target, to: str, workers: int, *, qu
     rows_read = 0
     # Children are forked where this process has no thread yet, and showing progress takes one.
     with (
-        open_target(target, to) as (_, place),
         ENGINE.crew(workers) as run,
+        open_target(target, to) as (_, place),
         show_progress("export", quiet=quiet) as advance,
     ):
         for written in write_parts(dataset, place, to, run):

@@ -269,3 +269,68 @@ def test_a_worker_that_dies_ends_the_run_with_one_message(method: str, slow: lis
     assert child.returncode == 1
     assert messages == ["mmconvert: a worker process died, perhaps because memory ran out. Run again with --workers 1."]
     assert hidden(tmp_path) == []
+
+
+@pytest.fixture
+def image_folder(tmp_path: Path) -> Path:
+    """A list long enough for several parts, whose rows all show one image file of 150 kB."""
+    (tmp_path / "in").mkdir()
+    noise = random.Random(0).randbytes(224 * 224 * 3)
+    PIL.Image.frombytes("RGB", (224, 224), noise).save(tmp_path / "in" / "noise.png")
+    turns = [{"from": "human", "value": "<image>\nWhat is shown?"}, {"from": "gpt", "value": "Noise, nothing else."}]
+    rows = [{"id": f"row-{number}", "image": "noise.png", "conversations": turns} for number in range(700)]
+    (tmp_path / "in" / "llava.json").write_text(json.dumps(rows))
+    return tmp_path / "in" / "llava.json"
+
+
+def run_words(*words: object) -> list[str]:
+    return [sys.executable, "-m", "mmconvert", *map(str, words)]
+
+
+def kill_first_child(child: subprocess.Popen) -> None:
+    """Kill the first process that a command starts, as soon as it is there."""
+    while child.poll() is None:
+        for tasks in Path(f"/proc/{child.pid}/task").glob("*/children"):
+            for number in tasks.read_text().split():
+                os.kill(int(number), signal.SIGKILL)
+                return
+        time.sleep(0.001)
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="processes are found through /proc")
+def test_a_worker_that_is_killed_in_an_image_folder_leaves_nothing_and_the_next_run_is_whole(
+    image_folder: Path, tmp_path: Path
+) -> None:
+    arguments = run_words("convert", image_folder, "--quiet", "-o")
+    with subprocess.Popen([*arguments, str(tmp_path / "out"), "--workers", "2"], stderr=subprocess.PIPE) as child:
+        kill_first_child(child)
+        assert b"a worker process died" in child.stderr.read()
+    assert child.returncode == 1
+    assert hidden(tmp_path) == []
+    assert not (tmp_path / "out").exists()
+    subprocess.run([*arguments, str(tmp_path / "out"), "--workers", "2"], check=True)
+    subprocess.run([*arguments, str(tmp_path / "one"), "--workers", "1"], check=True)
+    assert read_shards(tmp_path / "out") == read_shards(tmp_path / "one")
+    assert open_dataset(tmp_path / "out").num_rows == 700
+
+
+@pytest.mark.skipif(not Path("/proc/self/task").exists(), reason="processes are found through /proc")
+def test_a_worker_that_is_killed_in_an_export_leaves_no_file_and_the_next_run_is_whole(
+    image_folder: Path, tmp_path: Path
+) -> None:
+    subprocess.run(run_words("convert", image_folder, "--quiet", "-o", tmp_path / "dataset"), check=True)
+    (tmp_path / "out").mkdir()
+    arguments = run_words("export", tmp_path / "dataset", "--to", "llava", "--quiet", "--workers", "2", "-o")
+    with subprocess.Popen([*arguments, str(tmp_path / "out/llava.json")], stderr=subprocess.PIPE) as child:
+        kill_first_child(child)
+        assert b"a worker process died" in child.stderr.read()
+    assert child.returncode == 1
+    assert {path.name for path in (tmp_path / "out").iterdir()} <= {"images"}
+    subprocess.run([*arguments, str(tmp_path / "out/llava.json")], check=True)
+    assert [row["id"] for row in json.loads((tmp_path / "out/llava.json").read_bytes())] == [
+        f"row-{number}" for number in range(700)
+    ]
+
+
+def read_shards(folder: Path) -> dict[str, bytes]:
+    return {str(path.relative_to(folder)): path.read_bytes() for path in sorted(folder.rglob("*.parquet"))}
