@@ -94,6 +94,14 @@ def test_a_method_is_reached_by_its_name_in_reached_code_alone(tmp_path: Path) -
 _METHODS = {"one": "self.two()", "two": "pass", "three": "self.four()", "four": "pass", "__len__": "pass"}
 
 
+def test_a_module_whose_file_is_run_as_a_program_is_reached(tmp_path: Path) -> None:
+    files = {
+        CLI: "from mmconvert.io import watch\n\n\ndef main():\n    return watch.__file__\n",
+        "mmconvert/io/watch.py": "def run():\n    pass\n\n\ndef stay():\n    pass\n\n\nrun()\n",
+    }
+    assert _source(tmp_path, files).unreached() == ["mmconvert.io.watch:stay"]
+
+
 def test_plugins_commands_and_modules_of_computed_names_are_reached(tmp_path: Path) -> None:
     files = {
         CLI: "COMMANDS = {'go': 'mmconvert.cli.run:go'}\n\n\ndef main():\n    return COMMANDS\n",

@@ -98,6 +98,7 @@ class PredictKeywords(TypedDict, total=False):
     """Keywords of `predict`: the options of `mmscore predict` by their names."""
 
     base_url: str | None
+    serve: str | None
     api_key_env: str | None
     concurrency: int | Literal["auto"] | None
     timeout: float | None

@@ -407,6 +407,9 @@ class Source:
     def _apply(self, used: Used) -> None:
         for name in used.names:
             self._reach(name)
+            if name[1] == "__file__":
+                # Whoever asks for a module's file runs it as a program.
+                self._enter(name[0])
         self._attributes |= used.attributes
         self._computed |= used.modules
         for prefix in used.prefixes:

@@ -37,7 +37,7 @@ from mmscore.workflow.task_readers import Outcome, find_reader
 @add_struct_options(
     NamedRun,
     {name: {"metavar": "NAME"} for name in ("benchmark", "model", "backend", "also")}
-    | {"base_url": {"metavar": "URL"}},
+    | {"base_url": {"metavar": "URL"}, "serve": {"metavar": "COMMAND"}},
     into="named",
 )
 @add_struct_options(RunOptions, {"work_dir": {"metavar": "DIR", "short": "-w"}})
@@ -83,8 +83,9 @@ def run(
     done, out = [], sys.stdout
     kept: Results | None = {} if options.html else None
     # What a plug-in prints, or a cluster, must not stand between the lines that a program reads here.
-    with contextlib.redirect_stdout(sys.stderr):
-        for outcome in run_plan(plan, restart=options.restart, quiet=quiet, kept=kept):
+    runs = run_plan(plan, restart=options.restart, quiet=quiet, kept=kept)
+    with contextlib.redirect_stdout(sys.stderr), contextlib.closing(runs):
+        for outcome in runs:
             done.append(outcome)
             if not as_json:
                 click.echo(escape_control(_sentence(outcome)), file=out)

@@ -35,6 +35,7 @@ _METAVARS = {
     "timeout": "SECONDS",
     "price": "PROMPT,COMPLETION",
     "push": "USER/REPO",
+    "serve": "COMMAND",
     "revision": "REV",
     "model_card": "USER/MODEL",
 }

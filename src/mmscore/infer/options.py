@@ -19,9 +19,12 @@ class PredictOptions(msgspec.Struct, frozen=True, kw_only=True):
     model: str
     """Model: a local folder, a Hub id, or the name that the API server uses."""
     backend: str | None = None
-    """Inference backend. [default: openai with --base-url, else transformers]"""
+    """Inference backend. [default: openai with --base-url or --serve, else transformers]"""
     base_url: str | None = None
     """Base URL of an OpenAI-compatible API server. [default: $OPENAI_BASE_URL]"""
+    serve: str | None = None
+    """Server command to run meanwhile, such as "vllm serve MODEL --data-parallel-size 8"; {model} stands for --model.
+    Without --base-url it is asked at the --port of the command, or 8000."""
     api_key_env: str | None = None
     """Environment variable that holds the API key. [default: OPENAI_API_KEY]"""
     concurrency: Annotated[int, msgspec.Meta(ge=1, le=1000)] | Literal["auto"] | None = None
@@ -101,7 +104,7 @@ class PredictOptions(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def plugin(self) -> str:
         """Name of the backend that answers."""
-        return self.backend or ("transformers" if self.base_url is None else "openai")
+        return self.backend or ("transformers" if self.base_url is None and self.serve is None else "openai")
 
     @property
     def several(self) -> bool:

@@ -25,6 +25,7 @@ from mmscore.infer.options import LOCAL, PredictOptions
 from mmscore.infer.predictions_file import is_interrupted
 from mmscore.infer.ray_pool import RayPool
 from mmscore.infer.runner import Job, plan_job, resume_note, summarize_job
+from mmscore.infer.server import locate_log, resolve_served, run_server
 from mmscore.llm.budget import read_price
 from mmscore.llm.cache_lock import Held, hold
 from mmscore.llm.response_cache import AnswerStore, store_path
@@ -96,20 +97,24 @@ def predict_here(
     """
     rows = open_dataset(dataset)
     _check_output(output, rows, options)
+    options = resolve_served(options)
     model = options.build_model_options(quiet=quiet)
     if backend is not None and (options.engine != LOCAL or (options.processes or 1) > 1):
         raise UsageError("--processes opens the model in each process: name the backend as file.py@NAME.")
     if options.share or (options.processes or 1) > 1:
         model.service.check_alone()
     with _make_folder(output.parent):
+        serving = partial(run_server, options, locate_log(output), quiet=quiet)
         if options.several:
-            return predict_in_processes(dataset, output, options, quiet=quiet, task=task)
+            with serving():
+                return predict_in_processes(dataset, output, options, quiet=quiet, task=task)
         with hold(store_path(output), share=options.share) as held:
             made = open_where_asked(options, quiet=quiet) if backend is None else adapt(options.plugin, backend, model)
             job = plan_job(rows, output, made, options, task=task)
             if backend is None:
-                return _run_job(job, held, options, quiet=quiet)
-            with keep_identity(backend) as identity:
+                with serving():
+                    return _run_job(job, held, options, quiet=quiet)
+            with serving(), keep_identity(backend) as identity:
                 return _run_job(replace(job, plugin=identity), held, options, quiet=quiet)
 
 

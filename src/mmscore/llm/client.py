@@ -127,6 +127,24 @@ def build_chat_url(base_url: str | None) -> str:
     return str(url.copy_with(path=path if path.endswith(CHAT) else path + CHAT, fragment=None))
 
 
+def build_health_urls(base_url: str | None) -> tuple[str, str]:
+    """Give the addresses that tell whether a server is ready: its health, and its list of models.
+
+    Raises:
+        UsageError: As `build_chat_url`.
+
+    Example:
+        >>> build_health_urls("http://localhost:8000/v1")
+        ('http://localhost:8000/health', 'http://localhost:8000/v1/models')
+    """
+    import httpx2
+
+    url = httpx2.URL(build_chat_url(base_url))
+    path = url.path.removesuffix(CHAT)
+    health = url.copy_with(path=path.removesuffix("/v1") + "/health", query=None)
+    return str(health), str(url.copy_with(path=path + "/models"))
+
+
 def read_key(name: str | None = None) -> str | None:
     """Read the service's key.
 
@@ -290,11 +308,10 @@ class Chat:
         """List the models that the service offers; empty where it does not say."""
         import httpx2
 
-        url = httpx2.URL(self.endpoint.url)
-        url = url.copy_with(path=url.path.removesuffix(CHAT) + "/models")
+        _, url = build_health_urls(self.endpoint.url)
         try:
             async with asyncio.timeout(self.endpoint.total_seconds):
-                response, data = await self._send("GET", str(url))
+                response, data = await self._send("GET", url)
             listed = json.loads(data)["data"] if data and response.is_success else []
             return [hide_key(str(model["id"]), self.endpoint.key) for model in listed]
         except (httpx2.HTTPError, TimeoutError, ValueError, RecursionError, LookupError, TypeError):

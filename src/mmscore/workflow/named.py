@@ -21,8 +21,11 @@ class NamedRun(msgspec.Struct, frozen=True, kw_only=True):
     """Model to run on each benchmark: a folder, a Hub id, or a name on the server. Repeatable."""
     base_url: str | None = None
     """API server of the models, such as http://localhost:8000/v1."""
+    serve: str | None = None
+    """Server command to run for each model, such as "vllm serve {model}"; {model} stands for the model. It is ended
+    afterwards."""
     backend: str | None = None
-    """Backend of the models. [default: openai with --base-url, otherwise transformers]"""
+    """Backend of the models. [default: openai with --base-url or --serve, otherwise transformers]"""
     limit: Annotated[int, msgspec.Meta(ge=1)] | None = None
     """Run only the first N samples of each benchmark; scores are marked as partial."""
     allow_remote: bool = False
@@ -45,7 +48,7 @@ def build_task(named: NamedRun) -> dict[str, Any]:
         missing = "--benchmark NAME" if not named.benchmark else "--model MODEL"
         raise UsageError(f"what shall be run? Give {missing}, or a task file (--init FILE writes one to begin with).")
     benchmarks = [one for name in dict.fromkeys(named.benchmark) for one in _list_single(find_benchmark(name))]
-    about = {"backend": named.backend, "base-url": named.base_url}
+    about = {"backend": named.backend, "base-url": named.base_url, "serve": named.serve}
     task: dict[str, Any] = {
         "datasets": [_build_entry(one, named) for one in dict.fromkeys(benchmarks)],
         "models": [*dict.fromkeys(named.model)],
@@ -121,6 +124,7 @@ def format_first_task(named: NamedRun) -> str:
         "predict:",
         *(f"  {key}: {_format_value(value)}" for key, value in task.get("predict", {}).items()),
         "  # base-url: http://localhost:8000/v1",
+        "  # serve: vllm serve {model}    # or have the server started, and ended afterwards",
         "  # max-new-tokens: 512",
         "  temperature: 0",
         "",

@@ -1,9 +1,10 @@
 """Carry a task out: every model is asked about every dataset, and its answers are scored."""
 
+import contextlib
 import json
 import time
 import traceback
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Generator, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated
@@ -26,6 +27,7 @@ from mmscore.core.select_recipe import choose_recipe, find_recipe_of, gather_fac
 from mmscore.infer import session
 from mmscore.infer.backend import Backend, identify_file
 from mmscore.infer.predictions_file import RUN_METADATA, is_interrupted
+from mmscore.infer.server import run_server
 from mmscore.infer.session import open_where_asked
 from mmscore.llm.response_cache import OK, build_answer_key
 from mmscore.reporting.html.page import PageOptions, write_report
@@ -37,6 +39,10 @@ from mmscore.workflow.task_file import ALL, PREDICT, SCORE, DatasetTask, ModelTa
 from mmscore.workflow.task_readers import Outcome
 
 PREDICTIONS, REPORT, TABLE, LOG = "predictions.parquet", "report.json", "report.csv", "log.txt"
+SERVER_LOG = "server.log"
+"""Output of a model's server, in the model's folder."""
+_NOT_OF_RESPONSES = frozenset(("processes", "engine", "serve", "base_url"))
+"""Options on which no response depends."""
 SUMMARY = "summary"
 """Name of the files in the work folder that hold one score of each run."""
 CONVERTED = ".datasets"
@@ -98,28 +104,40 @@ class PreparedDataset:
 
 
 class LazyModel:
-    """A model that is loaded when the first row is to be asked, once for all datasets.
+    """A model that is loaded when the first row is to be asked, once for all datasets. Use as a context manager.
 
     Args:
         task: The model.
+        log: File for what its server prints, where one is started for it.
         quiet: No progress bars while loading.
 
     Attributes:
         task: The model.
     """
 
-    def __init__(self, task: ModelTask, quiet: bool) -> None:
+    def __init__(self, task: ModelTask, log: Path, quiet: bool) -> None:
         self.task = task
+        self._log = log
         self._quiet = quiet
+        self._serving = contextlib.ExitStack()
+
+    def __enter__(self) -> "LazyModel":
+        """Begin; nothing is loaded yet."""
+        return self
+
+    def __exit__(self, *raised: object) -> None:
+        """End its server."""
+        self._serving.close()
 
     def open_backend(self) -> Backend:
-        """Give who answers.
+        """Give who answers, with the server running.
 
         Raises:
-            Error: The model cannot be loaded.
+            Error: The model cannot be loaded, or the server does not start.
         """
         if isinstance(self._made, Error):
             raise self._made
+        self.start_server()
         return self._made
 
     @cached_property
@@ -129,10 +147,27 @@ class LazyModel:
         except Error as error:
             return error
 
+    def start_server(self) -> None:
+        """Start the server that the options name, once for all datasets.
+
+        Raises:
+            Error: It does not start.
+        """
+        if self._served is not None:
+            raise self._served
+
+    @cached_property
+    def _served(self) -> Error | None:
+        try:
+            self._serving.enter_context(run_server(self.task.options, self._log, quiet=self._quiet))
+        except Error as error:
+            return error
+        return None
+
     def digest(self, rows: Dataset, limit: int | None) -> str:
         """Digest what the predictions depend on, as far as it can be told without loading the model."""
         options = self.task.options
-        given = {name: str(value) for name, value in asdict(options).items() if name not in ("processes", "engine")}
+        given = {name: str(value) for name, value in asdict(options).items() if name not in _NOT_OF_RESPONSES}
         folder = Path(options.model)
         files = sorted(folder.rglob("*")) if folder.is_dir() else []
         weights = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files if file.is_file()]
@@ -167,7 +202,7 @@ def require_numbers(plan: Plan, where: str) -> None:
 
 def run_plan(
     plan: Plan, *, restart: bool = False, quiet: bool = False, kept: Results | None = None
-) -> Iterator[Outcome]:
+) -> Generator[Outcome]:
     """Carry a plan out, run after run.
 
     Args:
@@ -183,16 +218,16 @@ def run_plan(
         task.name: PreparedDataset(task, plan.work_dir / CONVERTED / task.name, quiet) for task in plan.datasets
     }
     for model in plan.models:
-        opened = LazyModel(model, quiet)
-        for task in plan.datasets:
-            folder = plan.work_dir / model.name / task.name
-            folder.mkdir(parents=True, exist_ok=True)
-            outcome = Outcome(model.name, task.name, folder)
-            work = partial(
-                _carry_out, plan, prepared[task.name], opened, outcome, restart=restart, quiet=quiet, kept=kept
-            )
-            outcome.error = _catch_errors(folder, work)
-            yield outcome
+        with LazyModel(model, plan.work_dir / model.name / SERVER_LOG, quiet) as opened:
+            for task in plan.datasets:
+                folder = plan.work_dir / model.name / task.name
+                folder.mkdir(parents=True, exist_ok=True)
+                outcome = Outcome(model.name, task.name, folder)
+                work = partial(
+                    _carry_out, plan, prepared[task.name], opened, outcome, restart=restart, quiet=quiet, kept=kept
+                )
+                outcome.error = _catch_errors(folder, work)
+                yield outcome
 
 
 def _catch_errors(folder: Path, work: Callable[[], None]) -> str | None:
@@ -266,8 +301,9 @@ def _predict(
         outcome.rows = pq.read_metadata(output).num_rows
         _append_log(outcome.folder, f"{PREDICTIONS} stands, {outcome.rows:,} rows")
         return
-    given = msgspec.structs.replace(opened.task.options, limit=limit, resume=not restart, restart=restart)
+    given = msgspec.structs.replace(opened.task.options, limit=limit, resume=not restart, restart=restart, serve=None)
     if given.several:
+        opened.start_server()
         summary = session.predict_here(rows.path, output, given, quiet=quiet, task=digest)
     else:
         summary = session.predict_with(rows, output, opened.open_backend, given, quiet=quiet, task=digest)

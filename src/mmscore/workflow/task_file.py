@@ -25,6 +25,7 @@ from mmscore.core.select_recipe import RECIPES, find_recipe, split_version
 from mmscore.infer.backend import GROUP as BACKENDS
 from mmscore.infer.options import LOCAL, PredictOptions
 from mmscore.infer.protocol import open_protocol
+from mmscore.infer.server import resolve_served
 from mmscore.scoring.judging.request import JudgeOptions, JudgeRequest, choose_panel
 from mmscore.workflow.named import split_frameworks
 from mmscore.workflow.score import ReportOptions
@@ -220,6 +221,7 @@ def _read_model(entry: Mapping[str, Any], common: Mapping[str, Any], where: str)
     _check_keys(own, ["name", *_list_names(PredictOptions)], where, "a model")
     options = build_options(PredictOptions, {**common, **own}, where, "predict")
     with _name_place(where):
+        options = resolve_served(options)
         service = options.build_model_options(quiet=True).service
         if options.engine != LOCAL or options.several:
             service.check_alone()

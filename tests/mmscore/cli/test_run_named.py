@@ -2,6 +2,7 @@
 
 import csv
 import json
+import shlex
 import signal
 import subprocess
 import sys
@@ -12,9 +13,10 @@ from pathlib import Path
 import pytest
 import yaml
 
+import support
 from mmconvert.console.app import run as run_program
 from mmscore.cli import program
-from support.chat_server import Said, chat_server, said
+from support.chat_server import Said, chat_server, find_closed_port, said
 
 pytestmark = pytest.mark.slow
 
@@ -130,6 +132,31 @@ def test_an_example_task_can_be_written_without_a_name(run):
     assert run("--init", "task.yaml")[0] == 0
     task = yaml.safe_load(Path("task.yaml").read_text())
     assert task["models"] == [{"model": "Qwen/Qwen2.5-VL-3B-Instruct"}]
+
+
+def test_each_model_has_a_server_of_its_own_for_all_benchmarks(run):
+    served = Path(support.__path__[0], "served.py")
+    serve = shlex.join([sys.executable, str(served), "--model", "{model}", "--port", str(find_closed_port())])
+    models = ("--model", "first", "--model", "second", "--serve", serve)
+    code, out, err = run(*list_named("MMStar", "AI2D_TEST"), *models, "-w", "runs", "--limit", "2")
+    assert code == 0, out + err
+    for model in ("first", "second"):
+        assert Path("runs", model, "server.log").read_text() == f"serving {model}\n"
+        assert Path("runs", model, "AI2D_TEST", "predictions.parquet").is_file()
+    again = run(*list_named("MMStar", "AI2D_TEST"), *models, "-w", "runs", "--limit", "2")
+    assert (again[0], again[2].count("server: starting")) == (0, 0)
+
+
+def test_a_server_that_does_not_start_fails_its_models_runs_alone(run):
+    serve = shlex.join([sys.executable, "-c", "exit('no GPU')"])
+    code, out, _ = run(*list_named("MMStar", "AI2D_TEST"), "--model", "m", "--serve", serve, "-w", "runs")
+    assert (code, out.count("the server ended (exit code 1)"), out.count("no GPU")) == (1, 2, 2)
+
+
+def test_a_command_that_is_no_program_is_refused_before_anything_is_run(run):
+    code, _, err = run(*list_named("MMStar"), "--model", "m", "--serve", "no-such-program", "-w", "runs")
+    assert (code, Path("runs").exists()) == (2, False)
+    assert "--serve: there is no program" in err
 
 
 def test_a_run_that_is_killed_twice_ends_with_the_same_summary():

@@ -1,6 +1,7 @@
 """The openai backend against a real service: `transformers serve` on loopback, with a trained tiny model."""
 
 import os
+import shlex
 import socket
 import subprocess
 import sys
@@ -8,13 +9,18 @@ import time
 from collections.abc import Iterator
 from pathlib import Path
 
+import pyarrow.parquet as pq
 import pytest
 from msgspec.structs import replace
 
 from mmconvert.core.errors import Error
 from mmconvert.core.record import Part, Turn
+from mmconvert.dataset.dataset import DatasetWriter
 from mmscore.infer.backend import Generation, ModelOptions, Service
 from mmscore.infer.backends.openai import BACKEND
+from mmscore.infer.options import PredictOptions
+from mmscore.infer.session import predict
+from support.chat_server import find_closed_port
 from support.questions import colour_records, make_image, record
 
 pytestmark = pytest.mark.release
@@ -63,6 +69,24 @@ def test_the_trained_model_answers_all_it_was_taught(served, trained_llava):
     answers = asked(served, trained_llava, colour_records())
     assert [answer.text for answer in answers] == [r.answer for r in colour_records()]
     assert {(answer.status, answer.finish_reason) for answer in answers} == {("ok", "stop")}
+
+
+def test_a_run_starts_it_and_ends_it(trained_llava, tmp_path):
+    for package in ("fastapi", "uvicorn", "openai"):
+        pytest.importorskip(package, reason="needs transformers[serving]")
+    (tmp_path / "home" / "hub").mkdir(parents=True)
+    with DatasetWriter(tmp_path / "d") as writer:
+        writer.write(colour_records())
+    port = find_closed_port()
+    program = str(Path(sys.executable).with_name("transformers"))
+    offline = ["env", f"HF_HOME={tmp_path / 'home'}", "HF_HUB_OFFLINE=1"]
+    options = ["--host", "127.0.0.1", "--port", str(port), "--device", "cpu", "--dtype", "float32"]
+    serve = shlex.join([*offline, program, "serve", "{model}", *options])
+    given = PredictOptions(model=str(trained_llava), serve=serve, max_new_tokens=12)
+    predict(tmp_path / "d", tmp_path / "out.parquet", given, quiet=True)
+    found = pq.read_table(tmp_path / "out.parquet")["prediction"].to_pylist()
+    assert found == [r.answer for r in colour_records()]
+    assert not _listens(port)
 
 
 def test_the_service_and_the_model_itself_answer_alike(served, trained_llava):
