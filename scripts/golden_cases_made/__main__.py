@@ -29,6 +29,7 @@ from golden_cases import CASES, SUFFIX, write_family  # noqa: E402  (the path is
 FRAMEWORKS = (
     "vlmevalkit",
     "vlmevalkit_choice_reports",
+    "vlmevalkit_judged",
     "vlmevalkit_short_answers",
     "pope",
     "mme",

@@ -1,14 +1,17 @@
 """Run a benchmark class of VLMEvalKit on a table of questions and a workbook of predictions, both of ours."""
 
+import contextlib
 import math
 import os
 import sys
 import tempfile
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from importlib import import_module
 from pathlib import Path
 from random import Random
+from types import SimpleNamespace
 from typing import Any
+from unittest.mock import patch
 
 import numpy as np
 import openpyxl  # noqa: F401 - before a package that it would use is stood in for
@@ -52,8 +55,9 @@ def evaluate(
     labels: Sequence[str] = (),
     unread: Sequence[str] = (),
     prepare: Callable[[Any], None] | None = None,
+    judge: "ScriptedJudge | None" = None,
 ) -> dict:
-    """Evaluate a workbook of predictions as the framework does without a judge.
+    """Evaluate a workbook of predictions as the framework does, without a judge where none is given.
 
     Args:
         module: Module of `vlmeval.dataset`, such as `image_mcq`.
@@ -65,6 +69,7 @@ def evaluate(
         labels: Columns of its report that name something, so that a number there is a text.
         unread: Columns of its report that repeat the others.
         prepare: What else is to be done to the benchmark, such as to replace its table by one with more columns.
+        judge: What the judge says.
 
     Returns:
         A case: `expected` holds what `evaluate` returns as a list of lines, or the name of its error.
@@ -81,13 +86,15 @@ def evaluate(
         columns = list(frame)
         rows = [[None if pd.isna(cell) else build_plain(cell) for cell in row] for row in frame.itertuples(index=False)]
     case = {"rule": "table", "input": {"dataset": dataset, "columns": columns, "rows": rows, "predictions": said}}
+    if judge is not None:
+        case["rule"], case["input"]["judge_replies"] = "judged_table", judge.replies
     with tempfile.TemporaryDirectory() as folder:
         file = f"{folder}/model_{dataset}.xlsx"
         frame = benchmark.data.drop(columns="image", errors="ignore")
         frame["prediction"] = said
         dump(frame, file)
         try:
-            score = benchmark.evaluate(file, model="exact_matching")
+            score = benchmark.evaluate(file, model="exact_matching") if judge is None else judge.score(benchmark, file)
         except Exception as error:
             return {**case, "expected": {"error": type(error).__name__}}
     lines = build_lines(score, labels)
@@ -122,6 +129,46 @@ def _list_leaves(tree: Any, path: tuple[str, ...]) -> Iterator[tuple[tuple[str, 
         yield path, tree
     for name, inner in tree.items() if isinstance(tree, dict) else ():
         yield from _list_leaves(inner, (*path, name))
+
+
+class ScriptedJudge:
+    """A judge that replies by a script: it says what is next of the question whose text stands in the prompt.
+
+    Attributes:
+        replies: Text of a question -> what the judge says about it, one reply a call; no text begins another.
+    """
+
+    model = "scripted"
+
+    def __init__(self, replies: Mapping[str, Sequence[str]]) -> None:
+        self.replies = replies
+        self._left = {question: iter(said) for question, said in replies.items()}
+
+    def working(self) -> bool:
+        return True
+
+    def generate(self, prompt: str, **options: Any) -> str:
+        """Reply, or fail as a service does."""
+        question = next(question for question in self._left if question in prompt)
+        return next(self._left[question], "Failed to obtain answer via API.")
+
+    def score(self, benchmark: Any, file: str) -> Any:
+        """Evaluate with this judge; a class that gives no report writes one."""
+        module = sys.modules[type(benchmark).__module__]
+        client = SimpleNamespace(chat=SimpleNamespace(completions=SimpleNamespace(create=self._create)))
+        stood_in = {"build_judge": lambda **options: self, "OpenAI": lambda **options: client}
+        with contextlib.ExitStack() as stack:
+            for name in stood_in.keys() & vars(module).keys():
+                stack.enter_context(patch.object(module, name, stood_in[name]))
+            score = benchmark.evaluate(file, model=self.model, nproc=1)
+        if score is not None:
+            return score
+        (report,) = Path(file).parent.glob("*_score.csv")
+        return pd.read_csv(report)
+
+    def _create(self, messages: list[dict], **options: Any) -> Any:
+        message = SimpleNamespace(content=self.generate(messages[-1]["content"]))
+        return SimpleNamespace(choices=[SimpleNamespace(message=message)])
 
 
 def build_lines(score: Any, labels: Sequence[str]) -> list[dict]:

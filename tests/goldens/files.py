@@ -7,7 +7,7 @@ beside the file it gives what a user must say, such as the name of a benchmark t
 import json
 import math
 import tempfile
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
@@ -19,7 +19,7 @@ import yaml
 import mmconvert
 import mmscore
 from goldens.comparison import difference
-from goldens.product import write_workbook
+from goldens.product import scripted_service, write_workbook
 from mmconvert.benchmarks.catalogue import find_benchmark
 from mmconvert.core.errors import Error
 from mmconvert.core.record import LETTERS
@@ -43,6 +43,7 @@ class File:
         arguments: What a user must say besides, as keywords of `mmscore.score`.
         version: Version of the recipe that fits; None for the newest.
         rows: How many rows the framework counts; None where the case does not say.
+        replies: What a judge model says, by the text of the question; none where no model is asked.
     """
 
     path: Path
@@ -51,6 +52,7 @@ class File:
     arguments: dict[str, Any] = field(default_factory=dict)
     version: str | None = None
     rows: int | None = None
+    replies: Mapping[str, Sequence[str]] = field(default_factory=dict)
 
 
 @dataclass(frozen=True)
@@ -100,7 +102,8 @@ def _score(file: File) -> Entry:
     if file.version:
         recipe = arguments.get("recipe") or mmscore.score(file.path, **arguments).entries[0].recipe
         arguments = {**arguments, "recipe": f"{recipe}@{file.version}"}
-    return mmscore.score(file.path, **arguments).entries[0]
+    with scripted_service(file.replies):
+        return mmscore.score(file.path, **arguments).entries[0]
 
 
 def _read_table(entry: Entry) -> list[dict]:
@@ -143,6 +146,14 @@ def _write_kit_table(case: dict, folder: Path) -> Iterator[File]:
     path = folder / f"model_{given['dataset']}.xlsx"
     write_workbook(_build_frame({"dropped_rows": [], **given}, folder), path)
     yield File(path, expected, lambda entry: {"table": _read_table(entry)})
+
+
+def _write_judged_table(case: dict, folder: Path) -> Iterator[File]:
+    """Write a workbook as `_write_kit_table`; the user names the judge of the same name as the recipe."""
+    for file in _write_kit_table(case, folder):
+        recipe = _find_catalogued_recipe(case)
+        judge = JudgeRequest(recipe, model="scripted", base_url="http://127.0.0.1:9/v1")
+        yield replace(file, arguments={"judge": judge}, replies=case["input"]["judge_replies"])
 
 
 def _find_catalogued_recipe(case: dict) -> str:
@@ -426,6 +437,7 @@ WRITERS: dict[tuple[str, str], tuple[str | Callable[[dict], str], Callable[[dict
     ("evalscope_vmcq", "evalscope_vmcq:parse"): ("evalscope_general_vmcq", _write_evalscope_choice),
     ("evalscope_bleu_rouge", "evalscope_bleu_rouge"): ("evalscope_general_vqa", _write_evalscope_text),
     (f"{FILES}vlmevalkit", "table"): (_find_catalogued_recipe, _write_kit_table),
+    (f"{FILES}vlmevalkit", "judged_table"): (_find_catalogued_recipe, _write_judged_table),
     (f"{FILES}benchmarks", "pope_file"): ("pope_official", _write_as_given),
     (f"{FILES}benchmarks", "mathvista_file"): ("mathvista_official", _write_as_given),
     **{

@@ -6,6 +6,7 @@ import tempfile
 import warnings
 from contextlib import contextmanager
 from pathlib import Path
+from unittest.mock import patch
 
 from msgspec.structs import replace
 
@@ -19,6 +20,7 @@ from mmscore.core.recipe import Item
 from mmscore.core.select_recipe import choose_recipe, find_recipe, gather_facts
 from mmscore.core.table import SCORED, Scored
 from mmscore.llm.budget import Totals
+from mmscore.llm.client import Chat
 from mmscore.llm.response_cache import Answer
 from mmscore.scoring.groups import compute_groups
 from mmscore.scoring.judging.jury import JudgeSetting, ModelJury
@@ -176,6 +178,19 @@ class _ScriptedChat:
         self.prompts.append(messages[-1]["content"])
         self.replies.append(next(self.script, FAILED_CALL))
         return Answer(self.replies[-1])
+
+
+@contextmanager
+def scripted_service(script):
+    """Stand in for the service of a judge model: it says what is next of the question whose text is in the prompt."""
+    left = {question: iter(replies) for question, replies in script.items()}
+
+    async def ask(self, messages, generation, *, model=None):
+        question = next(question for question in left if question in messages[-1]["content"])
+        return Answer(next(left[question], FAILED_CALL))
+
+    with patch.object(Chat, "ask", ask):
+        yield
 
 
 class _NoStore:

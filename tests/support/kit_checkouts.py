@@ -59,6 +59,44 @@ Extract.
     prompt += 'Answer:'
     return prompt
 ''',
+    "vlmeval/dataset/utils/logicvista.py": """
+def build_prompt_logicvista(line):
+    question = line['question']
+    prediction = str(line['prediction'])
+    tmpl = (
+        "Which letters?\\n"  # a remark
+        'Q: {}\\nA: {}\\nOut: '
+    )
+    return tmpl.format(question, prediction)
+""",
+    "vlmeval/dataset/mmlongbenchdoc.py": '''
+def get_gpt4_ICE():
+    example_1 = """
+---
+Q1
+"""
+    return [example_1]
+
+def build_mmlongbench_gpt4_prompt(line):
+    task_description = """
+Take out.
+"""
+    question = line['question']
+    prediction = str(line['prediction'])
+    prompt = task_description
+    examples = get_gpt4_ICE()
+    for example in examples:
+        prompt += example
+    prompt += '---\\nAsked:' + question + '\\n'
+    prompt += 'Said: ' + prediction
+    return prompt
+''',
+    "vlmeval/dataset/simplevqa.py": '''
+COMPARE_ANSWER_PROMPT = """
+    Q: {question} T: {answer} P: {candidates}
+    {{"x": 1}}
+    """.strip()
+''',
     "vlmeval/dataset/utils/mmvet.py": '''
 def build_mmvet_gpt4_prompt(line):
     question = line['question']

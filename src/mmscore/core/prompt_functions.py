@@ -72,14 +72,44 @@ def read_prompt(path: Path, function: str, arguments: Sequence[Any], slots: Sequ
         ...     read_prompt(path, "ask", [{"question": mark_slot("question")}], ["question"])
         'Q: {question}?'
     """
+    return _read_slots(path, function, lambda follower: follower.call(function, arguments), slots)
+
+
+def read_template(path: Path, name: str, values: Mapping[str, str], slots: Sequence[str]) -> str:
+    r"""Read the prompt that a module holds as a template for `str.format`.
+
+    Args:
+        path: The module.
+        name: Name that the template is assigned to at the top of the module.
+        values: What its placeholders get: texts, `mark_slot` in them.
+        slots: Names of the slots.
+
+    Returns:
+        The prompt, `{name}` for each slot.
+
+    Raises:
+        Error: As `read_prompt`.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "module.py")
+        ...     _ = path.write_text("ASK = ' Q: {q}? {{}} '.strip()")
+        ...     read_template(path, "ASK", {"q": mark_slot("question")}, ["question"])
+        'Q: {question}? {}'
+    """
+    return _read_slots(path, name, lambda follower: _fill(_require_text(follower.find(name)), (), values), slots)
+
+
+def _read_slots(path: Path, name: str, build: Callable[["_Follower"], Any], slots: Sequence[str]) -> str:
     try:
-        prompt = _Follower(parse_python(path)).call(function, arguments)
+        prompt = build(_Follower(parse_python(path)))
         if not isinstance(prompt, str) or any(f"{{{slot}}}" in prompt for slot in slots):
-            raise _UnreadableError(f"{function} returns no text, or one with braces around a slot's name")
+            raise _UnreadableError(f"{name} returns no text, or one with braces around a slot's name")
     except (_UnreadableError, RecursionError) as error:
         reason = "nested too deeply" if isinstance(error, RecursionError) else str(error)
         what = "Write the prompt into a FILE and give it to --judge-prompt."
-        raise Error(f"{path} {function}: the prompt cannot be read ({reason}). {what}") from None
+        raise Error(f"{path} {name}: the prompt cannot be read ({reason}). {what}") from None
     for slot in slots:
         prompt = prompt.replace(mark_slot(slot), f"{{{slot}}}")
     return prompt
@@ -134,6 +164,11 @@ class _Follower:
         if returned is None:
             raise _UnreadableError(f"{name} returns nothing")
         return returned
+
+    def find(self, name: str) -> Any:
+        if name not in self._globals:
+            raise _UnreadableError(f"the module assigns nothing to {name}")
+        return self._evaluate(self._globals[name], {})
 
     def _count_step(self) -> None:
         self._steps += 1
@@ -252,6 +287,7 @@ _METHODS: Mapping[str, Callable[..., Any]] = {
     "join": lambda between, parts: _join(_require_list(parts), _require_text(between)),
     "replace": _replace,
     "items": _list_items,
+    "strip": lambda text: _require_text(text).strip(),
 }
 
 

@@ -5,6 +5,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
+from mmconvert.core.errors import RowError
 from mmconvert.plugins.registry import load
 from mmscore.core.judge import JUDGED, JUDGES, LEAVE, Case, JudgeQuestion, NoVerdict, Verdict
 from mmscore.core.parsed import UNPARSED, Parsed
@@ -18,6 +19,12 @@ ROWS = {
     "vlmevalkit_llavabench": Item(
         question="What is it?", extra=json.dumps({"caption": "A cat.", "gpt4_ans": "A cat."}), prediction="a cat"
     ),
+    "vlmevalkit_logicvista": Item(question="Which come next?", answer="A, C", prediction="the first and the third"),
+    "vlmevalkit_simplevqa": Item(question="Who is it?", answer="Robinson", prediction="鲁滨逊"),
+    "vlmevalkit_charxiv": Item(
+        question="How many lines?", answer="3", extra='{"grading_query": "How many? {PREDICTION}"}', prediction="three"
+    ),
+    "vlmevalkit_mmlongbench": Item(question="Which page?", answer="3", prediction="on the third"),
 }
 FITTING = {
     "vlmevalkit_option": "B",
@@ -25,6 +32,10 @@ FITTING = {
     "vlmevalkit_mmvet": "0.5",
     "vlmevalkit_mathvista": "7",
     "vlmevalkit_llavabench": "8 6\nBecause.",
+    "vlmevalkit_logicvista": "AC",
+    "vlmevalkit_simplevqa": '{"预测答案0": "正确"}',
+    "vlmevalkit_charxiv": '{"extracted_answer": "3", "score": 1}',
+    "vlmevalkit_mmlongbench": "Extracted answer: 3\nAnswer format: Integer",
 }
 NAMES = pytest.mark.parametrize("name", ROWS)
 
@@ -72,7 +83,7 @@ def test_what_the_rules_could_read_is_not_asked_about(name):
     assert stepped(name, parsed=Parsed("A", "option letter")) is LEAVE
 
 
-@pytest.mark.parametrize("name", ["vlmevalkit_yes_no", "vlmevalkit_mmvet"])
+@pytest.mark.parametrize("name", ["vlmevalkit_yes_no", "vlmevalkit_mmvet", "vlmevalkit_logicvista"])
 def test_each_try_is_half_a_degree_warmer(name):
     asked = [stepped(name, ["?"] * tries).generation["temperature"] for tries in range(5)]
     assert asked == [0, 0.5, 1, 1.5, 2]
@@ -108,3 +119,28 @@ def test_swapped_positions_are_both_asked_for_and_averaged():
     assert [step(replies).prompt for replies in ([], ["8 6"])] == ["1 A cat. 2 a cat", "1 a cat 2 A cat."]
     assert step(["8 6", "9 7"]).scores == {"vlm_score": 7.5, "gpt4_score": 7.5}
     assert isinstance(step(["8 6", "none"]), NoVerdict)
+
+
+@pytest.mark.parametrize(
+    ("name", "reply"),
+    [
+        ("vlmevalkit_simplevqa", '{"预测答案0": "A"}'),
+        ("vlmevalkit_simplevqa", '{"预测答案0": 1}'),
+        ("vlmevalkit_simplevqa", '{"预测答案0": {"conclusion": 1}}'),
+        ("vlmevalkit_simplevqa", "[]"),
+        ("vlmevalkit_simplevqa", "{}"),
+        ("vlmevalkit_charxiv", '["score", 1]'),
+        ("vlmevalkit_charxiv", '{"score": 1}'),
+        ("vlmevalkit_charxiv", '{"extracted_answer": "3", "score": "1"}'),
+        ("vlmevalkit_charxiv", '{"extracted_answer": "3", "score": 2}'),
+        ("vlmevalkit_mmlongbench", "The answer is 3."),
+    ],
+)
+def test_a_reply_that_says_nothing_is_no_verdict(name, reply):
+    assert isinstance(stepped(name, [reply]), NoVerdict)
+
+
+def test_charxiv_asks_what_the_table_says():
+    assert stepped("vlmevalkit_charxiv").prompt == "How many? three"
+    with pytest.raises(RowError, match="is missing. Keep this column"):
+        stepped("vlmevalkit_charxiv", extra="{}")

@@ -1,9 +1,10 @@
 """VLMEvalKit's own judge prompts, read from a user's copy of it: a checkout, or the installed package `vlmeval`.
 
-Each function below gives prompts by name with the slots that the judge of ours fills. Which function of
-the framework
-builds a row's prompt: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset, multiple_choice.py:extract_answer_from_item,
-yorn.py:YOrN_auxeval, mathvista.py:MathVista_auxeval, mmvet.py:MMVet_auxeval; image_vqa.py:LLaVABench.evaluate.
+Each function below gives prompts by name with the slots that the judge of ours fills. Which function of the framework
+builds a row's prompt: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset, utils/multiple_choice.py:
+extract_answer_from_item, utils/yorn.py:YOrN_auxeval, utils/mathvista.py:MathVista_auxeval,
+utils/mmvet.py:MMVet_auxeval, utils/logicvista.py:LogicVista_auxeval; image_vqa.py:LLaVABench.evaluate,
+mmlongbenchdoc.py:MMLongBench_auxeval, simplevqa.py:SimpleVQA.get_scores.
 """
 
 import re
@@ -13,12 +14,20 @@ from typing import Any
 
 from mmconvert.core.errors import Error, UsageError
 from mmscore.core.judge import SYSTEM_PROMPT, KitPrompts
-from mmscore.core.prompt_functions import find_assigned_text, find_source, list_functions, mark_slot, read_prompt
+from mmscore.core.prompt_functions import (
+    find_assigned_text,
+    find_source,
+    list_functions,
+    mark_slot,
+    read_prompt,
+    read_template,
+)
 from mmscore.core.recipe import Item
-from mmscore.kits.vlmevalkit.judge_prompts import HAN
+from mmscore.kits.vlmevalkit.judge_prompts import CANDIDATE, HAN
 from mmscore.kits.vlmevalkit.rows import JUDGED_KIT
 
-_UTILS = "vlmeval/dataset/utils"
+_DATASET = "vlmeval/dataset"
+_UTILS = f"{_DATASET}/utils"
 _OPTION_SLOTS = ("question", "options", "prediction")
 _OPTION_LINE = "{key}. {value}\n"
 ENGLISH, CHINESE, BLINK = "build_prompt", "build_prompt_cn", "build_prompt_blink"
@@ -58,18 +67,37 @@ def _choose_option_prompt(item: Item, options: Mapping[str, Any]) -> str:
 
 def read_yes_no_prompts(folder: Path) -> Mapping[str, str]:
     """Read what is asked about answers to yes/no questions; raises Error as `read_option_prompts`."""
-    return _read_line_prompt(folder, "yorn.py", "YOrN_match_prompt")
+    return _read_line_prompt(folder, f"{_UTILS}/yorn.py", "YOrN_match_prompt")
 
 
 def read_mathvista_prompts(folder: Path) -> Mapping[str, str]:
     """Read what is asked for MathVista, examples included; raises Error as `read_option_prompts`."""
-    return _read_line_prompt(folder, "mathvista.py", "build_mathvista_gpt4_prompt")
+    return _read_line_prompt(folder, f"{_UTILS}/mathvista.py", "build_mathvista_gpt4_prompt")
+
+
+def read_logicvista_prompts(folder: Path) -> Mapping[str, str]:
+    """Read what is asked for LogicVista, examples included; raises Error as `read_option_prompts`."""
+    return _read_line_prompt(folder, f"{_UTILS}/logicvista.py", "build_prompt_logicvista")
+
+
+def read_mmlongbench_prompts(folder: Path) -> Mapping[str, str]:
+    """Read what is asked for MMLongBench-Doc, examples included; raises Error as `read_option_prompts`."""
+    return _read_line_prompt(folder, f"{_DATASET}/mmlongbenchdoc.py", "build_mmlongbench_gpt4_prompt")
 
 
 def _read_line_prompt(folder: Path, module: str, function: str) -> Mapping[str, str]:
     slots = ("question", "prediction")
-    path = find_source(folder, f"{_UTILS}/{module}", function)
+    path = find_source(folder, module, function)
     return {"": read_prompt(path, function, [{slot: mark_slot(slot) for slot in slots}], slots)}
+
+
+def read_simplevqa_prompts(folder: Path) -> Mapping[str, str]:
+    """Read what is asked for SimpleVQA; raises Error as `read_option_prompts`."""
+    name, slots = "COMPARE_ANSWER_PROMPT", ("question", "reference", "prediction")
+    path = find_source(folder, f"{_DATASET}/simplevqa.py", name)
+    candidate = f"\n[{CANDIDATE}]：{mark_slot('prediction')}"
+    values = {"question": mark_slot("question"), "answer": mark_slot("reference"), "candidates": candidate}
+    return {"": read_template(path, name, values, slots)}
 
 
 def read_mmvet_prompts(folder: Path) -> Mapping[str, str]:
@@ -98,6 +126,9 @@ def read_llavabench_prompts(folder: Path) -> Mapping[str, str]:
 OPTION_PROMPTS = KitPrompts(JUDGED_KIT, read_option_prompts, _choose_option_prompt)
 YES_NO_PROMPTS = KitPrompts(JUDGED_KIT, read_yes_no_prompts)
 MATHVISTA_PROMPTS = KitPrompts(JUDGED_KIT, read_mathvista_prompts)
+LOGICVISTA_PROMPTS = KitPrompts(JUDGED_KIT, read_logicvista_prompts)
+MMLONGBENCH_PROMPTS = KitPrompts(JUDGED_KIT, read_mmlongbench_prompts)
+SIMPLEVQA_PROMPTS = KitPrompts(JUDGED_KIT, read_simplevqa_prompts)
 MMVET_PROMPTS = KitPrompts(JUDGED_KIT, read_mmvet_prompts)
 LLAVABENCH_PROMPTS = KitPrompts(
     JUDGED_KIT, read_llavabench_prompts, lambda item, options: item.category or f"of no category, row {item.id}"

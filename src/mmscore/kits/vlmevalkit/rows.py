@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterator, Mapping
 
 from mmconvert.core.errors import Error, RowError, show
 from mmconvert.core.record import encode_json
+from mmconvert.io.pandas_dtypes import read_cells
 from mmconvert.kits.vlmevalkit.benchmarks import OWN_RULES
 from mmconvert.kits.vlmevalkit.datasets import NAMES
 from mmscore.core.recipe import Facts, Item, OwnResults, read_label
@@ -140,3 +141,16 @@ def require_cell(cells: Mapping[str, str], name: str) -> str:
     if name not in cells:
         raise RowError("extra.missing", f"extra.{name}", "is missing. Keep this column of the framework's table.")
     return cells[name]
+
+
+def read_stored_text(text: str) -> str:
+    """Give a text as the framework reads it again from a table that it wrote, where it stands among other texts.
+
+    Not kept: where all cells of the column are numbers, the framework reads numbers.
+
+    Example:
+        >>> read_stored_text("12.50"), read_stored_text("None"), read_stored_text("")
+        ('12.50', 'nan', 'nan')
+    """
+    cell = read_cells({"cell": [text, "a text"]}, sheet=True)["cell"][0]
+    return EMPTY if cell is None else str(cell)

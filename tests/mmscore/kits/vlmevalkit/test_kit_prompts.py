@@ -24,6 +24,14 @@ def test_prompts_have_the_slots_of_the_judges(checkout):
     assert own.read_mathvista_prompts(checkout) == {
         "": "\nExtract.\n\nQ1\n\n\nQ2 [1, 2]\n{question}\nSaid: {prediction}Answer:"
     }
+    asked = "Q: {question}\nA: {prediction}\nOut: "
+    assert own.read_logicvista_prompts(checkout) == {"": f"Which letters?\n{asked}"}
+    assert own.read_mmlongbench_prompts(checkout) == {
+        "": "\nTake out.\n\n---\nQ1\n---\nAsked:{question}\nSaid: {prediction}"
+    }
+    assert own.read_simplevqa_prompts(checkout) == {
+        "": 'Q: {question} T: {reference} P: \n[预测答案0]：{prediction}\n    {"x": 1}'
+    }
     assert own.read_mmvet_prompts(checkout) == {"": "\nGrade with <AND>.\n\n{row}"}
     told = "[C]\n{caption}\n[Q]\n{question}\n[Helper 1]\n{reference}\n[Helper 2]\n{prediction}\nRate "
     assert own.read_llavabench_prompts(checkout) == {
@@ -84,6 +92,7 @@ def test_a_benchmark_whose_prompt_is_not_read_is_refused():
         ("smp/vlm.py", ("f'{c}. {content}\\n'", "c"), "vlm.py build_option_str: expected lines"),
         ("smp/vlm.py", None, "holds no vlmeval/smp/vlm.py (looked for build_option_str)"),
         ("dataset/image_vqa.py", ("system_prompt", "x"), "assigns no text to LLaVABench.evaluate.system_prompt"),
+        ("dataset/simplevqa.py", ("COMPARE_ANSWER", "OTHER"), "COMPARE_ANSWER_PROMPT: the prompt cannot be read"),
         ("dataset/utils/llavabench.py", ("bench_complex'", "bench_other'"), "llavabench.py build_prompt: the prompt"),
     ],
 )
@@ -91,6 +100,7 @@ def test_what_is_not_found_is_named(checkout, name, change, message):
     path = checkout / "vlmeval" / name
     path.unlink() if change is None else path.write_text(path.read_text().replace(*change))
     readers = (own.read_option_prompts, own.read_yes_no_prompts, own.read_mmvet_prompts, own.read_llavabench_prompts)
+    readers = (*readers, own.read_simplevqa_prompts)
     found = []
     for read in readers:
         try:
