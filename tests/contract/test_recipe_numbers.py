@@ -176,7 +176,15 @@ def step(case, responses):
     return (LEAVE, NoVerdict("none"), Verdict(scores=dict.fromkeys(SCORES, 1.0)))[fate]
 JUDGE = Judge("test", "own", {{"1": "test"}}, {{"all": "every row"}}, "all", ("answer",), step)
 """
-JUDGED = {"vlmevalkit_mmvet": ["score"], "vlmevalkit_llavabench": ["vlm_score", "gpt4_score"], "mmtrust_judged": []}
+JUDGED = {
+    "vlmevalkit_mmvet": ["score"],
+    "vlmevalkit_llavabench": ["vlm_score", "gpt4_score"],
+    "vlmevalkit_charxiv": ["score"],
+    "vlmevalkit_logicvista": ["accuracy"],
+    "vlmevalkit_mmlongbench": ["accuracy", "recall", "precision"],
+    "vlmevalkit_simplevqa": ["is_correct", "is_incorrect", "is_not_attempted"],
+    "mmtrust_judged": [],
+}
 """Recipe without rules of its own -> the scores that its judge gives."""
 
 

@@ -1,7 +1,7 @@
 """MMLongBench-Doc as VLMEvalKit grades it: an extracted answer held against the reference, by the format of the answer.
 
 Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/mmlongbenchdoc.py:eval_score and what it calls. Kept on
-purpose: a unit at the end of an answer is not cut off. Not kept: a list is read as a literal, where the framework runs it.
+purpose: a unit at the end of an answer is not cut off. Not kept: a list is read as a literal, and not run.
 """
 
 import math
