@@ -26,7 +26,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from mmconvert._version import __version__
 from mmconvert.core.errors import Error, UsageError, show, take_first_line
 from mmscore.llm.budget import Price, Spending, estimate_most_tokens
-from mmscore.llm.concurrency import AutoLimit, FixedLimit, Places
+from mmscore.llm.concurrency import AutoLimit, Places
 from mmscore.llm.response_cache import FAILED, Answer
 from mmscore.llm.responses import Fault, describe_redirect, describe_refusal, hide_key, read_pause, read_responses
 
@@ -169,7 +169,6 @@ class Chat:
     Attributes:
         endpoint: Where it asks.
         totals: What was spent so far.
-        places: Room for questions under way.
         replied: Such questions get responses: one came, or came in an earlier run, which whoever knows of it says.
     """
 
@@ -186,7 +185,9 @@ class Chat:
         self._is_probed = False
         self._reached = asyncio.Event()
         self._unreachable: Error | None = None
-        self.places = Places(AutoLimit() if endpoint.concurrency is None else FixedLimit(endpoint.concurrency))
+        fixed = endpoint.concurrency
+        self._auto = AutoLimit() if fixed is None else None
+        self._free = asyncio.Semaphore(fixed) if fixed is not None else Places(self._auto or AutoLimit())
         self._open_from = 0.0
         self._random = random.Random()
         self._same: Counter[str] = Counter()
@@ -195,6 +196,11 @@ class Chat:
         self._idle: list[httpx2.AsyncClient] = []
         self._runner: asyncio.Runner
         self._tls: ssl.SSLContext
+
+    @property
+    def most_at_once(self) -> int:
+        """Give the number of questions that may be under way now."""
+        return self.endpoint.concurrency or (self._auto.limit if self._auto is not None else 1)
 
     def __enter__(self) -> "Chat":
         """Start the event loop."""
@@ -294,7 +300,7 @@ class Chat:
         body = {"model": model or self.endpoint.model, "messages": list(messages), **generation}
         content = json.dumps(body, allow_nan=False).encode()
         most = estimate_most_tokens(messages, generation) if self._spending.counts_tokens else 0
-        async with self.places.take():
+        async with self._free:
             if self._ended is not None:
                 raise self._ended
             try:
@@ -358,21 +364,23 @@ class Chat:
     async def _try_once(self, content: bytes) -> list[Answer] | Fault:
         import httpx2
 
-        limit, clock = self.places.limit, asyncio.get_running_loop().time
+        clock = asyncio.get_running_loop().time
         began = clock()
         try:
             response, data = await self._ask_reachable(content)
         except httpx2.HTTPError as error:
-            limit.add_refusal(began, clock())
+            if self._auto is not None:
+                self._auto.add_refusal(began, clock())
             # The error may quote what came, and is cut: so without the key before.
             said = hide_key(str(error), self.endpoint.key).partition("\n")[0][:_SHOWN]
             return Fault(f"{type(error).__name__}: {said}" if said else type(error).__name__, again=True)
         if data is None:
             return Fault(f"the response is larger than {_LARGEST_RESPONSE // 2**20} MiB")
-        if response.status_code in _OVERLOADED:
-            limit.add_refusal(began, clock())
+        if self._auto is not None and response.status_code == httpx2.codes.OK:
+            self._auto.add_response(began, clock())
+        elif self._auto is not None and response.status_code in _OVERLOADED:
+            self._auto.add_refusal(began, clock())
         if response.status_code == httpx2.codes.OK:
-            limit.add_response(began, clock())
             return read_responses(data, self.endpoint.key)
         return self._read_refusal(response, data)
 

@@ -1,9 +1,7 @@
-"""How many questions are under way at once: a fixed number, or one that follows what the server can do."""
+"""How many questions are under way at once where nobody says it: a number that follows what the server can do."""
 
 import asyncio
-import contextlib
 import math
-from collections.abc import AsyncIterator
 
 AUTO_MOST = 1000
 """Most questions at once that are tried where nobody said a number."""
@@ -25,20 +23,6 @@ _LEAST_SHRUNK = 4
 """A level from which on less is tried: below, one question fewer is a good part of them."""
 _AS_GOOD = 0.97
 """A lower level that keeps this part of throughput is as good."""
-
-
-class FixedLimit:
-    """The number of questions at once that the user named."""
-
-    def __init__(self, limit: int) -> None:
-        """Take the number."""
-        self.limit = limit
-
-    def add_response(self, began: float, ended: float) -> None:
-        """Learn nothing."""
-
-    def add_refusal(self, began: float, now: float) -> None:
-        """Learn nothing."""
 
 
 class AutoLimit:
@@ -175,25 +159,22 @@ class AutoLimit:
 
 
 class Places:
-    """Places for questions under way, as many as a limit says at any time."""
+    """Places for questions under way, as many as a limit says at any time; each is had while a context lasts."""
 
-    def __init__(self, limit: FixedLimit | AutoLimit) -> None:
+    def __init__(self, limit: AutoLimit) -> None:
         """Take the limit."""
-        self.limit = limit
+        self._limit = limit
         self._taken = 0
-        self._waiting: asyncio.Condition | None = None
+        self._changed = asyncio.Condition()
 
-    @contextlib.asynccontextmanager
-    async def take(self) -> AsyncIterator[None]:
-        """Wait for a place and have it while the context lasts."""
-        waiting = self._waiting = self._waiting or asyncio.Condition()
-        async with waiting:
-            await waiting.wait_for(lambda: self._taken < self.limit.limit)
+    async def __aenter__(self) -> None:
+        """Wait for a place."""
+        async with self._changed:
+            await self._changed.wait_for(lambda: self._taken < self._limit.limit)
             self._taken += 1
-        try:
-            yield
-        finally:
-            async with waiting:
-                self._taken -= 1
-                # A limit that has grown lets several in.
-                waiting.notify_all()
+
+    async def __aexit__(self, *_: object) -> None:
+        """Give the place back; a limit that has grown lets several in."""
+        async with self._changed:
+            self._taken -= 1
+            self._changed.notify_all()

@@ -68,6 +68,7 @@ def may_have_rounds(name: str | None) -> bool:
     return name not in NAMES or TASKS.get(name) == CHAT
 
 
+@lru_cache
 def is_circular(name: str) -> bool:
     """Tell by its name whether a table shows each question with its options rotated.
 

@@ -501,8 +501,8 @@ def split_rounds(record: Record, illustrated: bool = True) -> Iterator[Record]:
         RowError: `dialog.answers`, `dialog.replies`: they do not go with the questions;
             `placeholder.no_image`.
     """
-    questions = _read_questions(record) if may_have_rounds(record.dataset) else []
-    if not questions:
+    questions = _read_questions(record)
+    if not questions or not may_have_rounds(record.dataset):
         yield record
         return
     answers, responses = _read_round_answers(record, len(questions)), _read_round_responses(record, len(questions))

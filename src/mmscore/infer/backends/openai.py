@@ -105,7 +105,7 @@ class OpenAIBackend:
         self, chat: Chat, rows: Iterator[tuple[int, list[Record]]], under_way: dict[asyncio.Task[list[Answer]], int]
     ) -> list[tuple[asyncio.Task[list[Answer]], int]]:
         """Fill the free places and wait for whoever is done first; nothing when nobody is under way."""
-        places = 1 if self._takes_n is None else chat.places.limit.limit
+        places = 1 if self._takes_n is None else chat.most_at_once
         for start, responses in islice(rows, max(0, places - len(under_way))):
             under_way[asyncio.ensure_future(self._request_responses(chat, responses))] = start
         chat.replied = chat.replied or self.proven
