@@ -1,5 +1,6 @@
 """Cases of VLMEvalKit's benchmarks of short answers and boxes that have a rule of their own."""
 
+from importlib import import_module
 from pathlib import Path
 from random import Random
 from typing import Any
@@ -35,6 +36,8 @@ def make_cases(checkout: Path, shared: Path, seed: int = 20261126) -> dict[str, 
         (_make_biased, 64),
         (_make_chartqapro, 96),
         (_make_refcoco, 96),
+        (_make_screenspot, 72),
+        (_make_screenspot_pro, 72),
     )
     return {"files_vlmevalkit": [make(rng) for make, times in makers for _ in range(times)]}
 
@@ -190,3 +193,71 @@ def _move(rng: Random, box: list[int], size: tuple[int, int]) -> list[float]:
 def _load_refcoco(benchmark: Any) -> None:
     benchmark.data = benchmark.load_data("RefCOCO")
     benchmark._ensure_metadata_ready = lambda: None
+
+
+CLICKS = (
+    "pyautogui.click(x=%s, y=%s)", "x=%s, y=%s", "click(x=%s,y=%s)", "x=%s., y=%s and x=0, y=0", "(%s, %s)",
+    "x=1.2.3, y=%s%s", "x=-%s, y=%s", "{\"x\": %s, \"y\": %s}", "X=%s, y=%s", "x=., y=%s x=%s",
+)  # fmt: skip
+CLICK_FORMS = (*CLICKS[:1] * 12, *CLICKS)
+
+
+def _make_screenspot(rng: Random) -> dict:
+    part, version = rng.choice(("Mobile", "Desktop", "Web")), rng.choice(("", "v2_"))
+    categories = rng.sample(("ios", "android", "web", "windows"), rng.randint(1, 3))
+    rows, said, sizes = [], [], []
+    for number in range(rng.randint(1, 10)):
+        size = (rng.randint(20, 200), rng.randint(20, 120))
+        x, y = rng.randint(0, size[0] - 12), rng.randint(0, size[1] - 12)
+        box = [x, y, rng.randint(1, 12), rng.randint(1, 12)]
+        edges = (x, y, x + box[2] - 1, y + box[3] - 1)
+        if rng.random() < 0.1:
+            box[0] = -1
+        sizes.append(size)
+        kind = rng.choice(("text", "icon"))
+        rows.append([number, f"thing {number}", f"{number}.png", repr(box), kind, "shop", rng.choice(categories)])
+        said.append(_click(rng, edges, size, (None, 1)))
+    columns = ["index", "question", "image_path", "bbox", "data_type", "data_source", "category"]
+    if rng.random() < 0.3:
+        columns, rows = columns[:-1], [row[:-1] for row in rows]
+    if rng.random() < 0.05:
+        rows[0][3] = "[5, 5, 500, 5]"
+    name = f"ScreenSpot_{version}{part}"
+    return evaluate("GUI.screenspot", "ScreenSpot", name, columns, rows, said, sizes=sizes)
+
+
+def _make_screenspot_pro(rng: Random) -> dict:
+    names = ("OSWorld_G", *(f"ScreenSpot_Pro_{part}" for part in ("Development", "CAD", "Office", "OS")))
+    name = rng.choices(names, (4, 1, 1, 1, 1))[0]
+    rows, said, sizes = [], [], []
+    for number in range(rng.randint(1, 10)):
+        size = (rng.randint(20, 200), rng.randint(20, 120))
+        x, y = rng.randint(0, size[0] - 12), rng.randint(0, size[1] - 12)
+        edges = (x, y, x + rng.randint(1, 12), y + rng.randint(1, 12))
+        box = (x, y, edges[2] - x, edges[3] - y) if name == "OSWorld_G" else edges
+        written = repr(list(box)) if rng.random() < 0.8 else repr([number + 0.5 if number else 0 for number in box])
+        sizes.append(size)
+        kind, group = rng.choice(("text", "icon", "icon")), rng.choice(("Dev", "CAD", "Office"))
+        rows.append([number, f"thing {number}", f"a/{number}.png", written, kind, "app", group])
+        said.append(_click(rng, edges, size, (1000,) * 9 + (1,) if name == "OSWorld_G" else (None, 1)))
+    if rng.random() < 0.05:
+        rows[0][3] = "[5, 5, 500, 5]"
+    columns = ["index", "question", "image_path", "bbox", "ui_type", "application", "category"]
+    module = "osworld_g" if name == "OSWorld_G" else "screenspot_pro"
+    kit = "OSWorld_G" if name == "OSWorld_G" else "ScreenSpot_Pro"
+    return evaluate(f"GUI.{module}", kit, name, columns, rows, said, sizes=sizes, prepare=_set_click_reader)
+
+
+def _set_click_reader(benchmark: Any) -> None:
+    benchmark.parse_response_func = import_module(type(benchmark).__module__).parse_bbox_aguvis
+
+
+def _click(rng: Random, edges: tuple[int, ...], size: tuple[int, int], units: tuple[int | None, ...]) -> str:
+    """Word a click into a box, at its edge, or beside it; units are the range of coordinates, None for pixels."""
+    unit = rng.choice(units)
+    point = []
+    for low, high in (edges[::2], edges[1::2]):
+        point.append(rng.choice((low, high, (low + high) / 2, (low + high) / 2, high + 1, low - 0.5)))
+    if unit is not None:
+        point = [round(value / length * unit, 4) for value, length in zip(point, size, strict=True)]
+    return say(rng, rng.choice(CLICK_FORMS) % tuple(point), [CLICKS[0] % (1, 1), CLICKS[0] % (0.5, 30)])

@@ -17,6 +17,7 @@ import numpy as np
 import openpyxl  # noqa: F401 - before a package that it would use is stood in for
 import pandas as pd
 from checkout import open_checkout
+from PIL import Image
 
 DATA = "LMUData"  # as the framework spells its variable
 HOSTILE = (
@@ -56,6 +57,7 @@ def evaluate(
     unread: Sequence[str] = (),
     prepare: Callable[[Any], None] | None = None,
     judge: "ScriptedJudge | None" = None,
+    sizes: Sequence[tuple[int, int]] = (),
 ) -> dict:
     """Evaluate a workbook of predictions as the framework does, without a judge where none is given.
 
@@ -70,6 +72,7 @@ def evaluate(
         unread: Columns of its report that repeat the others.
         prepare: What else is to be done to the benchmark, such as to replace its table by one with more columns.
         judge: What the judge says.
+        sizes: Width and height of the image of each row, which lies at its `image_path`.
 
     Returns:
         A case: `expected` holds what `evaluate` returns as a list of lines, or the name of its error.
@@ -85,7 +88,13 @@ def evaluate(
         frame = benchmark.data.drop(columns="image", errors="ignore")
         columns = list(frame)
         rows = [[None if pd.isna(cell) else build_plain(cell) for cell in row] for row in frame.itertuples(index=False)]
-    case = {"rule": "table", "input": {"dataset": dataset, "columns": columns, "rows": rows, "predictions": said}}
+    benchmark.img_root = f"{os.environ[DATA]}/images/{dataset}"
+    for row, size in zip(rows, sizes, strict=False):
+        image = Path(benchmark.img_root, row[columns.index("image_path")])
+        image.parent.mkdir(parents=True, exist_ok=True)
+        Image.new("1", size).save(image)
+    given = {"dataset": dataset, "columns": columns, "rows": rows, "predictions": said}
+    case = {"rule": "table", "input": {**given, "image_sizes": list(map(list, sizes))} if sizes else given}
     if judge is not None:
         case["rule"], case["input"]["judge_replies"] = "judged_table", judge.replies
     with tempfile.TemporaryDirectory() as folder:

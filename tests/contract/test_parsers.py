@@ -107,7 +107,8 @@ def test_any_text_is_parsed_and_the_span_lies_in_it(name: str) -> None:
 
 @pytest.mark.parametrize("name", PARSERS)
 def test_some_reply_is_read_and_the_same_twice(name: str) -> None:
-    replies = ["A", "ANSWER: A", "(A)", "yes", "50", "7", "{A}", "[1, 2, 3, 4]", "neutral", "cat", "I'm sorry, no."]
+    replies = ["A", "ANSWER: A", "(A)", "yes", "50", "7", "{A}", "[1, 2, 3, 4]", "x=1, y=2", "neutral", "cat"]
+    replies += ["I'm sorry, no."]
     read = [[parse(reply) for reply in replies] for parse in _ways(load("mmscore.parsers", name))]
     assert any(isinstance(parsed, list) or parsed.value is not None for way in read for parsed in way)
     assert read == [[parse(reply) for reply in replies] for parse in _ways(load("mmscore.parsers", name))]

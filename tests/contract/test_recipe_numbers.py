@@ -50,9 +50,13 @@ BELIEVED = TYPED._replace(extra='{"ground_truth": "7", "expected_bias": "1", "to
 MIRRORED = CHOICE._replace(extra='{"qid": "question"}')
 CHARTED = TYPED._replace(label="\"['7', '1']\"", extra='{"year": "[\'NO\']"}')
 BOXED = TYPED._replace(label='"[0, 0, 7, 9]"', split="RefCOCO_val")
+CLICKED = TYPED._replace(
+    dataset="ScreenSpot_Mobile", image_info=({"width": 20, "height": 10},),
+    extra='{"bbox": "[1, 1, 5, 5]", "data_type": "icon"}',
+)  # fmt: skip
 KINDS = (
     CHOICE, NAMED, RATED, YES_NO, LISTED, TYPED, EXTRACTED, GRADED, UNLABELLED, COVERED, BELIEVED, MIRRORED, CHARTED,
-    BOXED,
+    BOXED, CLICKED,
 )  # fmt: skip
 
 REPLIES = ("A", "(B) green", "red", "Yes", "no.", "a cat on a mat", "7", "1", "[Yes]", "strongly agree", "50", "hm", "")
@@ -166,6 +170,9 @@ def _plain(numbers: Mapping[str, Any]) -> dict[str, tuple[Any, ...]]:
     }
 
 
+NESTED = {"messages", "image_info"}
+"""Columns of structures, which no recipe needs."""
+
 FATES = st.sampled_from(["ok", "failed", "skipped", "null", "no id", "text"])
 
 JUDGE = """
@@ -194,7 +201,7 @@ def test_every_recipe_that_needs_a_judge_has_one_here() -> None:
 
 def _write(path: Path, items: Sequence[Item], fates: Sequence[str]) -> Path:
     """Write rows of which some have no answer, no id, or were never asked about."""
-    fields = {name: PREDICTION_SCHEMA.field(name).type for name in Item._fields if name != "messages"}
+    fields = {name: PREDICTION_SCHEMA.field(name).type for name in Item._fields if name not in NESTED}
     columns: dict[str, list[Any]] = {name: [getattr(item, name) for item in items] for name in fields}
     statuses = [fate if fate in ("failed", "skipped") else None for fate in fates]
     for number, fate in enumerate(fates):

@@ -55,7 +55,12 @@ UNLABELLED = Item(id="1", task="vqa", dataset="stereo-agreement-text")
 BELIEVED = Item(id="1", task="vqa", label='"7"', extra='{"ground_truth": "7", "expected_bias": "4"}')
 CHARTED = Item(id="1", task="vqa", label="\"['7']\"", extra='{"year": "[\'NO\']"}')
 BOXED = Item(id="1", task="vqa", label='"[0, 0, 1, 1]"', split="val")
-EXAMPLES = (CHOICE, YES_NO, LISTED, TYPED, EXTRACTED, GRADED, UNLABELLED, BELIEVED, CHARTED, BOXED)
+SIZE = ({"width": 20, "height": 10},)
+CLICKED = Item(
+    id="1", task="vqa", category="mobile", dataset="ScreenSpot_Mobile", image_info=SIZE,
+    extra='{"bbox": "[1, 1, 5, 5]", "data_type": "icon"}',
+)  # fmt: skip
+EXAMPLES = (CHOICE, YES_NO, LISTED, TYPED, EXTRACTED, GRADED, UNLABELLED, BELIEVED, CHARTED, BOXED, CLICKED)
 
 
 @given(reply=st.text(max_size=60))

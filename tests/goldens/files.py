@@ -4,6 +4,7 @@ Each writer lays out what one case describes, and says which of the report's num
 beside the file it gives what a user must say, such as the name of a benchmark that the file does not have.
 """
 
+import base64
 import json
 import math
 import tempfile
@@ -30,6 +31,7 @@ from mmscore.core.select_recipe import choose_recipe
 from mmscore.nlp import meteor
 from mmscore.scoring import bootstrap
 from mmscore.scoring.judging.request import JudgeRequest
+from support.questions import make_image
 
 
 @dataclass(frozen=True)
@@ -144,8 +146,19 @@ def _write_kit_table(case: dict, folder: Path) -> Iterator[File]:
     """Write the workbook of a benchmark whose name alone says the recipe; lines and columns stand in any order."""
     given, expected = case["input"], case["expected"]
     path = folder / f"model_{given['dataset']}.xlsx"
-    write_workbook(_build_frame({"dropped_rows": [], **given}, folder), path)
-    yield File(path, expected, lambda entry: {"table": _read_table(entry)})
+    frame = _build_frame({"dropped_rows": [], **given}, folder)
+    write_workbook(frame, path)
+    arguments = {"answers": _write_questions(frame, given, folder)} if "image_sizes" in given else {}
+    yield File(path, expected, lambda entry: {"table": _read_table(entry)}, arguments)
+
+
+def _write_questions(frame: pd.DataFrame, given: dict, folder: Path) -> Path:
+    """Convert the table of questions with its images, of which the rule reads the sizes."""
+    table = folder / f"{given['dataset']}.tsv"
+    images = [base64.b64encode(make_image("white", tuple(size))).decode() for size in given["image_sizes"]]
+    frame.drop(columns="prediction").assign(image=images).to_csv(table, sep="\t", index=False)
+    mmconvert.convert(table, folder / "questions")
+    return folder / "questions"
 
 
 def _write_judged_table(case: dict, folder: Path) -> Iterator[File]:

@@ -44,6 +44,7 @@ class Item(NamedTuple):
     model: str | None = None
     method: str | None = None
     messages: Sequence[Mapping[str, Any]] = ()
+    image_info: Sequence[Mapping[str, Any]] = ()
 
 
 def read_label(item: Item) -> Any:

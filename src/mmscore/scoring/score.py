@@ -111,7 +111,7 @@ def score_rows(
                 if fingerprint and gathered.fingerprint:
                     fingerprint.merge(gathered.fingerprint)
     if not batches.labelled and (wanted or (collector.bare and not collector.has_scores)):
-        raise _build_no_reference_error(rows, wanted or known)
+        raise _build_no_reference_error(rows, wanted or known or recipe.optional or recipe.columns)
     for ids, status in (([refusal.id for refusal in rows.rejected], REJECTED), (rows.missing, MISSING)):
         facts = read_unmatched(rows, ids, [*TOGETHER, *map(find_source_column, kept)])
         collector.add_unscored(facts if dataset is None else _add_dataset(facts, dataset), status)

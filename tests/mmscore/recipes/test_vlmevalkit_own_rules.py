@@ -7,7 +7,7 @@ from typing import Any
 
 import pytest
 
-from mmconvert.core.errors import RowError
+from mmconvert.core.errors import Error, RowError
 from mmconvert.plugins.registry import load
 from mmscore.core.recipe import Item
 from mmscore.scoring.evaluate import score
@@ -74,3 +74,20 @@ def test_a_chart_needs_a_list_of_answers_and_of_years(label: str, extra: dict[st
 def test_a_count_needs_a_number() -> None:
     with pytest.raises(RowError, match="whole number"):
         score_item("vlmevalkit_tallyqa", "4", "many")
+
+
+def test_clicks_without_the_sizes_of_images_have_no_scores(tmp_path: Path) -> None:
+    path = tmp_path / "model_ScreenSpot_Web.tsv"
+    path.write_text("index\tquestion\tbbox\tdata_type\tprediction\n1\tok\t[1, 2, 3, 4]\ticon\tx=1, y=2\n")
+    with pytest.raises(Error, match=r"image_info.*--answers"):
+        score(path)
+
+
+@pytest.mark.parametrize("box", ["none", "[1, 2, 3]", "[1, 2, 3, 'x']", "[0, 0, 30, 3]"])
+def test_a_click_needs_a_box_inside_its_image(box: str) -> None:
+    recipe = load("mmscore.recipes", "vlmevalkit_screenspot")
+    item = Item(prediction="x=1, y=2", dataset="ScreenSpot_Web", image_info=[{"width": 20, "height": 20}])
+    item = item._replace(extra=json.dumps({"bbox": box}))
+    with pytest.raises(RowError) as refusal:
+        recipe.metrics(item, recipe.parse(item, "1"), "1")
+    assert refusal.value.field == "extra.bbox"
