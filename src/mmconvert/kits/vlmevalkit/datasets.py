@@ -57,7 +57,6 @@ _NAME = (
 )
 
 
-@lru_cache
 def may_have_rounds(name: str | None) -> bool:
     """Tell whether rows may be conversations: of the benchmarks that the framework knows, chats alone.
 
