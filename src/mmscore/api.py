@@ -107,6 +107,7 @@ class PredictKeywords(TypedDict, total=False):
     price: str | None
     max_cost: float | None
     extra_body: str | None
+    json_schema: str | Path | None
     batch_size: int | Literal["auto"] | None
     dtype: str | None
     attn: str | None

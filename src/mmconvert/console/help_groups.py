@@ -18,7 +18,7 @@ HEADINGS: dict[str, tuple[str, ...]] = {
     ),
     "Sampling": ("max_new_tokens", "temperature", "do_sample", "top_p", "top_k", "num_beams", "n", "stop",
                  "output_scores"),
-    "Server": ("port", "base_url", "serve", "api_key_env", "concurrency", "timeout", "extra_body"),
+    "Server": ("port", "base_url", "serve", "api_key_env", "concurrency", "timeout", "extra_body", "json_schema"),
     "Budget": ("max_calls", "max_total_tokens", "price", "max_cost"),
     "Scoring": ("recipe", "also", "recipe_options", "by", "average", "all", "score", "metric", "resamples"),
     "Judge": (

@@ -20,7 +20,7 @@ from mmscore.scoring.evaluate import JudgeEstimate, ScoreOptions, estimate_each
 from mmscore.scoring.judging.request import JudgeOptions, JudgeRequest
 
 _NAMES = ("recipe", "format", "benchmark", "dataset", "model", "metric", "score", "columns", "api_key_env")
-_FILES = ("recipe_options", "csv", "html", "rows", "log", "markdown", "output", "judge_cache")
+_FILES = ("recipe_options", "csv", "html", "rows", "log", "markdown", "output", "judge_cache", "json_schema")
 _METAVARS = {
     **dict.fromkeys((*_NAMES, "judge", "judge_model", "judge_strategy", "judge_aggregation"), "NAME"),
     **dict.fromkeys(_FILES, "FILE"),

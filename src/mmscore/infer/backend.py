@@ -100,6 +100,7 @@ class Service(PluginStruct, frozen=True):
         price: What a million tokens cost, `PROMPT,COMPLETION`, in any currency.
         max_cost: Most that the run may cost, above 0.
         extra_body: Further fields of each request, as a JSON object.
+        json_schema: File with a JSON schema of the responses.
     """
 
     base_url: str | None = None
@@ -111,6 +112,7 @@ class Service(PluginStruct, frozen=True):
     price: str | None = None
     max_cost: float | None = None
     extra_body: str | None = None
+    json_schema: Path | None = None
 
     def __post_init__(self) -> None:
         """Refuse a cap that nothing could reach.

@@ -1,10 +1,12 @@
 """The options of asking a model about a dataset: those of `mmscore predict`."""
 
+from pathlib import Path
 from typing import Annotated, Literal
 
 import msgspec
 
 from mmconvert.core.errors import UsageError
+from mmconvert.core.option_fields import Place
 from mmscore.infer.backend import RAW, Generation, ModelOptions, Service
 
 LOCAL = "local"
@@ -42,6 +44,8 @@ class PredictOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Maximum cost of the run, computed from --price."""
     extra_body: str | None = None
     """Extra fields of each request body, for example {"top_k": 20}."""
+    json_schema: Annotated[Path, Place(exists=True)] | None = None
+    """JSON schema that the server holds responses to (structured outputs)."""
     batch_size: _Positive | Literal["auto"] = "auto"
     """Batch size; halved when GPU memory runs out."""
     dtype: str | None = None

@@ -24,7 +24,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from mmconvert._version import __version__
-from mmconvert.core.errors import Error, UsageError, show, take_first_line
+from mmconvert.core.errors import Error, UsageError, show, suggest_spelling, take_first_line
 from mmscore.llm.budget import Price, Spending, estimate_most_tokens
 from mmscore.llm.concurrency import AutoLimit, Places
 from mmscore.llm.response_cache import FAILED, Answer
@@ -51,6 +51,7 @@ _LONGEST_PAUSE = 300.0
 _LONGEST_WAIT = 8.0
 _LARGEST_RESPONSE = 4 * 1024 * 1024
 _SHOWN = 200
+_SHOWN_MODELS = 10
 
 _T = TypeVar("_T")
 
@@ -314,14 +315,52 @@ class Chat:
         """List the models that the service offers; empty where it does not say."""
         import httpx2
 
+        try:
+            return await self._list_models()
+        except httpx2.HTTPError:
+            return []
+
+    async def _list_models(self) -> list[str]:
         _, url = build_health_urls(self.endpoint.url)
         try:
             async with asyncio.timeout(self.endpoint.total_seconds):
                 response, data = await self._send("GET", url)
             listed = json.loads(data)["data"] if data and response.is_success else []
             return [hide_key(str(model["id"]), self.endpoint.key) for model in listed]
-        except (httpx2.HTTPError, TimeoutError, ValueError, RecursionError, LookupError, TypeError):
+        except (TimeoutError, ValueError, RecursionError, LookupError, TypeError):
             return []
+
+    async def require_model(self) -> None:
+        """Ask the server whether it has the endpoint's model, before the first question.
+
+        A name that it does not list may still be one, as an alias: a question of one word tells. A server that lists no
+        models is left to the first question.
+
+        Raises:
+            Error: The server has no such model, with those that it lists; or it cannot be reached.
+        """
+        import httpx2
+
+        name = self.endpoint.model
+        body = {"model": name, "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1}
+        try:
+            listed = await self._list_models()
+            if not listed or name in listed:
+                return
+            async with asyncio.timeout(self.endpoint.total_seconds):
+                response, data = await self._send("POST", self.endpoint.url, json.dumps(body).encode())
+        except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+            raise self._build_unreachable(error) from None
+        except (httpx2.HTTPError, TimeoutError):
+            return
+        if response.status_code != httpx2.codes.NOT_FOUND:
+            return
+        said = f"{response.status_code} {describe_refusal(data or b'', self.endpoint.key)}".strip()
+        shown = ", ".join(listed[:_SHOWN_MODELS]) + (", ..." if len(listed) > _SHOWN_MODELS else "")
+        raise Error(
+            f"{self._shown}: the API server has no model {show(name)} ({said}).{suggest_spelling(name, listed)} "
+            f"It has {shown}. Give one of them as --model."
+        )
 
     async def _answer_in_tries(self, content: bytes, most: int) -> list[Answer]:
         """Ask in several tries, within the time for one question."""
@@ -403,14 +442,17 @@ class Chat:
         try:
             return await self._send("POST", self.endpoint.url, content, {"trace": self._note_connection})
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
-            said = _find_reason(error) or f"no connection within {self.endpoint.connect_seconds:g} s"
-            self._unreachable = Error(
-                f"{self._shown}: the API server cannot be reached ({said}). "
-                "Start it or correct the base URL, and run the same command again."
-            )
+            self._unreachable = self._build_unreachable(error)
             raise self._unreachable from None
         finally:
             self._reached.set()
+
+    def _build_unreachable(self, error: Exception) -> Error:
+        said = _find_reason(error) or f"no connection within {self.endpoint.connect_seconds:g} s"
+        return Error(
+            f"{self._shown}: the API server cannot be reached ({said}). "
+            "Start it or correct the base URL, and run the same command again."
+        )
 
     async def _note_connection(self, event: str, _: Mapping[str, Any]) -> None:
         """Let the other questions go as soon as the first one is being sent: then its connection stands."""

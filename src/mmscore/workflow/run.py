@@ -26,6 +26,7 @@ from mmscore.core.report import json_text, publish
 from mmscore.core.select_recipe import choose_recipe, find_recipe_of, gather_facts
 from mmscore.infer import session
 from mmscore.infer.backend import Backend, identify_file
+from mmscore.infer.json_schema import read_response_format
 from mmscore.infer.predictions_file import RUN_METADATA, is_interrupted
 from mmscore.infer.server import run_server
 from mmscore.infer.session import open_where_asked
@@ -172,7 +173,9 @@ class LazyModel:
         files = sorted(folder.rglob("*")) if folder.is_dir() else []
         weights = [(str(file), file.stat().st_size, file.stat().st_mtime_ns) for file in files if file.is_file()]
         plugins = [options.plugin, *([] if options.protocol is None else [parse_spec(options.protocol)[0]])]
-        return build_answer_key(given, *map(identify_file, plugins), weights, rows.fingerprint, limit, __version__)
+        shape = [] if options.json_schema is None else [read_response_format(options.json_schema)]
+        settings = (*map(identify_file, plugins), *shape)
+        return build_answer_key(given, *settings, weights, rows.fingerprint, limit, __version__)
 
 
 class RunOptions(msgspec.Struct, frozen=True, kw_only=True):

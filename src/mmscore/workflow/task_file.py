@@ -23,6 +23,7 @@ from mmscore.core.predictions.locate import STDIN, locate_predictions
 from mmscore.core.recipe_options import read_options
 from mmscore.core.select_recipe import RECIPES, find_recipe, split_version
 from mmscore.infer.backend import GROUP as BACKENDS
+from mmscore.infer.json_schema import read_response_format
 from mmscore.infer.options import LOCAL, PredictOptions
 from mmscore.infer.protocol import open_protocol
 from mmscore.infer.server import resolve_served
@@ -230,6 +231,8 @@ def _read_model(entry: Mapping[str, Any], common: Mapping[str, Any], where: str)
             load(BACKENDS, options.plugin)
         if options.protocol is not None:
             open_protocol(options.protocol)
+        if options.json_schema is not None:
+            read_response_format(options.json_schema)
     name = _read_folder(entry.get("name"), options.model.rstrip("/").rpartition("/")[2], where)
     return ModelTask(name, options, None if entry.get("name") is None else name)
 

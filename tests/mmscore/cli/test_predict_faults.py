@@ -52,7 +52,7 @@ def ask(capsys, monkeypatch, output):
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
     def call(folder: Path, server: ChatServer, timeout: float = SILENCE) -> tuple[int, str]:
-        words = (folder, "-o", output, "--model", "m", "--base-url", server.url, "--concurrency", CONCURRENCY)
+        words = (folder, "-o", output, "--model", "loopback", "--base-url", server.url, "--concurrency", CONCURRENCY)
         with pytest.raises(SystemExit) as ended:
             run(program, ["predict", *map(str, words), "--timeout", str(timeout), "--resume"], program="mmscore")
         return ended.value.code, capsys.readouterr().err

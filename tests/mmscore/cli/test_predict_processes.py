@@ -211,7 +211,9 @@ def test_told_to_stop_it_stops_them_all_and_goes_on_later(predict, tmp_path, out
 @pytest.mark.release
 def test_told_to_stop_while_a_service_is_asked_it_says_one_line(tmp_path, dataset, output):
     with chat_server(lambda request: Said(said("A").body, silent=0.2)) as server:
-        words = [*map(str, (dataset, "-o", output, "--model", "m", "--base-url", server.url, "--concurrency", 2))]
+        words = [
+            *map(str, (dataset, "-o", output, "--model", "loopback", "--base-url", server.url, "--concurrency", 2))
+        ]
         command = [*PROGRAM, *words, "--processes", "2", "--quiet"]
         with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as process:
             end = time.monotonic() + 60

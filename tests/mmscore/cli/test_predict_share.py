@@ -84,7 +84,7 @@ def test_processes_that_ask_one_service_share_its_questions(tmp_path, output):
         return Said(said(request["messages"][-1]["content"][-1]["text"].upper()).body, silent=0.03)
 
     with chat_server(say) as server:
-        words = (dataset, "-o", output, "--model", "m", "--base-url", server.url, "--concurrency", concurrency)
+        words = (dataset, "-o", output, "--model", "loopback", "--base-url", server.url, "--concurrency", concurrency)
         everyone = [started(*words) for _ in range(3)]
         until(lambda: len(server.asked) > rows // 2)
         everyone[0].send_signal(signal.SIGKILL)

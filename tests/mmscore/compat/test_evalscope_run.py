@@ -30,7 +30,7 @@ def answering(reply: Callable[[str], str | Said]) -> Any:
         answer = reply(text)
         return said(answer) if isinstance(answer, str) else answer
 
-    return chat_server(say)
+    return chat_server(say, ["org/Demo 1b", "m"])
 
 
 class TestRun:

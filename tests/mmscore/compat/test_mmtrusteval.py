@@ -393,7 +393,7 @@ def test_a_sample_that_cannot_be_asked_about_is_named(place: Path) -> None:
 def test_samples_of_a_file_and_a_model_behind_a_service(place: Path) -> None:
     rows = [{"image_path": "cat.png", "text": "Is it?", "target": 1}, {"text": "Was it?", "target": 0}]
     (place / "rows.json").write_text(json.dumps(rows))
-    with chat_server(lambda request: said("No." if "Was" in json.dumps(request) else "Yes")) as server:
+    with chat_server(lambda request: said("No." if "Was" in json.dumps(request) else "Yes"), ["served"]) as server:
         arguments = ("--input", "rows.json", "--base-url", server.url, "--model", "served")
         run("run", "task.yaml", "--cfg-options", "model_id=any", "dataset_id=dt-text", *arguments)
         first = server.asked[0]

@@ -69,7 +69,7 @@ def here(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 
 @pytest.fixture
 def service() -> Iterator[ChatServer]:
-    with chat_server(lambda body: said("A" if "judge" not in body["model"] else "B")) as server:
+    with chat_server(lambda body: said("A" if "judge" not in body["model"] else "B"), ["vlm", "judge"]) as server:
         yield server
 
 

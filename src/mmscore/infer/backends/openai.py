@@ -15,7 +15,7 @@ a service knows besides.
 import asyncio
 import json
 from collections.abc import Generator, Iterator, Mapping, Sequence
-from itertools import islice
+from itertools import chain, islice
 from typing import Any
 
 import pybase64
@@ -26,6 +26,7 @@ from mmconvert.core.record import Image, Record, Turn, encode_json
 from mmconvert.images.loader import MIME_TYPES, probe
 from mmscore.infer.backend import Generation, ModelOptions, Service, check_options, require_draws
 from mmscore.infer.images import shrink_image
+from mmscore.infer.json_schema import read_response_format
 from mmscore.infer.thinking import CLOSE, OPEN, split_thinking
 from mmscore.llm.budget import read_price
 from mmscore.llm.client import API_KEY, Chat, Endpoint, build_chat_url, read_key
@@ -33,6 +34,7 @@ from mmscore.llm.response_cache import OK, Answer, failed
 
 _OPTIONS = (
     *("--base-url", "--api-key-env", "--concurrency", "--timeout", "--max-calls", "--extra-body"),
+    "--json-schema",
     *("--max-total-tokens", "--price", "--max-cost"),
     *("--max-new-tokens", "--do-sample", "--temperature", "--top-p", "--stop", "--seed", "--continue-final-message"),
     *("--n", "--max-image-side", "--output-scores"),
@@ -61,7 +63,11 @@ class OpenAIBackend:
         extra = _read_extra_body(options.service.extra_body)
         self._endpoint = _build_endpoint(options.model, options.service)
         scores = {"logprobs": True} if options.output_scores else {}
-        self._request = {**_build_request(options.generation, extra), **scores, **extra}
+        schema = options.service.json_schema
+        shape = {} if schema is None else {"response_format": read_response_format(schema)}
+        if shape.keys() & extra.keys():
+            raise UsageError("--extra-body: response_format is what --json-schema sets too. Give it once.")
+        self._request = {**_build_request(options.generation, extra), **scores, **shape, **extra}
         self._generation = options.generation
         self._max_side = options.max_image_side
         self._output_scores = options.output_scores
@@ -69,10 +75,11 @@ class OpenAIBackend:
         self._takes_n: bool | None = True if options.n == 1 else None  # None until it was tried
         self.name = options.model
         # Neither the address, which changes with every start of a server, nor the patience changes a response.
-        settings = (encode_json(dict(sorted(extra.items()))), self._max_side, self._output_scores)
+        settings = (encode_json(dict(sorted({**extra, **shape}.items()))), self._max_side, self._output_scores)
         self.identity = ":".join(map(str, ("openai", options.model, *settings)))
         self.batch_size = self._endpoint.concurrency or _WINDOW
         self.proven = False
+        self._has_model = False
 
     def answer(self, records: Sequence[Record]) -> list[Answer]:
         """Answer records side by side."""
@@ -86,10 +93,17 @@ class OpenAIBackend:
             Error: No further row would be answered either; raised when what was under way has its responses.
         """
         rows = _group_records(records, self._n)
+        first = next(rows, None)
+        if first is None:
+            return
+        rows = chain([first], rows)
         under_way: dict[asyncio.Task[list[Answer]], int] = {}
         ended: BaseException | None = None
         with Chat(self._endpoint) as chat:
             try:
+                if not self._has_model:
+                    chat.run(chat.require_model())
+                    self._has_model = True
                 while done := chat.run(self._collect_finished(chat, rows if ended is None else iter(()), under_way)):
                     if came := [
                         pair for task, start in done if not task.exception() for pair in _place_answers(task, start)

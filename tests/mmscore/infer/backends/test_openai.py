@@ -6,6 +6,7 @@ import json
 import threading
 import time
 from collections.abc import Iterator
+from pathlib import Path
 
 import PIL.Image
 import pytest
@@ -125,6 +126,51 @@ def test_further_fields_are_sent_and_tell_answers_apart():
     plain, other = opened("http://127.0.0.1:1"), opened("http://127.0.0.1:1", extra_body='{"top_k": 20}')
     assert plain.identity != other.identity
     assert opened("http://127.0.0.1:2", concurrency=3, timeout=9).identity == plain.identity
+
+
+SCHEMA = {"type": "object", "properties": {"answer": {"enum": ["A", "B"]}}, "required": ["answer"]}
+
+
+def write_schema(folder: Path, value: object, name: str = "my answer.json") -> Path:
+    (folder / name).write_text(value if isinstance(value, str) else json.dumps(value))
+    return folder / name
+
+
+@pytest.mark.parametrize(
+    ("written", "sent"),
+    [
+        (SCHEMA, {"name": "my_answer", "schema": SCHEMA, "strict": True}),
+        ({"name": "x", "schema": SCHEMA, "strict": False}, {"name": "x", "schema": SCHEMA, "strict": False}),
+        ({"schema": SCHEMA}, {"name": "my_answer", "schema": SCHEMA}),
+    ],
+)
+def test_a_schema_is_sent_as_the_format_of_the_response(tmp_path, written, sent):
+    request = request_of(record(0, "?"), json_schema=write_schema(tmp_path, written))
+    assert request["response_format"] == {"type": "json_schema", "json_schema": sent}
+
+
+def test_the_schema_is_part_of_the_identity_and_its_layout_is_not(tmp_path):
+    plain, schema = opened("http://127.0.0.1:1").identity, write_schema(tmp_path, SCHEMA)
+    identity = opened("http://127.0.0.1:1", json_schema=schema).identity
+    write_schema(tmp_path, json.dumps(SCHEMA, indent=4))
+    assert opened("http://127.0.0.1:1", json_schema=schema).identity == identity != plain
+    write_schema(tmp_path, {**SCHEMA, "required": []})
+    assert opened("http://127.0.0.1:1", json_schema=schema).identity != identity
+
+
+@pytest.mark.parametrize(
+    ("written", "message"),
+    [("{", "is not JSON"), ("[]", "expected a schema"), ("{}", "expected a schema"), ('{"a": 1, "a": 2}', "twice")],
+)
+def test_a_file_that_is_no_schema_is_refused(tmp_path, written, message):
+    with pytest.raises(UsageError, match=message):
+        opened("http://127.0.0.1:1", json_schema=write_schema(tmp_path, written))
+
+
+def test_a_schema_is_not_given_twice(tmp_path):
+    schema = write_schema(tmp_path, SCHEMA)
+    with pytest.raises(UsageError, match="response_format is what --json-schema sets too"):
+        opened("http://127.0.0.1:1", json_schema=schema, extra_body='{"response_format": {}}')
 
 
 def test_the_key_of_a_named_variable_is_sent(monkeypatch):
@@ -479,13 +525,42 @@ def test_a_small_image_keeps_its_bytes_and_a_broken_one_fails_its_row():
     data = make_image("red", (30, 20))
     request = request_of(record(0, data, "?"), more={"max_image_side": 30})
     assert base64.b64decode(request["messages"][0]["content"][0]["image_url"]["url"].partition(",")[2]) == data
-    (answer,) = opened("http://localhost:1/v1", more={"max_image_side": 5}).answer([record(0, data[:60], "?")])
+    with chat_server(script(said("x"))) as server:
+        (answer,) = opened(server.url, more={"max_image_side": 5}).answer([record(0, data[:60], "?")])
     assert answer.error.startswith("images: image 1 cannot be decoded")
+    assert server.asked == []
 
 
 def test_the_size_of_images_is_part_of_the_identity():
     sizes = [opened("http://localhost:1/v1", more={"max_image_side": side}).identity for side in (None, 5, 6)]
     assert len(set(sizes)) == 3
+
+
+# Whether the server has the model
+
+
+def test_an_unknown_model_is_named_with_those_of_the_server_before_a_row_is_sent():
+    with chat_server(lambda _: refused(404, "no such model"), models=["loopback-8b", "other"]) as server:
+        message = r"no model \(got 'loopback'\) \(404 no such model\)\. Did you mean loopback-8b\? It has loopback-8b"
+        with pytest.raises(Error, match=message):
+            opened(server.url).answer([record(0, "row")])
+    assert server.prompts() == ["Hi"]
+
+
+def test_a_name_that_is_not_listed_but_known_is_asked():
+    with chat_server(script(said("x")), models=["loopback:latest"]) as server:
+        backend = opened(server.url)
+        for text in ("row", "another"):
+            assert [answer.text for answer in backend.answer([record(0, text)])] == ["x"]
+    assert server.prompts() == ["Hi", "row", "another"]
+    assert server.asked[0] == {"model": "loopback", "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1}
+
+
+@pytest.mark.parametrize("models", [["loopback"], ["a list that is too long to be one " * 200_000]])
+def test_a_listed_model_and_a_server_without_a_list_are_asked_nothing_more(models):
+    with chat_server(script(said("x")), models=models) as server:
+        opened(server.url).answer([record(0, "row")])
+    assert server.prompts() == ["row"]
 
 
 # Log-probabilities of tokens
