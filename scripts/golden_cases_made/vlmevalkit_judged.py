@@ -14,7 +14,13 @@ UNCLEAR = ("", "b", "A, C", "The answer is B.", "1", "A B", "答案", "??", "[A]
 def make_cases(checkout: Path, shared: Path, seed: int = 20261126) -> dict[str, list[dict]]:
     open_kit(checkout)
     rng = Random(seed)
-    makers = ((_make_logicvista, 64), (_make_simplevqa, 64), (_make_charxiv, 64), (_make_mmlongbench, 100))
+    makers = (
+        (_make_logicvista, 64),
+        (_make_simplevqa, 64),
+        (_make_charxiv, 64),
+        (_make_mmlongbench, 100),
+        (_make_dynamath, 160),
+    )
     return {"files_vlmevalkit": [make(rng) for make, times in makers for _ in range(times)]}
 
 
@@ -127,3 +133,53 @@ def _make_mmlongbench(rng: Random) -> dict:
     columns = ["index", "question", "answer", "answer_format", "evidence_sources", "evidence_pages"]
     judge = ScriptedJudge(replies)
     return evaluate("mmlongbenchdoc", "MMLongBenchDoc", "MMLongBench_DOC", columns, rows, said, judge=judge)
+
+
+SHORT = {
+    "float": ("3", "3.0005", "3.14 cm", "2\u03c0", "\u03c0", "three", "", "nan", "-3", "1e3", "3,5", "\u0663", "(3)"),
+    "multiple choice": ("A", "b", "(C)", "A or B", "D. a kite", "F", "", "\u00df", "answer", "E E", "x", "none: C"),
+    "text": ("red", "RED KITE", "", "a red kite flies", "12", "kite", "\u4e66", "bright"),
+}  # fmt: skip
+TRUE = {"float": ("3", "3.001", "-3", "1000", "6.283"), "multiple choice": "ABCDE", "text": ("a red kite", "12", "R")}
+
+
+def _make_dynamath(rng: Random) -> dict:
+    rows, said, replies = [], [], {}
+    judged = rng.random() < 0.6
+    for _ in range(rng.randint(1, 4)):
+        kind = rng.choice(("float", "multiple choice", "text"))
+        subject, level = rng.choice(("plane geometry", "algebra", "3D")), rng.choice(("high school", "undergraduate"))
+        first = len(rows)
+        for variant in range(1, rng.randint(2, 4)):
+            number = len(rows)
+            answer = rng.choice(TRUE[kind])
+            rows.append([number, name_question(number), answer, kind, subject, level, variant, first])
+            mark = f"\u2116{number}."
+            said.append(_say_short(rng, kind, answer, mark))
+            replies[mark] = [rng.choice((answer, *SHORT[kind]))]
+    # No column of answers or responses is one of numbers alone.
+    number = len(rows)
+    rows.append([number, name_question(number), "B", "multiple choice", "algebra", "high school", 1, number])
+    said.append("It is B")
+    columns = ["index", "question", "answer", "answer_type", "subject", "knowledge_level", "varid", "qid"]
+    name = rng.choice(("DynaMath", "DynaMath_noprompt"))
+    judge = ScriptedJudge(replies if judged else {})
+    return evaluate("dynamath", "Dynamath", name, columns, rows, said, judge=judge)
+
+
+def _say_short(rng: Random, kind: str, answer: str, mark: str) -> str:
+    """Draw a response: an object with a short answer, the answer alone, or another text."""
+    if rng.random() < 0.15:
+        return rng.choice(HOSTILE)
+    short = rng.choice((answer, answer, *rng.choices(SHORT[kind], k=4)))
+    shape = rng.choice(("object", "object", "broken", "number", "other", "plain", "marked"))
+    if shape == "object":
+        text = json.dumps({"solution": f"since {mark}", "short answer": short}, ensure_ascii=rng.random() < 0.3)
+        return rng.choice(("{}", "```json\n{}\n```", "I say {}.", "{{{}}}")).format(text)
+    if shape == "number" and kind != "text":
+        return json.dumps({"short answer": rng.choice((3, 3.0, None, ["A"])), "solution": mark})
+    if shape == "other":
+        return json.dumps({"answer": short, "solution": mark}, ensure_ascii=False)
+    if shape == "broken":
+        return f'{{"short answer": "{short}", {mark}'
+    return short if shape == "plain" else f"{short} {mark}"

@@ -96,6 +96,8 @@ def evaluate(
     given = {"dataset": dataset, "columns": columns, "rows": rows, "predictions": said}
     case = {"rule": "table", "input": {**given, "image_sizes": list(map(list, sizes))} if sizes else given}
     if judge is not None:
+    case = {"rule": "table", "input": {"dataset": dataset, "columns": columns, "rows": rows, "predictions": said}}
+    if judge is not None and judge.replies:
         case["rule"], case["input"]["judge_replies"] = "judged_table", judge.replies
     with tempfile.TemporaryDirectory() as folder:
         file = f"{folder}/model_{dataset}.xlsx"
@@ -144,7 +146,8 @@ class ScriptedJudge:
     """A judge that replies by a script: it says what is next of the question whose text stands in the prompt.
 
     Attributes:
-        replies: Text of a question -> what the judge says about it, one reply a call; no text begins another.
+        replies: Text of a question, or of the response to it -> what the judge says about it, one reply a call; none
+            where it fails at each call, which is how the framework scores without a judge.
     """
 
     model = "scripted"
@@ -158,8 +161,8 @@ class ScriptedJudge:
 
     def generate(self, prompt: str, **options: Any) -> str:
         """Reply, or fail as a service does."""
-        question = next(question for question in self._left if question in prompt)
-        return next(self._left[question], "Failed to obtain answer via API.")
+        said = next((said for question, said in self._left.items() if question in prompt), iter(()))
+        return next(said, "Failed to obtain answer via API.")
 
     def score(self, benchmark: Any, file: str) -> Any:
         """Evaluate with this judge; a class that gives no report writes one."""

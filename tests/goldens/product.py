@@ -186,8 +186,8 @@ def scripted_service(script):
     left = {question: iter(replies) for question, replies in script.items()}
 
     async def ask(self, messages, generation, *, model=None):
-        question = next(question for question in left if question in messages[-1]["content"])
-        return Answer(next(left[question], FAILED_CALL))
+        said = next((said for question, said in left.items() if question in messages[-1]["content"]), iter(()))
+        return Answer(next(said, FAILED_CALL))
 
     with patch.object(Chat, "ask", ask):
         yield

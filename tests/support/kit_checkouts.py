@@ -91,6 +91,31 @@ Take out.
     prompt += 'Said: ' + prediction
     return prompt
 ''',
+    "vlmeval/dataset/dynamath.py": '''
+def DynaMath_auxeval(model, line):
+    pred = preprocess(line['prediction'])
+    try:
+        dj = json.loads(pred)
+    except Exception:
+        if line['answer_type'] == 'multiple choice':
+            inst = "One letter."
+        elif line['answer_type'] == 'float':
+            inst = "One number."
+        else:
+            inst = (
+                "A text."
+            )
+        prompt = f"Said: {pred}\\nDo: {inst}"
+    return dict(parse=True)
+
+class Dynamath(ImageBaseDataset):
+    def evaluate(self, eval_file, **judge_kwargs):
+        model = build_judge(**judge_kwargs)
+        model.system_prompt = """\\
+You shorten.
+"""
+        return load(eval_file)
+''',
     "vlmeval/dataset/simplevqa.py": '''
 COMPARE_ANSWER_PROMPT = """
     Q: {question} T: {answer} P: {candidates}

@@ -6,6 +6,7 @@ assignments, `+`, f-strings, `format`, `join`, `replace`, lists, dicts and loops
 
 import ast
 from collections.abc import Callable, Mapping, Sequence
+from functools import partial
 from pathlib import Path
 from string import Formatter
 from typing import Any
@@ -101,6 +102,52 @@ def read_template(path: Path, name: str, values: Mapping[str, str], slots: Seque
     return _read_slots(path, name, lambda follower: _fill(_require_text(follower.find(name)), (), values), slots)
 
 
+def read_assigned_texts(
+    path: Path, names: Sequence[str], known: Mapping[str, str], slots: Sequence[str]
+) -> tuple[str, ...]:
+    r"""Read the texts that a name gets inside classes and functions, branches included.
+
+    Args:
+        path: The module.
+        names: Classes and functions from the outside in, then the variable, or an attribute `object.attribute`.
+        known: Values of other variables: texts, `mark_slot` in them.
+        slots: Names of the slots.
+
+    Returns:
+        The texts in the order of the source, `{name}` for each slot; what else is assigned is left out.
+
+    Raises:
+        Error: As `read_prompt`; no text is assigned.
+
+    Example:
+        >>> import tempfile
+        >>> with tempfile.TemporaryDirectory() as folder:
+        ...     path = Path(folder, "module.py")
+        ...     _ = path.write_text("def ask(p, q):\n    if p:\n        a = f'A {q}'\n    else:\n        a = 'B'")
+        ...     read_assigned_texts(path, ("ask", "a"), {"q": mark_slot("question")}, ["question"])
+        ('A {question}', 'B')
+    """
+    *around, variable = names
+    body: Sequence[ast.AST] = parse_python(path).body
+    for name in around:
+        body = next((node.body for node in body if isinstance(node, _SCOPES) and node.name == name), ())
+    assigned = [node for part in body for node in ast.walk(part) if isinstance(node, ast.Assign)]
+    values = [node.value for node in sorted(assigned, key=_place) if ast.unparse(node.targets[0]) == variable]
+    texts = [node for node in values if isinstance(node, ast.JoinedStr) or _is_text(node)]
+    if not texts:
+        raise Error(f"{path}: assigns no text to {'.'.join(names)}. Write the prompt into a FILE for --judge-prompt.")
+    title = ".".join(names)
+    return tuple(_read_slots(path, title, partial(_Follower.evaluate, node=node, known=known), slots) for node in texts)
+
+
+def _place(node: ast.Assign) -> tuple[int, int]:
+    return node.lineno, node.col_offset
+
+
+def _is_text(node: ast.expr) -> bool:
+    return isinstance(node, ast.Constant) and isinstance(node.value, str)
+
+
 def _read_slots(path: Path, name: str, build: Callable[["_Follower"], Any], slots: Sequence[str]) -> str:
     try:
         prompt = build(_Follower(parse_python(path)))
@@ -169,6 +216,9 @@ class _Follower:
         if name not in self._globals:
             raise _UnreadableError(f"the module assigns nothing to {name}")
         return self._evaluate(self._globals[name], {})
+
+    def evaluate(self, node: ast.expr, known: Mapping[str, Any]) -> Any:
+        return self._evaluate(node, known)
 
     def _count_step(self) -> None:
         self._steps += 1

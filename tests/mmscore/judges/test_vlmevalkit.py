@@ -25,6 +25,9 @@ ROWS = {
         question="How many lines?", answer="3", extra='{"grading_query": "How many? {PREDICTION}"}', prediction="three"
     ),
     "vlmevalkit_mmlongbench": Item(question="Which page?", answer="3", prediction="on the third"),
+    "vlmevalkit_dynamath": Item(
+        question="How long is it?", answer="3", extra='{"answer_type": "float"}', prediction="as long as three"
+    ),
 }
 FITTING = {
     "vlmevalkit_option": "B",
@@ -33,6 +36,7 @@ FITTING = {
     "vlmevalkit_mathvista": "7",
     "vlmevalkit_llavabench": "8 6\nBecause.",
     "vlmevalkit_logicvista": "AC",
+    "vlmevalkit_dynamath": "3.000",
     "vlmevalkit_simplevqa": '{"预测答案0": "正确"}',
     "vlmevalkit_charxiv": '{"extracted_answer": "3", "score": 1}',
     "vlmevalkit_mmlongbench": "Extracted answer: 3\nAnswer format: Integer",
@@ -78,7 +82,9 @@ def test_a_wording_is_filled(name):
     assert asked.count(" ~ ") == len(judge.slots) - 1
 
 
-@pytest.mark.parametrize("name", ["vlmevalkit_option", "vlmevalkit_yes_no", "vlmevalkit_mathvista"])
+@pytest.mark.parametrize(
+    "name", ["vlmevalkit_option", "vlmevalkit_yes_no", "vlmevalkit_mathvista", "vlmevalkit_dynamath"]
+)
 def test_what_the_rules_could_read_is_not_asked_about(name):
     assert stepped(name, parsed=Parsed("A", "option letter")) is LEAVE
 
@@ -138,6 +144,12 @@ def test_swapped_positions_are_both_asked_for_and_averaged():
 )
 def test_a_reply_that_says_nothing_is_no_verdict(name, reply):
     assert isinstance(stepped(name, [reply]), NoVerdict)
+
+
+def test_dynamath_is_read_as_the_response_or_left_as_it_is():
+    assert stepped("vlmevalkit_dynamath", ["3 cm"]) == Verdict(Parsed("3.0", JUDGED))
+    assert stepped("vlmevalkit_dynamath", ["three"]) == Verdict()
+    assert "three decimals" in stepped("vlmevalkit_dynamath").prompt
 
 
 def test_charxiv_asks_what_the_table_says():

@@ -20,7 +20,16 @@ def question(prediction, answer="7", **cells):
 
 @pytest.mark.parametrize(
     "name",
-    ["MMVet", "MathVista_MINI", "LLaVABench", "LogicVista", "SimpleVQA", "CharXiv_reasoning_val", "MMLongBench_DOC"],
+    [
+        "MMVet",
+        "MathVista_MINI",
+        "LLaVABench",
+        "LogicVista",
+        "SimpleVQA",
+        "CharXiv_reasoning_val",
+        "MMLongBench_DOC",
+        "DynaMath",
+    ],
 )
 def test_a_table_of_the_kit_finds_its_recipe(name):
     facts = Facts(frozenset([name]), frozenset(["vqa"]), frozenset(["vlmevalkit_predictions"]))
@@ -97,3 +106,21 @@ def test_mmlongbench_joins_answerable_questions_and_answers_that_say_something()
     scores = {name: [one.get(name, float("nan")) for one in found] for name in found[0]}
     numbers = recipe.reduce(judged("vlmevalkit_mmlongbench", [0.0] * 3).with_scores(**scores), "1")
     assert {name: number.value for name, number in numbers.items()} == {"f1": 0.5, "accuracy": pytest.approx(1 / 3)}
+
+
+def test_dynamath_counts_a_question_by_its_worst_variant():
+    recipe = load(RECIPES, "vlmevalkit_dynamath")
+    rows = [("3", 1, 0), ("4", 2, 0), ("3.0005", 1, 2), ("3", 2, 9)]
+    cells = [{"answer_type": "float", "subject": "s", "knowledge_level": "l", "varid": v, "qid": q} for _, v, q in rows]
+    texts = [{name: str(value) for name, value in one.items()} for one in cells]
+    items = [
+        Item(label='"3"', prediction=row[0], extra=json.dumps(cell)) for row, cell in zip(rows, texts, strict=True)
+    ]
+    scored = score_items(items, recipe)
+    numbers = recipe.reduce(scored, "1")
+    assert {name: number.value for name, number in numbers.items()} == {"accuracy": 0.75, "worst_case": 0.5}
+    assert [line["Subject-s"] for line in recipe.table(scored, "1")] == [0.75, 0.5]
+    with pytest.raises(Error, match=r"extra.qid: a row has none"):
+        recipe.table(scored.with_column("extra.qid", [None] * 4), "1")
+    with pytest.raises(Error, match="expected a number"):
+        score_items([items[0]._replace(label='"x"')], recipe)

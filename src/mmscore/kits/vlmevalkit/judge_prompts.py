@@ -116,6 +116,18 @@ Extracted answer: [the answer]
 Answer format: [one of the four formats]
 """
 
+DYNAMATH = f"""Below are a question and what a model answered. Take the final answer out of it.
+{_DATA}
+
+{{question}}
+
+{{prediction}}
+
+Reply with {{form}} and nothing else. Do not solve the question yourself.
+"""
+DYNAMATH_FORMS = {"float": "the number, with three decimals", "multiple choice": "the letter of the option"}
+DYNAMATH_TEXT = "the answer in a few words"
+
 LLAVABENCH = f"""Two assistants answered a question about a picture, which you know from a description only. Score \
 each from 1 to 10 for how helpful, relevant, correct and detailed its answer is. Length and order must not matter.
 {_DATA}
@@ -172,6 +184,12 @@ def build_logicvista_prompt(prompt: str | None, question: str, prediction: str) 
 def build_mmlongbench_prompt(prompt: str | None, question: str, prediction: str) -> str:
     """Ask for the final answer in an answer, and its format; arguments as for `build_option_prompt`."""
     return _build_question(prompt, MMLONGBENCH, question, prediction)
+
+
+def build_dynamath_prompt(prompt: str | None, question: str, prediction: str, kind: str) -> str:
+    """Ask for the final answer in an answer; `kind` is its type, other arguments as for `build_option_prompt`."""
+    own = DYNAMATH.replace("{form}", DYNAMATH_FORMS.get(kind, DYNAMATH_TEXT))
+    return _build_question(prompt, own, question, prediction)
 
 
 def build_simplevqa_prompt(prompt: str | None, question: str, reference: str, prediction: str) -> str:

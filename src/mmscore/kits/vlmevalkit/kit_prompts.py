@@ -4,7 +4,7 @@ Each function below gives prompts by name with the slots that the judge of ours 
 builds a row's prompt: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset, utils/multiple_choice.py:
 extract_answer_from_item, utils/yorn.py:YOrN_auxeval, utils/mathvista.py:MathVista_auxeval,
 utils/mmvet.py:MMVet_auxeval, utils/logicvista.py:LogicVista_auxeval; image_vqa.py:LLaVABench.evaluate,
-mmlongbenchdoc.py:MMLongBench_auxeval, simplevqa.py:SimpleVQA.get_scores.
+mmlongbenchdoc.py:MMLongBench_auxeval, simplevqa.py:SimpleVQA.get_scores, dynamath.py:DynaMath_auxeval.
 """
 
 import re
@@ -19,12 +19,13 @@ from mmscore.core.prompt_functions import (
     find_source,
     list_functions,
     mark_slot,
+    read_assigned_texts,
     read_prompt,
     read_template,
 )
 from mmscore.core.recipe import Item
 from mmscore.kits.vlmevalkit.judge_prompts import CANDIDATE, HAN
-from mmscore.kits.vlmevalkit.rows import JUDGED_KIT
+from mmscore.kits.vlmevalkit.rows import JUDGED_KIT, read_other_cells, require_cell
 
 _DATASET = "vlmeval/dataset"
 _UTILS = f"{_DATASET}/utils"
@@ -33,6 +34,10 @@ _OPTION_LINE = "{key}. {value}\n"
 ENGLISH, CHINESE, BLINK = "build_prompt", "build_prompt_cn", "build_prompt_blink"
 _OWN_PROMPTS = re.compile("WeMath|LEGO")
 """Benchmarks with prompts that depend on more than the three slots."""
+
+ANSWER_TYPE = "answer_type"
+ANSWER_TYPES = ("multiple choice", "float")
+"""Types of DynaMath's answers that a judge is asked for, in the order of the framework's prompts."""
 
 CATEGORIES = ("conv", "detail", "complex")
 """Categories of LLaVA-Bench, each with a prompt of its own."""
@@ -111,6 +116,26 @@ def read_mmvet_prompts(folder: Path) -> Mapping[str, str]:
     return {"": prompt.replace(row, "{row}")}
 
 
+def read_dynamath_prompts(folder: Path) -> Mapping[str, str]:
+    """Read what is asked for DynaMath, by type of the answer, and the system turn; raises Error as the others."""
+    function, slots = "DynaMath_auxeval", ("prediction",)
+    path = find_source(folder, f"{_DATASET}/dynamath.py", function)
+    instructions = read_assigned_texts(path, (function, "inst"), {}, slots)
+    if len(instructions) < len(ANSWER_TYPES):
+        raise Error(f"{path} {function}: expected an `inst` for each type of answer. Give --judge-prompt a FILE.")
+    prompts = {}
+    for kind, instruction in zip(ANSWER_TYPES, instructions, strict=False):
+        values = {"pred": mark_slot("prediction"), "inst": instruction}
+        (prompts[kind],) = read_assigned_texts(path, (function, "prompt"), values, slots)
+    (system,) = read_assigned_texts(path, ("Dynamath", "evaluate", "model.system_prompt"), {}, ())
+    return prompts | {SYSTEM_PROMPT: system}
+
+
+def _choose_dynamath_prompt(item: Item, options: Mapping[str, Any]) -> str | None:
+    kind = require_cell(read_other_cells(item), ANSWER_TYPE)
+    return kind if kind in ANSWER_TYPES else None
+
+
 def read_llavabench_prompts(folder: Path) -> Mapping[str, str]:
     """Read what is asked for LLaVA-Bench, by category, and the system turn; raises Error as `read_option_prompts`."""
     slots = ("caption", "question", "reference", "prediction")
@@ -126,6 +151,7 @@ def read_llavabench_prompts(folder: Path) -> Mapping[str, str]:
 OPTION_PROMPTS = KitPrompts(JUDGED_KIT, read_option_prompts, _choose_option_prompt)
 YES_NO_PROMPTS = KitPrompts(JUDGED_KIT, read_yes_no_prompts)
 MATHVISTA_PROMPTS = KitPrompts(JUDGED_KIT, read_mathvista_prompts)
+DYNAMATH_PROMPTS = KitPrompts(JUDGED_KIT, read_dynamath_prompts, _choose_dynamath_prompt)
 LOGICVISTA_PROMPTS = KitPrompts(JUDGED_KIT, read_logicvista_prompts)
 MMLONGBENCH_PROMPTS = KitPrompts(JUDGED_KIT, read_mmlongbench_prompts)
 SIMPLEVQA_PROMPTS = KitPrompts(JUDGED_KIT, read_simplevqa_prompts)

@@ -32,6 +32,11 @@ def test_prompts_have_the_slots_of_the_judges(checkout):
     assert own.read_simplevqa_prompts(checkout) == {
         "": 'Q: {question} T: {reference} P: \n[预测答案0]：{prediction}\n    {"x": 1}'
     }
+    assert own.read_dynamath_prompts(checkout) == {
+        "multiple choice": "Said: {prediction}\nDo: One letter.",
+        "float": "Said: {prediction}\nDo: One number.",
+        "system": "You shorten.\n",
+    }
     assert own.read_mmvet_prompts(checkout) == {"": "\nGrade with <AND>.\n\n{row}"}
     told = "[C]\n{caption}\n[Q]\n{question}\n[Helper 1]\n{reference}\n[Helper 2]\n{prediction}\nRate "
     assert own.read_llavabench_prompts(checkout) == {
@@ -74,6 +79,11 @@ def test_a_rows_prompt_is_the_one_that_the_framework_chooses(item, name):
     assert own.OPTION_PROMPTS.choose(item, {}) == name
 
 
+@pytest.mark.parametrize(("kind", "name"), [("float", "float"), ("text", None)])
+def test_dynamath_asks_for_numbers_and_letters_alone(kind, name):
+    assert own.DYNAMATH_PROMPTS.choose(Item(extra=f'{{"answer_type": "{kind}"}}'), {}) == name
+
+
 def test_a_benchmark_whose_prompt_is_not_read_is_refused():
     with pytest.raises(UsageError, match="WeMath: VLMEvalKit's prompt for it is not read"):
         own.OPTION_PROMPTS.choose(Item(dataset="WeMath"), {})
@@ -93,6 +103,8 @@ def test_a_benchmark_whose_prompt_is_not_read_is_refused():
         ("smp/vlm.py", None, "holds no vlmeval/smp/vlm.py (looked for build_option_str)"),
         ("dataset/image_vqa.py", ("system_prompt", "x"), "assigns no text to LLaVABench.evaluate.system_prompt"),
         ("dataset/simplevqa.py", ("COMPARE_ANSWER", "OTHER"), "COMPARE_ANSWER_PROMPT: the prompt cannot be read"),
+        ("dataset/dynamath.py", ("inst = ", "text = "), "assigns no text to DynaMath_auxeval.inst"),
+        ("dataset/dynamath.py", ('inst = "One', 'inst = f"One {model}'), "DynaMath_auxeval.inst: the prompt cannot be"),
         ("dataset/utils/llavabench.py", ("bench_complex'", "bench_other'"), "llavabench.py build_prompt: the prompt"),
     ],
 )
@@ -100,7 +112,7 @@ def test_what_is_not_found_is_named(checkout, name, change, message):
     path = checkout / "vlmeval" / name
     path.unlink() if change is None else path.write_text(path.read_text().replace(*change))
     readers = (own.read_option_prompts, own.read_yes_no_prompts, own.read_mmvet_prompts, own.read_llavabench_prompts)
-    readers = (*readers, own.read_simplevqa_prompts)
+    readers = (*readers, own.read_simplevqa_prompts, own.read_dynamath_prompts)
     found = []
     for read in readers:
         try:
