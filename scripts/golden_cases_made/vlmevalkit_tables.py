@@ -95,8 +95,6 @@ def evaluate(
         Image.new("1", size).save(image)
     given = {"dataset": dataset, "columns": columns, "rows": rows, "predictions": said}
     case = {"rule": "table", "input": {**given, "image_sizes": list(map(list, sizes))} if sizes else given}
-    if judge is not None:
-    case = {"rule": "table", "input": {"dataset": dataset, "columns": columns, "rows": rows, "predictions": said}}
     if judge is not None and judge.replies:
         case["rule"], case["input"]["judge_replies"] = "judged_table", judge.replies
     with tempfile.TemporaryDirectory() as folder:
