@@ -360,6 +360,74 @@ def _make_crpe(rng: Random) -> dict:
     return evaluate("image_vqa", "CRPE", rng.choice(("CRPE_EXIST", "CRPE_RELATION")), columns, rows, said)
 
 
+COT_FORMS = (
+    "Answer: {}", "I think.\nAnswer: ${}", "It is A.\nSo:\n  Answer: ({})", "Answer: B\nNo.\nAnswer: {}", "Answer:",
+    "Answer: {} or B", "Answer: {} {} {}", "**Answer: {}**", "Answer: The second", "answer: {}",
+    "Answer:{}.\nOf course",
+    "Answer: a red kite", "The answer is {}", "Answer: $LETTER\nAnswer: {}", "Answer: none of these", "{}",
+    "Answer: 12 m",
+    "Answer: it is {}, I am sure, since the picture shows it", "Answer: NA", "Answer:NA", "Answer: Z",
+)  # fmt: skip
+
+
+def _make_mmmu_pro_cot(rng: Random) -> dict:
+    pictured = rng.random() < 0.5
+    leveled = rng.random() < 0.5
+
+    def draw() -> dict:
+        rows, said = [], []
+        for number in range(rng.randint(1, 10)):
+            options, answer = [*rng.sample(TEXTS, 8), "more"], rng.choice("ABCDEFGH")
+            filled = rng.choice((4, 9))
+            options = options[:filled] + [None] * (9 - filled)
+            if rng.random() < 0.05:
+                options, answer = [None] * 9, "3 apples"
+            category = rng.choice(("Art", "Music", "Physics"))
+            rows.append([number, f"Question {number}?", *options, answer, category, *(["all"] if leveled else [])])
+            said.append(say_in_form(rng, COT_FORMS, answer if len(answer) == 1 else "A", "ABCDEFGH"))
+        columns = ["index", "question", *"ABCDEFGHI", "answer", "category", *(["split"] if leveled else [])]
+        name = "MMMU_Pro_V_COT" if pictured else "MMMU_Pro_10c_COT"
+        return evaluate("image_mcq", "MMMUProDataset", name, columns, rows, said)
+
+    return evaluate_until_scored(draw)
+
+
+WE_FORMS = (
+    "Answer: {}", "<Answer>: {}.", "Answer: <{}>", "So, Answer: A. No. Answer:{}", "{}", "{}. since",
+    "The Answer is {}",
+    "Answer: ({})", "answer {}", "Answers: {}", "Answer\n\n{}: a kite", "<<{}>>", "Answer: ", "It is {}", "Both",
+    "Answer: {} .",
+    "Give me C", "::{}",
+)  # fmt: skip
+CONCEPTS = (
+    "Area of Circles", "Area of Squares", "Rotation", "Translation", "Parallel", "Observing Objects",
+    "Left-Right Position",
+    "Understanding Sectors", "Something else",
+)  # fmt: skip
+
+
+def _make_wemath(rng: Random) -> dict:
+    right = rng.choice((0.4, 0.7, 0.9))
+
+    def draw() -> dict:
+        rows, said = [], []
+        kinds = [2, 3, *(rng.choice((2, 3)) for _ in range(rng.randint(0, 8)))]
+        for problem, steps in enumerate(kinds):
+            keys = [f"{steps}steps_{step}" for step in [*range(1, steps + 1), "multi"]]
+            if rng.random() < 0.1:
+                keys.remove(rng.choice(keys))
+            for key in keys:
+                options, answer, concept = rng.sample(TEXTS, 4), rng.choice("ABCD"), rng.choice(CONCEPTS)
+                rows.append([len(rows), f"Question {problem}?", *options, answer, key, problem * 7, concept])
+                plain = rng.choice((f"Answer: {answer}", answer))
+                said.append(plain if rng.random() < right else say_in_form(rng, WE_FORMS, answer, "ABCD"))
+        columns = ["index", "question", *"ABCD", "answer", "key", "ID", "knowledge concept"]
+        name = rng.choice(("WeMath", "WeMath_COT"))
+        return evaluate("image_mcq", "WeMath", name, columns, rows, said, unread=["Model"])
+
+    return evaluate_until_scored(draw)
+
+
 MAKERS = (
     (_make_hrbench, 64),
     (_make_cvbench, 64),
@@ -372,5 +440,7 @@ MAKERS = (
     (_make_vlmblind, 80),
     (_make_naturalbench, 64),
     (_make_crpe, 64),
+    (_make_mmmu_pro_cot, 80),
+    (_make_wemath, 64),
 )
 """What makes a case of a recipe, and how many; new ones go to the end, so that the cases before them stay."""
