@@ -47,7 +47,11 @@ COVERED = Item(task="ocr", answer="a cat", answers=("a cat",), label='["a cat"]'
 NAMED = CHOICE._replace(id="validation_Art_{n}")
 RATED = Item(task="yes_no", answer="1", label="1")
 BELIEVED = TYPED._replace(extra='{"ground_truth": "7", "expected_bias": "1", "topic": "flags"}')
-MIRRORED = CHOICE._replace(extra='{"qid": "question"}')
+TABLED = CHOICE._replace(
+    id="{n}",
+    extra='{"qid": "question", "type": "multiple_choice", "task": "Touching Circles", '
+    '"target_instances": "[[0, 0, 9, 9]]"}',
+)
 CHARTED = TYPED._replace(label="\"['7', '1']\"", extra='{"year": "[\'NO\']"}')
 BOXED = TYPED._replace(label='"[0, 0, 7, 9]"', split="RefCOCO_val")
 CLICKED = TYPED._replace(
@@ -55,7 +59,7 @@ CLICKED = TYPED._replace(
     extra='{"bbox": "[1, 1, 5, 5]", "data_type": "icon"}',
 )  # fmt: skip
 KINDS = (
-    CHOICE, NAMED, RATED, YES_NO, LISTED, TYPED, EXTRACTED, GRADED, UNLABELLED, COVERED, BELIEVED, MIRRORED, CHARTED,
+    CHOICE, NAMED, RATED, YES_NO, LISTED, TYPED, EXTRACTED, GRADED, UNLABELLED, COVERED, BELIEVED, TABLED, CHARTED,
     BOXED, CLICKED,
 )  # fmt: skip
 

@@ -60,7 +60,13 @@ CLICKED = Item(
     id="1", task="vqa", category="mobile", dataset="ScreenSpot_Mobile", image_info=SIZE,
     extra='{"bbox": "[1, 1, 5, 5]", "data_type": "icon"}',
 )  # fmt: skip
-EXAMPLES = (CHOICE, YES_NO, LISTED, TYPED, EXTRACTED, GRADED, UNLABELLED, BELIEVED, CHARTED, BOXED, CLICKED)
+TABLED = CHOICE._replace(
+    extra='{"qid": "question", "type": "multiple_choice", "task": "Touching Circles", '
+    '"target_instances": "[[0, 0, 9, 9]]"}'
+)
+EXAMPLES = (
+    CHOICE, YES_NO, LISTED, TYPED, EXTRACTED, GRADED, UNLABELLED, BELIEVED, CHARTED, BOXED, CLICKED, TABLED,
+)  # fmt: skip
 
 
 @given(reply=st.text(max_size=60))

@@ -34,7 +34,7 @@ CATEGORIES = ("exist", "subject", "predicate", "object")
 def _score(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
     reference, response = read_answer_cell(item), item.prediction
     if len(response) == 1 or response[:1] in tuple("ABCD"):
-        return {"accuracy": float(response[0] == reference[0])}
+        return {"accuracy": float(response[0] == reference[:1])}
     return {"accuracy": float(bool(response) and reference[LABEL_LENGTH:].lower() in response.lower())}
 
 

@@ -6,7 +6,7 @@ is the share of questions all of whose variants are right. The table shows both 
 
 Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/dynamath.py:Dynamath.evaluate, DynaMath_auxeval. Kept on
 purpose: an empty text is right, since each reference holds it. Not kept: the framework stops at a question without its
-first variant, and at a short answer that is a number in JSON where a text is asked for; here such rows count.
+first variant, and at a short answer that is a number in JSON where a text is wanted; here such rows count.
 """
 
 import math

