@@ -9,10 +9,10 @@ import csv
 import io
 import re
 from collections.abc import Mapping, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
-import pandas as pd
-from pandas.io.parsers import TextParser  # type: ignore[attr-defined]  # public, yet not in the stubs
+if TYPE_CHECKING:
+    import pandas as pd
 
 Cell = str | int | float | bool | None
 Columns = Mapping[str, Sequence[Cell]]
@@ -48,7 +48,9 @@ def read_cells(columns: Columns, *, sheet: bool = False) -> dict[str, list[Cell]
     return dict(zip(columns, (_list_cells(frame[name]) for name in frame), strict=True))
 
 
-def _read_text(columns: Columns) -> pd.DataFrame:
+def _read_text(columns: Columns) -> "pd.DataFrame":
+    import pandas as pd
+
     text = io.StringIO(newline="")
     writer = csv.writer(text, delimiter="\t", quoting=csv.QUOTE_ALL)
     writer.writerow(range(len(columns)))
@@ -59,7 +61,9 @@ def _read_text(columns: Columns) -> pd.DataFrame:
     return frame
 
 
-def _read_sheet(columns: Columns) -> pd.DataFrame:
+def _read_sheet(columns: Columns) -> "pd.DataFrame":
+    from pandas.io.parsers import TextParser  # type: ignore[attr-defined]  # public, yet not in the stubs
+
     # read_excel hands over rows of cells, "" for a blank one, whole numbers as ints.
     lines = zip(*columns.values(), strict=True)
     rows = [["" if cell is None else _read_sheet_cell(cell) for cell in line] for line in lines]

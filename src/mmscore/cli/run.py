@@ -96,7 +96,7 @@ def run(
     with contextlib.redirect_stdout(sys.stderr):
         lacking = [] if kept is None else write_pages(plan, kept)
         summary = write_summary(plan, done) if plan.steps != PREDICT else None
-    if summary is not None and not as_json:
+    if summary is not None and not as_json and find_reader(given) is None:
         show(*summary)
     for error in lacking:
         click.echo(escape_control(f"mmscore: {error}"), err=True)

@@ -184,6 +184,7 @@ class Chat:
         self.totals = self._spending.totals
         self.replied = False
         self._is_probed = False
+        self._listed: list[str] = []
         self._reached = asyncio.Event()
         self._unreachable: Error | None = None
         fixed = endpoint.concurrency
@@ -330,37 +331,12 @@ class Chat:
         except (TimeoutError, ValueError, RecursionError, LookupError, TypeError):
             return []
 
-    async def require_model(self) -> None:
-        """Ask the server whether it has the endpoint's model, before the first question.
+    async def note_models(self) -> None:
+        """Note which models the server lists, to name them where it does not have the endpoint's.
 
-        A name that it does not list may still be one, as an alias: a question of one word tells. A server that lists no
-        models is left to the first question.
-
-        Raises:
-            Error: The server has no such model, with those that it lists; or it cannot be reached.
+        A name that it does not list may still be one, as an alias: the first question tells.
         """
-        import httpx2
-
-        name = self.endpoint.model
-        body = {"model": name, "messages": [{"role": "user", "content": "Hi"}], "max_tokens": 1}
-        try:
-            listed = await self._list_models()
-            if not listed or name in listed:
-                return
-            async with asyncio.timeout(self.endpoint.total_seconds):
-                response, data = await self._send("POST", self.endpoint.url, json.dumps(body).encode())
-        except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
-            raise self._build_unreachable(error) from None
-        except (httpx2.HTTPError, TimeoutError):
-            return
-        if response.status_code != httpx2.codes.NOT_FOUND:
-            return
-        said = f"{response.status_code} {describe_refusal(data or b'', self.endpoint.key)}".strip()
-        shown = ", ".join(listed[:_SHOWN_MODELS]) + (", ..." if len(listed) > _SHOWN_MODELS else "")
-        raise Error(
-            f"{self._shown}: the API server has no model {show(name)} ({said}).{suggest_spelling(name, listed)} "
-            f"It has {shown}. Give one of them as --model."
-        )
+        self._listed = await self.models()
 
     async def _answer_in_tries(self, content: bytes, most: int) -> list[Answer]:
         """Ask in several tries, within the time for one question."""
@@ -485,7 +461,12 @@ class Chat:
             raise Error(f"{self._shown}: the API server rejects the key ({said}). Export the right one as {name}.")
         if status in _UNKNOWN:
             model = json.loads(response.request.content)["model"]
-            raise Error(f"{self._shown}: no such address or model {show(model)} ({said}). Correct them.")
+            if not self._listed or model in self._listed:
+                raise Error(f"{self._shown}: no such address or model {show(model)} ({said}). Correct them.")
+            shown = ", ".join(self._listed[:_SHOWN_MODELS]) + (", ..." if len(self._listed) > _SHOWN_MODELS else "")
+            hint = suggest_spelling(model, self._listed)
+            told = f"the API server has no model {show(model)} ({said}).{hint} It has {shown}"
+            raise Error(f"{self._shown}: {told}. Give one of them as --model.")
         if response.has_redirect_location:
             to = describe_redirect(response.headers, self.endpoint.key)
             if self.replied:  # so the base URL is right

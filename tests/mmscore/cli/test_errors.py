@@ -69,7 +69,7 @@ def test_a_mistake_is_one_message(arguments: list[str], code: int, message: str,
 def test_no_argument_shows_the_commands() -> None:
     ended = mmscore()
     assert (ended.code, ended.out) == (2, "")
-    assert "score       Score predictions" in ended.err
+    assert "score        Score predictions" in ended.err
 
 
 def test_a_real_process_shows_no_traceback_either() -> None:

@@ -162,11 +162,11 @@ def test_no_benchmark_of_any_kit_gets_the_recipe_of_another(shared):
 @pytest.mark.parametrize(
     ("source", "name", "task", "recipe"),
     [
-        ("vlmevalkit_predictions", "MME-RealWorld", "multiple_choice", "own_choice"),
+        ("vlmevalkit_predictions", "XLRS-Bench-lite", "multiple_choice", "own_choice"),
         ("lmudata", "GMAI-MMBench_VAL", "multiple_choice", "own_choice"),
         ("vlmevalkit_predictions", "MME-Reasoning", "vqa", "own_short_answer"),
         ("vlmevalkit_predictions", "olmOCRBench", "vqa", "own_short_answer"),
-        ("lmudata", "ChartQAPro", "vqa", "own_short_answer"),
+        ("lmudata", "OCRBench_v2", "vqa", "own_short_answer"),
         ("lmms_eval_samples", "mme_cot_reason", "vqa", "own_short_answer"),
         ("lmms_eval_samples", "mmmu_val_group_img", "multiple_choice", "own_choice"),
         ("evalscope_reviews", "chartqa", "vqa", "own_short_answer"),
@@ -218,8 +218,8 @@ def test_a_result_of_an_unknown_benchmark_is_refused_with_what_to_type(source, n
 def test_what_the_log_says_of_itself_counts_where_another_name_is_unknown():
     facts = _facts(datasets=["my label"], logged=["chartqa"], tasks=["vqa"], formats=["lmms_eval_samples"])
     assert choose_recipe(facts).name == "lmms_chartqa"
-    facts = _facts(datasets=["my label"], logged=["MME-RealWorld"], tasks=["multiple_choice"], formats=["lmudata"])
-    assert choose_recipe(facts).instead == "VLMEvalKit MME-RealWorld"
+    facts = _facts(datasets=["my label"], logged=["XLRS-Bench-lite"], tasks=["multiple_choice"], formats=["lmudata"])
+    assert choose_recipe(facts).instead == "VLMEvalKit XLRS-Bench-lite"
 
 
 def test_questions_and_answers_of_ones_own_need_no_name():
@@ -229,17 +229,17 @@ def test_questions_and_answers_of_ones_own_need_no_name():
 
 
 def test_heading_json_and_signature_say_that_no_recipe_reproduces_the_rule(tmp_path):
-    table = tmp_path / "llava_v1.5_7b_MME-RealWorld.tsv"
+    table = tmp_path / "llava_v1.5_7b_XLRS-Bench-lite.tsv"
     table.write_text(
         "index\tquestion\tA\tB\tanswer\tprediction\n1\tWhich?\tred\tblue\tA\tA\n2\tWhich?\tup\tdown\tB\tA\n"
     )
-    assert parse_file_stem(table.stem) == ("llava_v1.5_7b", "MME-RealWorld")
+    assert parse_file_stem(table.stem) == ("llava_v1.5_7b", "XLRS-Bench-lite")
     report = score(table)
     (entry,) = report.to_json()["entries"]
-    said = "no recipe reproduces VLMEvalKit's rule for MME-RealWorld yet"
+    said = "no recipe reproduces VLMEvalKit's rule for XLRS-Bench-lite yet"
     assert said in draw(report, 200)
     assert entry["reason"].startswith(said)
-    assert "|not-reproduced:VLMEvalKit MME-RealWorld|" in entry["signature"]
+    assert "|not-reproduced:VLMEvalKit XLRS-Bench-lite|" in entry["signature"]
     assert (entry["recipe"], entry["metrics"]["accuracy"]["value"]) == ("own_choice", 0.5)
     (asked,) = score(table, "own_choice").entries
     assert "not-reproduced" not in asked.signature

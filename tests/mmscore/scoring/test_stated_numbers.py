@@ -66,12 +66,12 @@ def test_scores_in_json_are_compared_lists_by_place(tmp_path):
 
 
 def test_a_recipe_of_our_own_is_compared_by_the_first_number(tmp_path):
-    table = tmp_path / "m_MME-RealWorld.tsv"
+    table = tmp_path / "m_XLRS-Bench-lite.tsv"
     table.write_text(f"{HEAD}1\tQ\tred\tblue\tA\tc1\tA\n2\tQ\tup\tdown\tB\tc2\tA\n")
-    (tmp_path / "m_MME-RealWorld_acc.csv").write_text('"split","Overall"\n"none","0.75"\n')
+    (tmp_path / "m_XLRS-Bench-lite_acc.csv").write_text('"split","Overall"\n"none","0.75"\n')
     report = score(table)
-    assert report.entries[0].notes == ("m_MME-RealWorld_acc.csv says Overall 0.75, mmscore computes accuracy 0.5",)
-    assert "note: m_MME-RealWorld_acc.csv says" in draw(report, 200)
+    assert report.entries[0].notes == ("m_XLRS-Bench-lite_acc.csv says Overall 0.75, mmscore computes accuracy 0.5",)
+    assert "note: m_XLRS-Bench-lite_acc.csv says" in draw(report, 200)
     assert report.to_json()["entries"][0]["notes"] == list(report.entries[0].notes)
 
 

@@ -168,7 +168,7 @@ def parse_short_literal(text: str) -> Any:
         What Python makes of it.
 
     Raises:
-        RowError: Code `literal.syntax`: it is no literal, or too long.
+        RowError: Code `list.syntax`: it is no literal, or too long.
 
     Example:
         >>> parse_short_literal("['New' 'York', (1, 2)]")
@@ -176,7 +176,8 @@ def parse_short_literal(text: str) -> Any:
         >>> parse_short_literal("[true]")
         Traceback (most recent call last):
             ...
-        mmconvert.core.errors.RowError: this is no short literal of Python (got '[true]').
+        mmconvert.core.errors.RowError: this is no short literal of Python (got '[true]'). Keep the
+        framework's cell as it is.
     """
     try:
         if len(text) <= MAX_SHORT:
@@ -185,7 +186,9 @@ def parse_short_literal(text: str) -> Any:
                 return ast.literal_eval(text)
     except (ValueError, TypeError, SyntaxError, MemoryError, RecursionError):
         pass
-    raise RowError("literal.syntax", "", f"this is no short literal of Python {show(text)}.")
+    raise RowError(
+        "list.syntax", "", f"this is no short literal of Python {show(text)}. Keep the framework's cell as it is."
+    )
 
 
 def looks_like_list(text: str) -> bool:

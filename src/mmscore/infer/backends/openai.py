@@ -79,7 +79,7 @@ class OpenAIBackend:
         self.identity = ":".join(map(str, ("openai", options.model, *settings)))
         self.batch_size = self._endpoint.concurrency or _WINDOW
         self.proven = False
-        self._has_model = False
+        self._is_probed = False
 
     def answer(self, records: Sequence[Record]) -> list[Answer]:
         """Answer records side by side."""
@@ -101,9 +101,9 @@ class OpenAIBackend:
         ended: BaseException | None = None
         with Chat(self._endpoint) as chat:
             try:
-                if not self._has_model:
-                    chat.run(chat.require_model())
-                    self._has_model = True
+                if not self._is_probed:
+                    chat.run(chat.note_models())
+                    self._is_probed = True
                 while done := chat.run(self._collect_finished(chat, rows if ended is None else iter(()), under_way)):
                     if came := [
                         pair for task, start in done if not task.exception() for pair in _place_answers(task, start)
