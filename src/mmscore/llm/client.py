@@ -335,8 +335,18 @@ class Chat:
         """Note which models the server lists, to name them where it does not have the endpoint's.
 
         A name that it does not list may still be one, as an alias: the first question tells.
+
+        Raises:
+            Error: The server cannot be reached.
         """
-        self._listed = await self.models()
+        import httpx2
+
+        try:
+            self._listed = await self._list_models()
+        except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
+            raise self._build_unreachable(error) from None
+        except httpx2.HTTPError:
+            self._listed = []
 
     async def _answer_in_tries(self, content: bytes, most: int) -> list[Answer]:
         """Ask in several tries, within the time for one question."""
