@@ -22,8 +22,8 @@ HEADINGS: dict[str, tuple[str, ...]] = {
     "Budget": ("max_calls", "max_total_tokens", "price", "max_cost"),
     "Scoring": ("recipe", "also", "recipe_options", "by", "average", "all", "score", "metric", "resamples"),
     "Judge": (
-        "judge", "judge_model", "judge_base_url", "judge_strategy", "judge_concurrency", "judge_prompt",
-        "judge_system", "judge_generation", "judge_repeats", "judge_aggregation", "judge_min_valid",
+        "judge", "judge_model", "judge_base_url", "judge_strategy", "judge_concurrency", "judge_batch",
+        "judge_prompt", "judge_system", "judge_generation", "judge_repeats", "judge_aggregation", "judge_min_valid",
         "judge_score_mapping", "judge_score_pattern", "judge_max_calls", "judge_max_total_tokens", "judge_cache",
         "rejudge",
     ),

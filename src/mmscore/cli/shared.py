@@ -118,7 +118,9 @@ def scoring_progress(options: _Options, *, quiet: bool) -> Iterator[_Options]:
         return
     with show_progress("judge", unit="verdicts", quiet=quiet) as advance:
         verdicts = _Verdicts(advance, request)
-        yield replace(options, progress=verdicts.rows, judge=replace(request, progress=verdicts.settled))
+        told = (lambda line: None) if quiet else (lambda line: print_message(f"mmscore: {line}"))
+        judge = replace(request, progress=verdicts.settled, announce=told)
+        yield replace(options, progress=verdicts.rows, judge=judge)
 
 
 class _Verdicts:

@@ -114,6 +114,14 @@ class Spending:
         while self._under_way and not self._fits(most):
             self._ended.clear()
             await self._ended.wait()
+        self.begin_now(most)
+
+    def begin_now(self, most: int) -> None:
+        """Count a call as `begin` does, without a wait for those under way.
+
+        Raises:
+            CapReachedError: The call could pass a cap, or could together with those under way.
+        """
         if self._max_calls is not None and self.totals.calls >= self._max_calls:
             raise CapReachedError(f"{self._shown}: the cap of {self._max_calls} calls is used up.")
         if not self._fits(most):

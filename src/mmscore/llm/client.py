@@ -12,22 +12,23 @@ is made here is small, and retries, caps and redirects are decided in one place.
 
 import asyncio
 import contextlib
+import io
 import json
 import os
 import random
 import signal
 import ssl
 from collections import Counter
-from collections.abc import AsyncIterator, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterable, AsyncIterator, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from mmconvert._version import __version__
 from mmconvert.core.errors import Error, UsageError, show, suggest_spelling, take_first_line
 from mmscore.llm.budget import Price, Spending, estimate_most_tokens
 from mmscore.llm.concurrency import AutoLimit, Places
-from mmscore.llm.response_cache import FAILED, Answer
+from mmscore.llm.response_cache import Answer
 from mmscore.llm.responses import Fault, describe_redirect, describe_refusal, hide_key, read_pause, read_responses
 
 if TYPE_CHECKING:  # takes time to load, and who has no judge and no API server does without
@@ -39,17 +40,18 @@ BASE_URL = "OPENAI_BASE_URL"
 
 CHAT = "/chat/completions"
 
-_RETRIED = frozenset((408, 409, 425, 429))
+RETRIED = frozenset((408, 409, 425, 429))
 _OVERLOADED = frozenset((408, 429, 503))
 """Status codes that say that fewer questions at once would do better."""
-_REFUSED_KEY = frozenset((401, 403))
-_UNKNOWN = frozenset((404, 405, 410))
+REFUSED_KEY = frozenset((401, 403))
+UNKNOWN = frozenset((404, 405, 410))
 _SAME_CAUSE = 3
 """So many questions that failed for one cause, and no response between, end the run."""
 
 _LONGEST_PAUSE = 300.0
 _LONGEST_WAIT = 8.0
 _LARGEST_RESPONSE = 4 * 1024 * 1024
+_LARGEST_FILE = 2 * 1024**3
 _SHOWN = 200
 _SHOWN_MODELS = 10
 
@@ -169,7 +171,9 @@ class Chat:
 
     Attributes:
         endpoint: Where it asks.
-        totals: What was spent so far.
+        shown: The endpoint, for messages.
+        spending: What was spent so far, and the caps.
+        totals: The same without the caps.
         replied: Such questions get responses: one came, or came in an earlier run, which whoever knows of it says.
     """
 
@@ -178,10 +182,10 @@ class Chat:
         import httpx2
 
         self.endpoint = endpoint
-        self._shown = str(httpx2.URL(endpoint.url).copy_with(query=None))
+        self.shown = str(httpx2.URL(endpoint.url).copy_with(query=None))
         caps = (endpoint.max_calls, endpoint.max_total_tokens, endpoint.max_cost)
-        self._spending = Spending(self._shown, *caps, endpoint.price)
-        self.totals = self._spending.totals
+        self.spending = Spending(self.shown, *caps, endpoint.price)
+        self.totals = self.spending.totals
         self.replied = False
         self._is_probed = False
         self._listed: list[str] = []
@@ -301,7 +305,7 @@ class Chat:
         """
         body = {"model": model or self.endpoint.model, "messages": list(messages), **generation}
         content = json.dumps(body, allow_nan=False).encode()
-        most = estimate_most_tokens(messages, generation) if self._spending.counts_tokens else 0
+        most = estimate_most_tokens(messages, generation) if self.spending.counts_tokens else 0
         async with self._free:
             if self._ended is not None:
                 raise self._ended
@@ -325,7 +329,7 @@ class Chat:
         _, url = build_health_urls(self.endpoint.url)
         try:
             async with asyncio.timeout(self.endpoint.total_seconds):
-                response, data = await self._send("GET", url)
+                response, data = await self.send("GET", url)
             listed = json.loads(data)["data"] if data and response.is_success else []
             return [hide_key(str(model["id"]), self.endpoint.key) for model in listed]
         except (TimeoutError, ValueError, RecursionError, LookupError, TypeError):
@@ -344,7 +348,7 @@ class Chat:
         try:
             self._listed = await self._list_models()
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
-            raise self._build_unreachable(error) from None
+            raise self.build_unreachable(error) from None
         except httpx2.HTTPError:
             self._listed = []
 
@@ -363,10 +367,10 @@ class Chat:
                         if not isinstance(found, Fault):
                             self._same.clear()
                             self.replied = True
-                            self._spending.count(found[0], most)
+                            self.spending.count(found[0], most)
                             return found
                     finally:
-                        self._spending.end(most)
+                        self.spending.end(most)
                     fault = found
                     if not fault.again:
                         break
@@ -383,7 +387,7 @@ class Chat:
             await asyncio.sleep(pause)
         if self._ended is not None:
             raise self._ended
-        await self._spending.begin(most)
+        await self.spending.begin(most)
         clock.reschedule(now() + left)
 
     async def _try_once(self, content: bytes) -> list[Answer] | Fault:
@@ -423,20 +427,21 @@ class Chat:
             await self._reached.wait()
             if self._unreachable is not None:
                 raise self._unreachable
-            return await self._send("POST", self.endpoint.url, content)
+            return await self.send("POST", self.endpoint.url, content)
         self._is_probed = True
         try:
-            return await self._send("POST", self.endpoint.url, content, {"trace": self._note_connection})
+            return await self.send("POST", self.endpoint.url, content, {"trace": self._note_connection})
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
-            self._unreachable = self._build_unreachable(error)
+            self._unreachable = self.build_unreachable(error)
             raise self._unreachable from None
         finally:
             self._reached.set()
 
-    def _build_unreachable(self, error: Exception) -> Error:
+    def build_unreachable(self, error: Exception) -> Error:
+        """Say that no connection to the API server could be made."""
         said = _find_reason(error) or f"no connection within {self.endpoint.connect_seconds:g} s"
         return Error(
-            f"{self._shown}: the API server cannot be reached ({said}). "
+            f"{self.shown}: the API server cannot be reached ({said}). "
             "Start it or correct the base URL, and run the same command again."
         )
 
@@ -445,48 +450,69 @@ class Chat:
         if event.endswith("send_request_headers.started"):
             self._reached.set()
 
-    async def _send(
-        self, method: str, url: str, content: bytes | None = None, extensions: Mapping[str, Any] | None = None
+    async def send(
+        self,
+        method: str,
+        url: str,
+        content: "bytes | AsyncIterable[bytes] | None" = None,
+        extensions: Mapping[str, Any] | None = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        into: BinaryIO | None = None,
     ) -> "tuple[httpx2.Response, bytes | None]":
-        """Send a request and read what comes back; None for a body that is too large."""
+        """Send a request and read what comes back.
+
+        Args:
+            method: GET or POST.
+            url: Where to.
+            content: Body of the request.
+            extensions: For httpx2.
+            headers: Beside those of every request.
+            into: Takes the body of a success, up to two GiB, in the place of the memory.
+
+        Returns:
+            The response and its body: None for one that is too large, nothing where `into` took it.
+        """
         more = dict(extensions) if extensions else None
         async with (
             self._connection() as client,
-            client.stream(method, url, content=content, extensions=more) as response,
+            client.stream(method, url, content=content, headers=headers, extensions=more) as response,
         ):
-            data = bytearray()
+            aside = into if response.is_success else None
+            kept = aside or io.BytesIO()
+            most = _LARGEST_RESPONSE if aside is None else _LARGEST_FILE
             async for piece in response.aiter_bytes():
-                data += piece
-                if len(data) > _LARGEST_RESPONSE:
+                kept.write(piece)
+                if kept.tell() > most:
                     return response, None
-            return response, bytes(data)
+            return response, kept.getvalue() if isinstance(kept, io.BytesIO) else b""
 
     def _read_refusal(self, response: "httpx2.Response", data: bytes) -> Fault:
         import httpx2
 
         status = response.status_code
         said = f"{status} {describe_refusal(data, self.endpoint.key)}".strip()
-        if status in _REFUSED_KEY:
+        if status in REFUSED_KEY:
             name = self.endpoint.key_name
-            raise Error(f"{self._shown}: the API server rejects the key ({said}). Export the right one as {name}.")
-        if status in _UNKNOWN:
+            raise Error(f"{self.shown}: the API server rejects the key ({said}). Export the right one as {name}.")
+        if status in UNKNOWN:
             model = json.loads(response.request.content)["model"]
             if not self._listed or model in self._listed:
-                raise Error(f"{self._shown}: no such address or model {show(model)} ({said}). Correct them.")
+                raise Error(f"{self.shown}: no such address or model {show(model)} ({said}). Correct them.")
             shown = ", ".join(self._listed[:_SHOWN_MODELS]) + (", ..." if len(self._listed) > _SHOWN_MODELS else "")
             hint = suggest_spelling(model, self._listed)
             told = f"the API server has no model {show(model)} ({said}).{hint} It has {shown}"
-            raise Error(f"{self._shown}: {told}. Give one of them as --model.")
+            raise Error(f"{self.shown}: {told}. Give one of them as --model.")
         if response.has_redirect_location:
             to = describe_redirect(response.headers, self.endpoint.key)
             if self.replied:  # so the base URL is right
                 return Fault(f"{said}, a redirect to {to}")
-            raise Error(f"{self._shown}: answers with a redirect ({status} to {to}). Give the right base URL.")
-        if status not in _RETRIED and status < httpx2.codes.INTERNAL_SERVER_ERROR:
+            raise Error(f"{self.shown}: answers with a redirect ({status} to {to}). Give the right base URL.")
+        if status not in RETRIED and status < httpx2.codes.INTERNAL_SERVER_ERROR:
             return Fault(said)
         pause = read_pause(response.headers)
         if pause is not None and pause > _LONGEST_PAUSE:
-            raise Error(f"{self._shown}: requests a pause of {pause:.0f} s ({said}). Run the same command again then.")
+            raise Error(f"{self.shown}: requests a pause of {pause:.0f} s ({said}). Run the same command again then.")
         if pause is not None:
             self._open_from = max(self._open_from, asyncio.get_running_loop().time() + pause)
         return Fault(said, again=True)
@@ -500,10 +526,10 @@ class Chat:
         self._same[cause] += bool(cause)
         if self._same[cause] >= _SAME_CAUSE:
             raise Error(
-                f"{self._shown}: {self._same[cause]} questions failed in a row ({fault.reason}). "
+                f"{self.shown}: {self._same[cause]} questions failed in a row ({fault.reason}). "
                 "Fix the problem and run the same command again; responses so far are kept."
             )
-        return Answer(status=FAILED, error=f"no response: {fault.reason}", passing=fault.again or None)
+        return fault.build_answer()
 
 
 async def gather_in_order(work: Iterable[Coroutine[Any, Any, _T]]) -> list[_T]:

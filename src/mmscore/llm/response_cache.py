@@ -38,6 +38,8 @@ _PATIENCE = 60.0  # seconds for which a process that shares waits for the others
 _ROOM_BESIDE = 400  # bytes that key, index and log take beside an answer
 _MAX_STEPS = 20_000  # hundred thousands of steps of SQLite that a look into a store may take
 _MAX_RUN = 100_000  # characters that a run says of itself
+_BATCH = "batch:"
+"""What the name of a batch begins with in the header."""
 _ASKED = ""  # owner of a claim whose row failed: nobody who shares asks it again
 
 
@@ -271,11 +273,12 @@ class AnswerStore:
         alive = {owner: self.held.lives(owner) for owner in set(owners.values()) - {_ASKED}}
         return {k for k, o in owners.items() if alive.get(o)}, {k for k, o in owners.items() if o == _ASKED}
 
-    def put(self, answers: Iterable[tuple[str, Answer]]) -> None:
+    def put(self, answers: Iterable[tuple[str, Answer]], *, ended: str | None = None) -> None:
         """Store answers in one transaction; they are on the disk when this returns.
 
         Args:
             answers: Keys and answers; an answer replaces an older one of the same key.
+            ended: Name of a batch that `keep_batch` kept, to be forgotten in the same transaction.
 
         Raises:
             NoRoomError: The disk is full, or cannot be written for another reason; what was stored before stays.
@@ -284,6 +287,8 @@ class AnswerStore:
         try:
             with _explain_errors(self.held), _open_transaction(self._db):
                 self._write(rows)
+                if ended is not None:
+                    self._db.execute("DELETE FROM header WHERE name = ?", (_BATCH + ended,))
         except Error as error:
             if isinstance(error.__cause__, sqlite3.OperationalError):
                 room = _ROOM_BESIDE + sum(len(text) for _, _, text in rows) // max(len(rows), 1)
@@ -296,6 +301,19 @@ class AnswerStore:
             ended = [(_ASKED, key) for key, status, _ in rows if status != OK]
             self._db.executemany("UPDATE claims SET owner = ? WHERE key = ?", ended)
             self._db.executemany("DELETE FROM claims WHERE key = ?", [(k,) for k, status, _ in rows if status == OK])
+
+    def keep_batch(self, name: str, value: Mapping[str, Any]) -> None:
+        """Keep JSON values about a batch that is under way, in the place of those kept under this name."""
+        with _explain_errors(self.held), _open_transaction(self._db):
+            self._db.execute("INSERT OR REPLACE INTO header VALUES (?, ?)", (_BATCH + name, json.dumps(value)))
+
+    def list_batches(self) -> dict[str, Any]:
+        """Give what was kept about batches that are under way, by name, the first one first."""
+        with _explain_errors(self.held):
+            found = self._db.execute(
+                "SELECT name, value FROM header WHERE substr(name, 1, ?) = ? ORDER BY rowid", (len(_BATCH), _BATCH)
+            )
+            return {name.removeprefix(_BATCH): json.loads(value) for name, value in found}
 
     def count(self) -> dict[str, int]:
         """Count the stored answers by status."""

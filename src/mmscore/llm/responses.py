@@ -15,7 +15,7 @@ import msgspec
 from msgspec.structs import replace
 
 from mmconvert.core.errors import show
-from mmscore.llm.response_cache import Answer
+from mmscore.llm.response_cache import FAILED, Answer
 
 _MOST_TOKENS = 2**31 - 1
 _SHOWN = 200
@@ -65,6 +65,10 @@ class Fault(msgspec.Struct, frozen=True):
 
     reason: str
     again: bool = False
+
+    def build_answer(self) -> Answer:
+        """Give the state of the question."""
+        return Answer(status=FAILED, error=f"no response: {self.reason}", passing=self.again or None)
 
 
 def read_responses(data: bytes, key: str | None = None) -> list[Answer] | Fault:

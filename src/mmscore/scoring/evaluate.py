@@ -217,7 +217,11 @@ def _judge_all(
             if panel is None or not panel.asks:
                 found.append(_score_one(rows, choice, options, panel))
                 continue
-            with open_sitting(request, panel, chat, rows.path, choice) as sitting:
+
+            def walk(sitting: Sitting, rows: Rows = rows, choice: RecipeChoice = choice) -> None:
+                score_rows(rows, choice.recipe, choice.version, dataset=options.dataset, sitting=sitting)
+
+            with open_sitting(request, panel, chat, rows.path, choice, walk) as sitting:
                 found.append(_score_one(rows, choice, options, sitting.panel, sitting))
     return found
 

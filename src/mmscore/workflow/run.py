@@ -334,7 +334,9 @@ def _score_run(plan: Plan, model: ModelTask, task: DatasetTask, outcome: Outcome
         csv=str(folder / TABLE),
         model=plan.scoring.model or model.title,
         # What judges took goes to the folder's log.
-        judge=plan.judging.build_request(lambda spent: _append_log(folder, str(spent))),
+        judge=plan.judging.build_request(
+            lambda spent: _append_log(folder, str(spent)), lambda line: _append_log(folder, line)
+        ),
     )
     found: list[Result] = []
     then = (lambda result: None) if kept is None else found.append

@@ -20,6 +20,7 @@ from mmconvert.plugins.registry import name_by_content
 from mmscore.core.judge import LEAVE, RULE, SYSTEM_PROMPT, Case, Judge, JudgeQuestion, Leave, NoVerdict, Step, Verdict
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Item
+from mmscore.llm.batches import Batches, PostponedError
 from mmscore.llm.budget import CapReachedError, Totals, estimate_tokens
 from mmscore.llm.client import Chat, gather_in_order
 from mmscore.llm.response_cache import FAILED, OK, Answer, AnswerStore, build_answer_key
@@ -374,6 +375,7 @@ class ModelJury:
         *,
         again: bool = False,
         progress: Callable[[int, int], None] | None = None,
+        batches: Batches | None = None,
     ) -> None:
         """Join a judge, an endpoint and a store, the last two open.
 
@@ -383,9 +385,12 @@ class ModelJury:
             store: Where responses are kept.
             again: Ask again about rows that the stored responses left without a verdict.
             progress: Called after each row with the rows settled and those of the batch.
+            batches: Take the questions, see `gather`; None asks each by itself.
         """
         self.setting = setting
         self.tally = JudgeTally()
+        self._batches = batches
+        self._postponed: set[str] = set()
         self._chat = chat
         self._store = store
         self._again = again
@@ -419,6 +424,23 @@ class ModelJury:
         self.tally.failed += sum(isinstance(outcome.step, NoVerdict) for outcome in outcomes)
         return outcomes
 
+    def gather(self, cases: Sequence[Case]) -> None:
+        """Let the batches take the next question of each case."""
+        kept = copy.copy(self.tally)
+        self._chat.run(gather_in_order(self._judge_case(case) for case in cases))
+        self._asking.clear()
+        self.tally = kept
+
+    def take_fetched(self, answers: Mapping[str, Answer]) -> None:
+        """Learn what became of the questions that batches took of this judge."""
+        for answer in (answers[key] for key in self._postponed & answers.keys()):
+            self.tally.calls += 1
+            self.tally.asked += answer.status == OK
+            self.tally.prompt_tokens += answer.prompt_tokens or 0
+            self.tally.completion_tokens += answer.completion_tokens or 0
+        self._fresh |= self._postponed
+        self._postponed.clear()
+
     def _count(self, before: Totals, after: Totals) -> None:
         self.tally.calls += after.calls - before.calls
         self.tally.prompt_tokens += after.prompt_tokens - before.prompt_tokens
@@ -439,8 +461,13 @@ class ModelJury:
                 raise Error(f"judge {setting.name!r}: asks more than its {most} tries. Correct `tries`.")
             digest = build_answer_key(setting.messages(step))
             key = setting.key(step, len(responses))
+            # Behind a response of this run no older one counts, also where batches brought it in an earlier round.
+            anew = anew or (self._again and not all_stored)
             try:
                 answer, stored = await self._read_or_ask(key, step, anew=anew)
+            except PostponedError:
+                self._postponed.add(key)
+                return UNASKED, False
             except CapReachedError:
                 self.tally.unasked += 1
                 return CaseOutcome(NoVerdict(CAP_REACHED), None, digest, len(responses)), False
@@ -467,10 +494,31 @@ class ModelJury:
 
     async def _ask(self, key: str, question: JudgeQuestion) -> Answer:
         setting = self.setting
-        answer = await self._chat.ask(setting.messages(question), setting.options(question), model=setting.model)
+        messages, options = setting.messages(question), setting.options(question)
+        if self._batches is not None:
+            return self._batches.take(key, messages, options, model=setting.model)
+        answer = await self._chat.ask(messages, options, model=setting.model)
         # What passes by itself is no state of the row: the next run asks.
         if not answer.passing:
             self._store.put([(key, answer)])
             self._fresh.add(key)
         self.tally.asked += answer.status == OK
         return answer
+
+
+class Gathering:
+    """A judge whose questions batches take; no row has an outcome yet.
+
+    Attributes:
+        setting: The judge.
+    """
+
+    def __init__(self, jury: ModelJury) -> None:
+        """Take the judge, who has batches."""
+        self.setting = jury.setting
+        self._jury = jury
+
+    def judge(self, cases: Sequence[Case]) -> list[CaseOutcome]:
+        """Let batches take the next question of each case."""
+        self._jury.gather(cases)
+        return [UNASKED] * len(cases)

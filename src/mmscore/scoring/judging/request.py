@@ -17,10 +17,11 @@ from mmconvert.plugins.registry import find_plugins, load
 from mmscore.core.judge import AUTO, JUDGES, RULE, SYSTEM_PROMPT, Judge
 from mmscore.core.predictions.locate import STDIN
 from mmscore.core.select_recipe import RecipeChoice, split_version
+from mmscore.llm.batches import Batches, list_open, refuse_open
 from mmscore.llm.cache_lock import hold
 from mmscore.llm.client import API_KEY, Chat, Endpoint, build_chat_url, read_key
 from mmscore.llm.response_cache import AnswerStore
-from mmscore.scoring.judging.jury import DryJury, JudgeSetting, ModelJury, Spent
+from mmscore.scoring.judging.jury import DryJury, Gathering, JudgeSetting, ModelJury, Spent
 from mmscore.scoring.judging.panel import AGGREGATIONS, MEAN, Panel, Sitting
 
 DrySitting = tuple[Sitting, Sequence[DryJury]]
@@ -53,6 +54,8 @@ class JudgeRequest(msgspec.Struct, frozen=True):
         min_valid: Fewest judges that must have a verdict on a row, from 1.
         score_mapping: The user's own verdicts and what each is worth, as a JSON object; None for the judge's.
         score_pattern: The user's own regular expression for the verdict; None for the judge's.
+        batch: Send the questions through the server's batch API.
+        announce: Called with a line whenever a batch is sent or gets on.
         progress: Called with the rows settled, and those of the batch.
         spent: Called after each file with what its judging took.
     """
@@ -75,6 +78,8 @@ class JudgeRequest(msgspec.Struct, frozen=True):
     min_valid: int = 1
     score_mapping: str | None = None
     score_pattern: str | None = None
+    batch: bool = False
+    announce: Callable[[str], None] = lambda line: None
     progress: Callable[[int, int], None] | None = None
     spent: Callable[[Spent], None] = lambda spent: None
 
@@ -104,6 +109,8 @@ class JudgeOptions(msgspec.Struct, frozen=True, kw_only=True):
     """When the judge model is used: auto, rule, llm, llm_recall, or a strategy of the judge."""
     judge_concurrency: Annotated[int, msgspec.Meta(ge=1, le=1000)] | None = None
     """Maximum concurrent requests."""
+    judge_batch: bool = False
+    """Send requests through the API server's batch API (/v1/batches): cheaper, and done within 24 hours."""
     judge_prompt: str | None = None
     """Your prompt template with the judge's {slots}: a file, the text, or the framework's checkout."""
     judge_system: str | None = None
@@ -129,23 +136,31 @@ class JudgeOptions(msgspec.Struct, frozen=True, kw_only=True):
     rejudge: Literal["failed"] | None = None
     """Judge items without a verdict again."""
 
-    def build_request(self, spent: Callable[[Spent], None] = lambda spent: None) -> JudgeRequest | None:
+    def build_request(
+        self,
+        spent: Callable[[Spent], None] = lambda spent: None,
+        announce: Callable[[str], None] = lambda line: None,
+    ) -> JudgeRequest | None:
         """Say who is asked; None for nobody.
 
         Args:
             spent: Called after each file with what its judging took.
+            announce: Called with a line whenever a batch is sent or gets on.
 
         Raises:
             UsageError: An option is there without `--judge`.
         """
-        given = {name: value for name in self.__struct_fields__ if (value := getattr(self, name)) not in (None, ())}
+        given = {
+            name: value for name in self.__struct_fields__ if (value := getattr(self, name)) not in (None, (), False)
+        }
         if not given.pop("judge", ()):
             if given:
                 flags = ", ".join("--" + name.replace("_", "-") for name in given)
                 raise UsageError(f"{flags}: no judge is named. Add --judge NAME, see `mmscore list judges`.")
             return None
         fields: dict[str, Any] = {name.removeprefix("judge_"): value for name, value in given.items()}
-        return JudgeRequest(self.judge, spent=spent, **(fields | {"rejudge": self.rejudge is not None}))
+        fields["rejudge"] = self.rejudge is not None
+        return JudgeRequest(self.judge, spent=spent, announce=announce, **fields)
 
 
 def choose_panel(request: JudgeRequest, choice: RecipeChoice) -> Panel:
@@ -416,19 +431,53 @@ def _find_only_model(chat: Chat) -> str:
 
 
 @contextlib.contextmanager
-def open_sitting(request: JudgeRequest, panel: Panel, chat: Chat, path: str, choice: RecipeChoice) -> Iterator[Sitting]:
+def open_sitting(
+    request: JudgeRequest,
+    panel: Panel,
+    chat: Chat,
+    path: str,
+    choice: RecipeChoice,
+    walk: Callable[[Sitting], object],
+) -> Iterator[Sitting]:
     """Open the store of responses for one predictions file, and say at the end what was done.
 
+    Args:
+        request: What the user asks for.
+        panel: The judges.
+        chat: The service, open.
+        path: The predictions file.
+        choice: The recipe.
+        walk: Puts every row of the file before a sitting; called once a round where questions go in batches.
+
     Raises:
+        UsageError: The service has no batch API, or batches under way hold questions that would be asked one by one.
         Error: Another process holds the store, or it cannot be written.
     """
     named = [replace(setting, model=setting.model or chat.endpoint.model) for setting in panel.settings]
     with open_store(store_place(request, path)) as store:
-        juries = [ModelJury(one, chat, store, again=request.rejudge, progress=request.progress) for one in named]
+        batches = Batches(chat, store, request.announce) if request.batch else None
+        if batches is None:
+            refuse_open(list_open(store, chat.endpoint.url))
+        again, progress = request.rejudge, request.progress
+        juries = [ModelJury(one, chat, store, again=again, progress=progress, batches=batches) for one in named]
+        seated = replace(panel, settings=tuple(named))
         try:
-            yield Sitting(replace(panel, settings=tuple(named)), juries, choice)
+            if batches is not None:
+                _send_rounds(batches, juries, lambda: walk(Sitting(seated, [*map(Gathering, juries)], choice)))
+            yield Sitting(seated, juries, choice)
         finally:
             for jury in juries:
                 judge = jury.setting
                 facts = dataclasses.asdict(jury.tally)
                 request.spent(Spent(path, judge.title, judge.model, judge.repeat, **facts, built_in=judge.built_in))
+
+
+def _send_rounds(batches: Batches, juries: Sequence[ModelJury], gather: Callable[[], object]) -> None:
+    """Gather the next question of every row and send them, until no row has one: then all responses are stored."""
+    while True:
+        gather()
+        answers = batches.send()
+        if not answers:
+            return
+        for jury in juries:
+            jury.take_fetched(answers)
