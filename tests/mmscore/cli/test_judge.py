@@ -572,3 +572,13 @@ def test_labels_and_patterns_that_make_no_sense_are_refused(run, file, tmp_path,
     code, _, err = run(file, *EVALSCOPE[:2], *EVALSCOPE[4:], "--judge-prompt", tmp_path / "w.txt", *arguments)
     assert code == 2
     assert message in err
+
+
+def test_agreement_of_two_judges_is_in_the_terminal_the_json_and_the_page(run, file, server, tmp_path):
+    models = ["--judge-model", "m", "--judge-model", "n", "--judge-strategy", "llm"]
+    code, out, err = run(file, *OWN, "--judge-base-url", server.url, *models, "--json", "--html", tmp_path / "r.html")
+    told = "judges: m and n agree on 3 of 3 rows (100.0%); Cohen's kappa 1.000 (95 % -0.263 to 1.000)."
+    assert code == 0
+    assert told in _entry(out)["messages"]
+    assert told in err
+    assert "Cohen's kappa 1.000" in (tmp_path / "r.html").read_text(encoding="utf-8")

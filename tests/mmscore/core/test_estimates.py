@@ -1,12 +1,13 @@
 import math
 import statistics
 
+import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t
 
-from mmscore.core.estimates import Z95, Estimate, compute_macro, compute_mean
+from mmscore.core.estimates import Z95, Estimate, compute_agreement, compute_macro, compute_mean
 
 VALUES = st.lists(st.floats(-100, 100), min_size=2, max_size=30)
 
@@ -152,3 +153,24 @@ def test_clusters_that_are_all_alike_count_once_each():
 def test_scaling_scales_everything():
     found = Estimate(0.5, 4, 0.1, (0.4, 0.6)).scale(100, "percent")
     assert (found.value, found.stderr, found.ci95, found.unit) == (50, 10, (40, 60), "percent")
+
+
+@given(st.dictionaries(st.tuples(st.sampled_from("abc"), st.sampled_from("abc")), st.integers(1, 40), min_size=1))
+def test_kappa_is_that_of_the_table_of_shares_and_lies_in_its_interval(pairs):
+    found = compute_agreement(pairs)
+    table = np.array([[pairs.get((one, other), 0) for other in "abc"] for one in "abc"]) / found.n
+    by_chance = float(table.sum(0) @ table.sum(1))
+    if found.kappa is None:
+        assert (len(pairs), found.same) == (1, found.n)
+        return
+    assert found.kappa == pytest.approx((np.trace(table) - by_chance) / (1 - by_chance))
+    assert found.ci95[0] <= found.kappa <= found.ci95[1] <= 1 + 1e-9
+
+
+@pytest.mark.parametrize("shares", [(0.6, 0.01, 0.01, 0.38), (0.4, 0.1, 0.1, 0.4), (0.25, 0.25, 0.25, 0.25)])
+def test_intervals_of_kappa_hold_the_truth_in_few_rows_too(shares):
+    kinds = [("a", "a"), ("a", "b"), ("b", "a"), ("b", "b")]
+    truth = compute_agreement({kind: round(1000 * share) for kind, share in zip(kinds, shares, strict=True)}).kappa
+    drawn = np.random.default_rng(0).multinomial(30, shares, size=1000)
+    found = [compute_agreement(dict(zip(kinds, map(int, counts), strict=True))).ci95 for counts in drawn]
+    assert sum(low <= truth <= high for low, high in filter(None, found)) / 1000 > 0.93

@@ -19,7 +19,7 @@ import msgspec
 from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError
-from mmscore.core.estimates import compute_kappa
+from mmscore.core.estimates import Agreement, compute_agreement
 from mmscore.core.judge import JUDGED, LEAVE, Leave, NoVerdict, Verdict
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Item
@@ -126,11 +126,7 @@ class Sitting:
         if len(self.juries) > 1:
             same = f"{self.agreed:,} of {self.compared:,} rows"
             remarks.append(f"judges: all verdicts on a row are the same in {same}.")
-            remarks += [
-                f"judges: Cohen's kappa of {first} and {second} is {kappa:.3f} over {counts.total():,} rows."
-                for (first, second), counts in self.pairs.items()
-                if (kappa := compute_kappa(counts)) is not None
-            ]
+            remarks += [_describe_agreement(*pair, compute_agreement(said)) for pair, said in self.pairs.items()]
         return tuple(remarks)
 
     def _combine(self, case: Case, said: Sequence[CaseOutcome]) -> CaseOutcome:
@@ -192,6 +188,14 @@ class Sitting:
                 [_combine_scores([vote.scores or {} for vote in seat], aggregate) for seat in seats], aggregate
             )
         return Verdict(Parsed(value, JUDGED, parsed.span if value == parsed.value else None), scores)
+
+
+def _describe_agreement(first: str, second: str, found: Agreement) -> str:
+    share = f"judges: {first} and {second} agree on {found.same:,} of {found.n:,} rows ({found.same / found.n:.1%})"
+    if found.kappa is None or found.ci95 is None:
+        return f"{share}; Cohen's kappa is not defined, as both have the same verdict on every row."
+    low, high = found.ci95
+    return f"{share}; Cohen's kappa {found.kappa:.3f} (95 % {low:.3f} to {high:.3f})."
 
 
 def _read_vote(vote: Vote) -> object:

@@ -118,12 +118,16 @@ def test_agreement_beyond_chance_is_told_for_each_two_judges():
         for jury, value in zip(sitting.juries, words, strict=True):
             jury.judge = lambda cases, value=value: [CaseOutcome(Verdict(Parsed(value, "judge")), "said", "", 1)]
         sitting.judge([CASE])
-    told = [remark for remark in sitting.remarks() if "kappa" in remark]
-    assert [remark.partition("kappa of ")[2] for remark in told] == [
-        "m0 and m1 is 0.545 over 5 rows.",
-        "m0 and m2 is 0.286 over 5 rows.",
-        "m1 and m2 is -0.250 over 5 rows.",
+    assert list(sitting.remarks()[1:]) == [
+        "judges: m0 and m1 agree on 4 of 5 rows (80.0%); Cohen's kappa 0.545 (95 % -0.419 to 0.918).",
+        "judges: m0 and m2 agree on 3 of 5 rows (60.0%); Cohen's kappa 0.286 (95 % -0.374 to 0.790).",
+        "judges: m1 and m2 agree on 2 of 5 rows (40.0%); Cohen's kappa -0.250 (95 % -0.838 to 0.519).",
     ]
+
+
+def test_judges_that_always_say_one_thing_have_no_kappa_and_that_is_told():
+    (told,) = settled(*read("B", "B"))[1].remarks()[1:]
+    assert told.startswith("judges: m0 and m1 agree on 1 of 1 rows (100.0%); Cohen's kappa is not defined, as both")
 
 
 def test_one_judge_alone_is_no_vote():
