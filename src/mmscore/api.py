@@ -97,7 +97,7 @@ class ReportKeywords(ScoreKeywords, total=False):
 class PredictKeywords(TypedDict, total=False):
     """Keywords of `predict`: the options of `mmscore predict` by their names."""
 
-    base_url: str | None
+    base_url: str | Sequence[str] | None
     serve: str | None
     api_key_env: str | None
     concurrency: int | Literal["auto"] | None

@@ -20,7 +20,7 @@ def _answer(request: dict) -> Said:
 
 def _serve(given: argparse.Namespace) -> None:
     code = _STUBBORN if given.stubborn else _SLEEP
-    for program in (code, _ORPHAN):
+    for program in () if given.alone else (code, _ORPHAN):
         subprocess.Popen([sys.executable, "-S", "-c", program])
     time.sleep(given.wait)
     state = ChatServer(f"http://127.0.0.1:{given.port}/v1")
@@ -30,6 +30,7 @@ def _serve(given: argparse.Namespace) -> None:
             sys.stdout.write("out of memory\n")
             sys.stdout.flush()
             os._exit(9)
+        time.sleep(given.slow)
         return _answer(request)
 
     attributes = {"server_state": state, "say": staticmethod(say), "models": [given.model]}
@@ -45,6 +46,8 @@ def main() -> None:
     parser.add_argument("--wait", type=float, default=0.0)
     parser.add_argument("--requests", type=int)
     parser.add_argument("--stubborn", action="store_true")
+    parser.add_argument("--alone", action="store_true")
+    parser.add_argument("--slow", type=float, default=0.0)
     parser.add_argument("--fail")
     given = parser.parse_args()
     if given.fail:

@@ -91,9 +91,9 @@ class Service(PluginStruct, frozen=True):
     """Which service is asked, and how, by backends that ask one. None leaves a value to the backend.
 
     Attributes:
-        base_url: Address of the service.
+        base_url: Addresses of the service; several share the rows, () leaves it to the backend.
         api_key_env: Environment variable that holds the key; the key itself is no option.
-        concurrency: Rows under way at once, from 1; `auto` finds out how many serve best.
+        concurrency: Rows under way at once at each address, from 1; `auto` finds out how many serve best.
         timeout: Seconds of silence after which a question is asked again, above 0.
         max_calls: Most calls in all, retries included, from 1.
         max_total_tokens: Most tokens of prompts and responses in all, from 1.
@@ -103,7 +103,7 @@ class Service(PluginStruct, frozen=True):
         json_schema: File with a JSON schema of the responses.
     """
 
-    base_url: str | None = None
+    base_url: tuple[str, ...] = ()
     api_key_env: str | None = None
     concurrency: int | Literal["auto"] | None = None
     timeout: float | None = None

@@ -22,16 +22,17 @@ class PredictOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Model: a local folder, a Hub id, or the name that the API server uses."""
     backend: str | None = None
     """Inference backend. [default: openai with --base-url or --serve, else transformers]"""
-    base_url: str | None = None
-    """Base URL of an OpenAI-compatible API server. [default: $OPENAI_BASE_URL]"""
+    base_url: tuple[str, ...] = ()
+    """Base URL of an OpenAI-compatible API server; repeatable, several servers of the model share the samples.
+    [default: $OPENAI_BASE_URL]"""
     serve: str | None = None
     """Server command to run meanwhile, such as "vllm serve MODEL --data-parallel-size 8"; {model} stands for --model.
     Without --base-url it is asked at the --port of the command, or 8000."""
     api_key_env: str | None = None
     """Environment variable that holds the API key. [default: OPENAI_API_KEY]"""
     concurrency: Annotated[int, msgspec.Meta(ge=1, le=1000)] | Literal["auto"] | None = None
-    """Maximum concurrent requests; auto starts with one, and adds more as long as the server answers more. [default:
-    auto]"""
+    """Maximum concurrent requests to each server; auto starts with one, and adds more as long as the server answers
+    more. [default: auto]"""
     timeout: _AboveZero | None = None
     """Request timeout; a request that times out is retried. [default: 120]"""
     max_calls: _Positive | None = None
@@ -108,7 +109,7 @@ class PredictOptions(msgspec.Struct, frozen=True, kw_only=True):
     @property
     def plugin(self) -> str:
         """Name of the backend that answers."""
-        return self.backend or ("transformers" if self.base_url is None and self.serve is None else "openai")
+        return self.backend or ("openai" if self.base_url or self.serve is not None else "transformers")
 
     @property
     def several(self) -> bool:

@@ -53,7 +53,9 @@ def resolve_served(options: PredictOptions) -> PredictOptions:
     if options.share or options.engine != LOCAL:
         flag = "--share" if options.share else "--engine"
         raise UsageError(f"--serve starts a server for one process. Leave {flag} out, or start the server yourself.")
-    return replace(options, base_url=options.base_url or f"http://localhost:{_find_port(command)}/v1")
+    if len(options.base_url) > 1:
+        raise UsageError("--serve starts one server. Give one --base-url, or start the servers yourself.")
+    return replace(options, base_url=options.base_url or (f"http://localhost:{_find_port(command)}/v1",))
 
 
 def _split_command(options: PredictOptions) -> list[str]:
@@ -99,7 +101,7 @@ def run_server(options: PredictOptions, log: Path, *, quiet: bool) -> Iterator[N
     if options.serve is None:
         yield
         return
-    url = options.base_url
+    url = options.base_url[0]
     if _is_connectable(url):
         raise UsageError(f"--serve: a server answers at {url} already. Leave --serve out, or choose another --port.")
     with _watch_command(_split_command(options), log) as process:
@@ -141,13 +143,13 @@ def _wait_until_healthy(process: "subprocess.Popen[bytes]", options: PredictOpti
             raise Error(_describe_end(process, options, log))
         if time.monotonic() > end:
             raise Error(
-                f"--serve: the server does not answer at {options.base_url} within {_START_SECONDS:g} s.\n"
+                f"--serve: the server does not answer at {options.base_url[0]} within {_START_SECONDS:g} s.\n"
                 f"{_read_log_end(log, options)}\nIf it listens elsewhere, give its --base-url."
             )
         time.sleep(_POLL_SECONDS)
 
 
-def _is_connectable(url: str | None) -> bool:
+def _is_connectable(url: str) -> bool:
     import httpx2
 
     try:
@@ -163,7 +165,7 @@ def _is_healthy(options: PredictOptions) -> bool:
 
     key = read_key(options.api_key_env)
     headers = {"Authorization": f"Bearer {key}"} if key else {}
-    health, models = build_health_urls(options.base_url)
+    health, models = build_health_urls(options.base_url[0])
     with contextlib.suppress(httpx2.HTTPError):
         status = httpx2.get(health, timeout=5.0).status_code
         if status == httpx2.codes.NOT_FOUND:

@@ -4,32 +4,29 @@ What passes by itself is tried again with growing waits (408, 409, 425, 429, 5xx
 connections, responses that are no chat completion). What concerns one question fails that question.
 What every further question would meet as well ends the run at once: a refused key, an unknown model
 or address, a service that asks for a long pause. The key comes from the environment and is in no
-message. What a service says is read by `mmscore.llm.responses`.
+message. What a service says is read by `mmscore.llm.responses`. Several servers share the questions
+(`mmscore.llm.servers`).
 
 httpx2 is used rather than the `openai` package: huggingface_hub needs it anyway, the one call that
 is made here is small, and retries, caps and redirects are decided in one place.
 """
 
 import asyncio
-import contextlib
-import io
 import json
 import os
 import random
 import signal
-import ssl
 from collections import Counter
-from collections.abc import AsyncIterable, AsyncIterator, Coroutine, Iterable, Mapping, Sequence
+from collections.abc import AsyncIterable, Coroutine, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
-from mmconvert._version import __version__
 from mmconvert.core.errors import Error, UsageError, show, suggest_spelling, take_first_line
 from mmscore.llm.budget import Price, Spending, estimate_most_tokens
-from mmscore.llm.concurrency import AutoLimit, Places
 from mmscore.llm.response_cache import Answer
 from mmscore.llm.responses import Fault, describe_redirect, describe_refusal, hide_key, read_pause, read_responses
+from mmscore.llm.servers import LARGEST_RESPONSE, Connections, Place, Server, Servers, build_tls
 
 if TYPE_CHECKING:  # takes time to load, and who has no judge and no API server does without
     import httpx2
@@ -50,8 +47,6 @@ _SAME_CAUSE = 3
 
 _LONGEST_PAUSE = 300.0
 _LONGEST_WAIT = 8.0
-_LARGEST_RESPONSE = 4 * 1024 * 1024
-_LARGEST_FILE = 2 * 1024**3
 _SHOWN = 200
 _SHOWN_MODELS = 10
 
@@ -67,7 +62,7 @@ class Endpoint:
         model: Name of the model at the service.
         key: Secret for the Authorization header; None sends none.
         key_name: Environment variable of the key, for messages.
-        concurrency: Most questions under way at once, from 1; None finds out how many serve best.
+        concurrency: Most questions under way at once at each server, from 1; None finds out how many serve best.
         tries: Most calls for one question, from 1.
         max_calls: Most calls in all, retries included; None for no cap.
         max_total_tokens: Most tokens of prompts and responses in all; None for no cap.
@@ -78,6 +73,7 @@ class Endpoint:
         total_seconds: Patience for one question with all its tries and the waits between them; pauses that the
             service asks for, and waits for room under a cap, do not count.
         first_wait: Seconds before the first retry; doubles up to eight seconds, less up to a quarter at random.
+        more_urls: Addresses of further servers of the same model, which share the questions.
     """
 
     url: str
@@ -94,6 +90,7 @@ class Endpoint:
     silence_seconds: float = 120.0
     total_seconds: float = 600.0
     first_wait: float = 0.5
+    more_urls: tuple[str, ...] = ()
 
 
 def build_chat_url(base_url: str | None) -> str:
@@ -179,43 +176,32 @@ class Chat:
 
     def __init__(self, endpoint: Endpoint) -> None:
         """Name the endpoint; nothing is opened before `with`."""
-        import httpx2
-
         self.endpoint = endpoint
-        self.shown = str(httpx2.URL(endpoint.url).copy_with(query=None))
+        urls = (endpoint.url, *endpoint.more_urls)
+        self._servers = Servers([Server(url, endpoint.concurrency) for url in urls])
+        self.shown = self._servers.shown
         caps = (endpoint.max_calls, endpoint.max_total_tokens, endpoint.max_cost)
         self.spending = Spending(self.shown, *caps, endpoint.price)
         self.totals = self.spending.totals
         self.replied = False
-        self._is_probed = False
-        self._listed: list[str] = []
-        self._reached = asyncio.Event()
-        self._unreachable: Error | None = None
-        fixed = endpoint.concurrency
-        self._auto = AutoLimit() if fixed is None else None
-        self._free = asyncio.Semaphore(fixed) if fixed is not None else Places(self._auto or AutoLimit())
-        self._open_from = 0.0
         self._random = random.Random()
         self._same: Counter[str] = Counter()
         self._ended: Error | None = None
-        self._clients: list[httpx2.AsyncClient] = []
-        self._idle: list[httpx2.AsyncClient] = []
+        self._connections: dict[Server, Connections] = {}
         self._runner: asyncio.Runner
-        self._tls: ssl.SSLContext
 
     @property
     def most_at_once(self) -> int:
         """Give the number of questions that may be under way now."""
-        return self.endpoint.concurrency or (self._auto.limit if self._auto is not None else 1)
+        return self._servers.most_at_once
 
     def __enter__(self) -> "Chat":
         """Start the event loop."""
-        import httpx2
-
         self._runner = asyncio.Runner()
-        # Certificates take longer to read than many a response; where TLS is not spoken, none is trusted.
-        spoken = httpx2.URL(self.endpoint.url).scheme == "https"
-        self._tls = httpx2.create_ssl_context() if spoken else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
+        endpoint = self.endpoint
+        tls = build_tls([server.url for server in self._servers.all])
+        seconds = {"connect_seconds": endpoint.connect_seconds, "silence_seconds": endpoint.silence_seconds}
+        self._connections = {server: Connections(endpoint.key, tls, **seconds) for server in self._servers.all}
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, tb: TracebackType | None) -> None:
@@ -226,44 +212,9 @@ class Chat:
             self._runner.close()
 
     async def _close(self) -> None:
-        for client in self._clients:
-            await client.aclose()
-
-    @contextlib.asynccontextmanager
-    async def _connection(self) -> "AsyncIterator[httpx2.AsyncClient]":
-        """Lend a client of one connection, that used last first.
-
-        One client for all would look at each of its connections several times a call.
-        """
-        if not self._idle:
-            self._idle.append(self._open_client())
-            self._clients += self._idle
-        client = self._idle.pop()
-        try:
-            yield client
-        finally:
-            if _is_used_up(client):
-                await client.aclose()
-                self._clients.remove(client)
-            else:
-                self._idle.append(client)
-
-    def _open_client(self) -> "httpx2.AsyncClient":
-        """Make a client that holds one connection; nothing is sent yet."""
-        import httpx2
-
-        # No compression is asked for: a small response could not unfold into a large one unseen.
-        headers = {
-            "User-Agent": f"mmscore/{__version__}",
-            "Content-Type": "application/json",
-            "Accept": "application/json",
-            "Accept-Encoding": "identity",
-        }
-        if self.endpoint.key:
-            headers["Authorization"] = f"Bearer {self.endpoint.key}"
-        limits = httpx2.Limits(max_connections=1, max_keepalive_connections=1)
-        timeout = httpx2.Timeout(self.endpoint.silence_seconds, connect=self.endpoint.connect_seconds, pool=None)
-        return httpx2.AsyncClient(headers=headers, limits=limits, timeout=timeout, verify=self._tls)
+        self._servers.close()
+        for connections in self._connections.values():
+            await connections.close()
 
     def run(self, work: Coroutine[Any, Any, _T]) -> _T:
         """Run a coroutine that asks, to its end.
@@ -306,64 +257,97 @@ class Chat:
         body = {"model": model or self.endpoint.model, "messages": list(messages), **generation}
         content = json.dumps(body, allow_nan=False).encode()
         most = estimate_most_tokens(messages, generation) if self.spending.counts_tokens else 0
-        async with self._free:
+        async with Place(self._servers) as place:
             if self._ended is not None:
                 raise self._ended
             try:
-                return await self._answer_in_tries(content, most)
+                return await self._answer_in_tries(content, most, place)
             except Error as error:
                 # Whoever waits for this place must not call again before the run has ended.
                 self._ended = error
                 raise
+
+    async def send(
+        self,
+        method: str,
+        url: str,
+        content: "bytes | AsyncIterable[bytes] | None" = None,
+        *,
+        headers: Mapping[str, str] | None = None,
+        into: BinaryIO | None = None,
+    ) -> "tuple[httpx2.Response, bytes | None]":
+        """Send a request to the endpoint's first server, of which others know nothing; see `Connections.send`."""
+        return await self._connections[self._servers.all[0]].send(method, url, content, headers=headers, into=into)
 
     async def models(self) -> list[str]:
         """List the models that the service offers; empty where it does not say."""
         import httpx2
 
         try:
-            return await self._list_models()
+            return await self._list_models(self._servers.all[0])
         except httpx2.HTTPError:
             return []
 
-    async def _list_models(self) -> list[str]:
-        _, url = build_health_urls(self.endpoint.url)
+    async def _list_models(self, server: Server) -> list[str]:
+        _, url = build_health_urls(server.url)
         try:
             async with asyncio.timeout(self.endpoint.total_seconds):
-                response, data = await self.send("GET", url)
+                response, data = await self._connections[server].send("GET", url)
             listed = json.loads(data)["data"] if data and response.is_success else []
             return [hide_key(str(model["id"]), self.endpoint.key) for model in listed]
         except (TimeoutError, ValueError, RecursionError, LookupError, TypeError):
             return []
 
     async def note_models(self) -> None:
-        """Note which models the server lists, to name them where it does not have the endpoint's.
+        """Note which models each server lists, to name them where it does not have the endpoint's.
 
-        A name that it does not list may still be one, as an alias: the first question tells.
+        A name that no server lists may still be one, as an alias: the first question tells. Of several servers, one
+        that cannot be reached is left out for a while, and one that lists other models than its neighbours too.
 
         Raises:
-            Error: The server cannot be reached.
+            Error: No server can be reached.
         """
+        unreachable = {
+            server: error
+            for server, error in zip(
+                self._servers.all, await gather_in_order(map(self._note_models, self._servers.all)), strict=True
+            )
+            if error is not None
+        }
+        if len(unreachable) == len(self._servers.all):
+            raise self.build_unreachable(next(iter(unreachable.values())))
+        for server, error in unreachable.items():
+            self._servers.leave_out(server, self._describe_unreachable(error))
+        model = self.endpoint.model
+        if any(model in server.models for server in self._servers.all):
+            for server in self._servers.all:
+                if server.models and model not in server.models:
+                    has = server.describe_models(_SHOWN_MODELS)
+                    self._servers.leave_out(server, f"it has no model {model!r}, but {has}", longest=True)
+
+    async def _note_models(self, server: Server) -> Exception | None:
+        """Note the models of one server; gives why it cannot be reached."""
         import httpx2
 
         try:
-            self._listed = await self._list_models()
+            server.models = await self._list_models(server)
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
-            raise self.build_unreachable(error) from None
+            return error
         except httpx2.HTTPError:
-            self._listed = []
+            server.models = []
+        return None
 
-    async def _answer_in_tries(self, content: bytes, most: int) -> list[Answer]:
-        """Ask in several tries, within the time for one question."""
-        fault, seconds = Fault("was never sent"), self.endpoint.total_seconds
+    async def _answer_in_tries(self, content: bytes, most: int, place: Place) -> list[Answer]:
+        """Ask in several tries, within the time for one question; what another server is asked for is none."""
+        fault, seconds, tries = Fault("was never sent"), self.endpoint.total_seconds, 0
+        now = asyncio.get_running_loop().time
         try:
             async with asyncio.timeout(seconds) as clock:
-                for number in range(self.endpoint.tries):
-                    if number:
-                        wait = min(_LONGEST_WAIT, self.endpoint.first_wait * 2.0 ** (number - 1))
-                        await asyncio.sleep(wait * (1 - self._random.random() / 4))
-                    await self._wait_for_room(most, clock)
+                while True:
+                    await self._wait_for_room(most, clock, place)
+                    began = now()
                     try:
-                        found = await self._try_once(content)
+                        found = await self._try_once(content, place.server, began)
                         if not isinstance(found, Fault):
                             self._same.clear()
                             self.replied = True
@@ -372,149 +356,138 @@ class Chat:
                     finally:
                         self.spending.end(most)
                     fault = found
-                    if not fault.again:
+                    if fault.again and place.fail():
+                        clock.reschedule((clock.when() or 0.0) + now() - began)
+                        continue
+                    tries += 1
+                    if not fault.again or tries == self.endpoint.tries:
                         break
+                    wait = min(_LONGEST_WAIT, self.endpoint.first_wait * 2.0 ** (tries - 1))
+                    await asyncio.sleep(wait * (1 - self._random.random() / 4))
         except TimeoutError:
             fault = Fault(f"no response within {seconds:g} s", again=True)
         return [self._give_up(fault)]
 
-    async def _wait_for_room(self, most: int, clock: asyncio.Timeout) -> None:
-        """Wait for the end of a pause and for room under the caps; the question's clock stands still meanwhile."""
+    async def _wait_for_room(self, most: int, clock: asyncio.Timeout, place: Place) -> None:
+        """Wait for a server, its pause and room under the caps; the question's clock stands still meanwhile."""
         now = asyncio.get_running_loop().time
         left = (clock.when() or 0.0) - now()
         clock.reschedule(None)
-        while (pause := self._open_from - now()) > 0:
+        await place.move()
+        while (pause := place.server.paused_until - now()) > 0:
             await asyncio.sleep(pause)
         if self._ended is not None:
             raise self._ended
         await self.spending.begin(most)
         clock.reschedule(now() + left)
 
-    async def _try_once(self, content: bytes) -> list[Answer] | Fault:
+    async def _try_once(self, content: bytes, server: Server, began: float) -> list[Answer] | Fault:
         import httpx2
 
         clock = asyncio.get_running_loop().time
-        began = clock()
         try:
-            response, data = await self._ask_reachable(content)
+            response, data = await self._ask_reachable(content, server)
         except httpx2.HTTPError as error:
-            if self._auto is not None:
-                self._auto.add_refusal(began, clock())
+            if server.auto is not None:
+                server.auto.add_refusal(began, clock())
             # The error may quote what came, and is cut: so without the key before.
             said = hide_key(str(error), self.endpoint.key).partition("\n")[0][:_SHOWN]
-            return Fault(f"{type(error).__name__}: {said}" if said else type(error).__name__, again=True)
+            reason = f"{type(error).__name__}: {said}" if said else type(error).__name__
+            at_once = isinstance(error, (httpx2.ConnectError, httpx2.ConnectTimeout))
+            self._servers.add_failure(server, reason, began, at_once=at_once)
+            return Fault(reason, again=True)
         if data is None:
-            return Fault(f"the response is larger than {_LARGEST_RESPONSE // 2**20} MiB")
-        if self._auto is not None and response.status_code == httpx2.codes.OK:
-            self._auto.add_response(began, clock())
-        elif self._auto is not None and response.status_code in _OVERLOADED:
-            self._auto.add_refusal(began, clock())
+            return Fault(f"the response is larger than {LARGEST_RESPONSE // 2**20} MiB")
         if response.status_code == httpx2.codes.OK:
-            return read_responses(data, self.endpoint.key)
-        return self._read_refusal(response, data)
+            found = read_responses(data, self.endpoint.key)
+            if isinstance(found, Fault) and found.again:
+                self._servers.add_failure(server, found.reason, began, at_once=False)
+            else:
+                self._servers.add_response(server, began)
+            return found
+        if server.auto is not None and response.status_code in _OVERLOADED:
+            server.auto.add_refusal(began, clock())
+        try:
+            return self._read_refusal(response, data, server, began)
+        except Error as error:
+            if not self._servers.has_other_alive(server):
+                raise
+            self._servers.leave_out(server, take_first_line(error).removeprefix(f"{server.shown}: "), longest=True)
+            return Fault(str(error), again=True)
 
-    async def _ask_reachable(self, content: bytes) -> "tuple[httpx2.Response, bytes | None]":
+    async def _ask_reachable(self, content: bytes, server: Server) -> "tuple[httpx2.Response, bytes | None]":
         """Send a question; until the first one has a connection, no other is sent.
 
-        So a server that does not run is met by one attempt, and at once.
+        So a server that does not run is met by one attempt, and at once. Of several, one that does not run is left out.
 
         Raises:
             Error: The first question got no connection.
         """
         import httpx2
 
-        if self._is_probed:
-            await self._reached.wait()
-            if self._unreachable is not None:
-                raise self._unreachable
-            return await self.send("POST", self.endpoint.url, content)
-        self._is_probed = True
+        send = self._connections[server].send
+        if len(self._servers.all) > 1:
+            return await send("POST", server.url, content)
+        if server.is_probed:
+            await server.reached.wait()
+            if server.unreachable is not None:
+                raise server.unreachable
+            return await send("POST", server.url, content)
+        server.is_probed = True
+
+        async def note_connection(event: str, _: Mapping[str, Any]) -> None:
+            # Sending means that the connection stands: the other questions may go.
+            if event.endswith("send_request_headers.started"):
+                server.reached.set()
+
         try:
-            return await self.send("POST", self.endpoint.url, content, {"trace": self._note_connection})
+            return await send("POST", server.url, content, {"trace": note_connection})
         except (httpx2.ConnectError, httpx2.ConnectTimeout) as error:
-            self._unreachable = self.build_unreachable(error)
-            raise self._unreachable from None
+            server.unreachable = self.build_unreachable(error)
+            raise server.unreachable from None
         finally:
-            self._reached.set()
+            server.reached.set()
 
     def build_unreachable(self, error: Exception) -> Error:
         """Say that no connection to the API server could be made."""
-        said = _find_reason(error) or f"no connection within {self.endpoint.connect_seconds:g} s"
         return Error(
-            f"{self.shown}: the API server cannot be reached ({said}). "
+            f"{self.shown}: the API server cannot be reached ({self._describe_unreachable(error)}). "
             "Start it or correct the base URL, and run the same command again."
         )
 
-    async def _note_connection(self, event: str, _: Mapping[str, Any]) -> None:
-        """Let the other questions go as soon as the first one is being sent: then its connection stands."""
-        if event.endswith("send_request_headers.started"):
-            self._reached.set()
+    def _describe_unreachable(self, error: Exception) -> str:
+        return _find_reason(error) or f"no connection within {self.endpoint.connect_seconds:g} s"
 
-    async def send(
-        self,
-        method: str,
-        url: str,
-        content: "bytes | AsyncIterable[bytes] | None" = None,
-        extensions: Mapping[str, Any] | None = None,
-        *,
-        headers: Mapping[str, str] | None = None,
-        into: BinaryIO | None = None,
-    ) -> "tuple[httpx2.Response, bytes | None]":
-        """Send a request and read what comes back.
-
-        Args:
-            method: GET or POST.
-            url: Where to.
-            content: Body of the request.
-            extensions: For httpx2.
-            headers: Beside those of every request.
-            into: Takes the body of a success, up to two GiB, in the place of the memory.
-
-        Returns:
-            The response and its body: None for one that is too large, nothing where `into` took it.
-        """
-        more = dict(extensions) if extensions else None
-        async with (
-            self._connection() as client,
-            client.stream(method, url, content=content, headers=headers, extensions=more) as response,
-        ):
-            aside = into if response.is_success else None
-            kept = aside or io.BytesIO()
-            most = _LARGEST_RESPONSE if aside is None else _LARGEST_FILE
-            async for piece in response.aiter_bytes():
-                kept.write(piece)
-                if kept.tell() > most:
-                    return response, None
-            return response, kept.getvalue() if isinstance(kept, io.BytesIO) else b""
-
-    def _read_refusal(self, response: "httpx2.Response", data: bytes) -> Fault:
+    def _read_refusal(self, response: "httpx2.Response", data: bytes, server: Server, began: float) -> Fault:
         import httpx2
 
         status = response.status_code
         said = f"{status} {describe_refusal(data, self.endpoint.key)}".strip()
         if status in REFUSED_KEY:
             name = self.endpoint.key_name
-            raise Error(f"{self.shown}: the API server rejects the key ({said}). Export the right one as {name}.")
+            raise Error(f"{server.shown}: the API server rejects the key ({said}). Export the right one as {name}.")
         if status in UNKNOWN:
             model = json.loads(response.request.content)["model"]
-            if not self._listed or model in self._listed:
-                raise Error(f"{self.shown}: no such address or model {show(model)} ({said}). Correct them.")
-            shown = ", ".join(self._listed[:_SHOWN_MODELS]) + (", ..." if len(self._listed) > _SHOWN_MODELS else "")
-            hint = suggest_spelling(model, self._listed)
-            told = f"the API server has no model {show(model)} ({said}).{hint} It has {shown}"
-            raise Error(f"{self.shown}: {told}. Give one of them as --model.")
+            if not server.models or model in server.models:
+                raise Error(f"{server.shown}: no such address or model {show(model)} ({said}). Correct them.")
+            hint = suggest_spelling(model, server.models)
+            has = server.describe_models(_SHOWN_MODELS)
+            told = f"the API server has no model {show(model)} ({said}).{hint} It has {has}"
+            raise Error(f"{server.shown}: {told}. Give one of them as --model.")
         if response.has_redirect_location:
             to = describe_redirect(response.headers, self.endpoint.key)
             if self.replied:  # so the base URL is right
                 return Fault(f"{said}, a redirect to {to}")
-            raise Error(f"{self.shown}: answers with a redirect ({status} to {to}). Give the right base URL.")
+            raise Error(f"{server.shown}: answers with a redirect ({status} to {to}). Give the right base URL.")
         if status not in RETRIED and status < httpx2.codes.INTERNAL_SERVER_ERROR:
             return Fault(said)
         pause = read_pause(response.headers)
         if pause is not None and pause > _LONGEST_PAUSE:
-            raise Error(f"{self.shown}: requests a pause of {pause:.0f} s ({said}). Run the same command again then.")
+            raise Error(f"{server.shown}: requests a pause of {pause:.0f} s ({said}). Run the same command again then.")
         if pause is not None:
-            self._open_from = max(self._open_from, asyncio.get_running_loop().time() + pause)
+            server.paused_until = max(server.paused_until, asyncio.get_running_loop().time() + pause)
+        elif status not in RETRIED:
+            self._servers.add_failure(server, said, began, at_once=False)
         return Fault(said, again=True)
 
     def _give_up(self, fault: Fault) -> Answer:
@@ -585,14 +558,3 @@ def _find_reason(error: BaseException) -> str:
             reason = os.strerror(inner.errno) if inner.errno > 0 else str(inner.strerror)
         inner = inner.__cause__ or inner.__context__
     return reason or (take_first_line(error) if str(error) else "")
-
-
-def _is_used_up(client: "httpx2.AsyncClient") -> bool:
-    """Tell whether more came than the response; the next question would be answered with the rest."""
-    try:
-        connections = client._transport._pool.connections  # type: ignore[attr-defined]
-        rests = [one._connection._h11_state.trailing_data[0] for one in connections if one.is_idle()]
-    except AttributeError:
-        # httpx2 has no public word for it. Where its parts have other names, every question costs a connection.
-        return True
-    return any(rests)

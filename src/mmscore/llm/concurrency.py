@@ -1,6 +1,5 @@
 """How many questions are under way at once where nobody says it: a number that follows what the server can do."""
 
-import asyncio
 import math
 
 AUTO_MOST = 1000
@@ -156,25 +155,3 @@ class AutoLimit:
         self.limit = max(1, math.floor(self.limit * factor))
         self._proven = None
         self._growth = 1
-
-
-class Places:
-    """Places for questions under way, as many as a limit says at any time; each is had while a context lasts."""
-
-    def __init__(self, limit: AutoLimit) -> None:
-        """Take the limit."""
-        self._limit = limit
-        self._taken = 0
-        self._changed = asyncio.Condition()
-
-    async def __aenter__(self) -> None:
-        """Wait for a place."""
-        async with self._changed:
-            await self._changed.wait_for(lambda: self._taken < self._limit.limit)
-            self._taken += 1
-
-    async def __aexit__(self, *_: object) -> None:
-        """Give the place back; a limit that has grown lets several in."""
-        async with self._changed:
-            self._taken -= 1
-            self._changed.notify_all()

@@ -19,8 +19,8 @@ class NamedRun(msgspec.Struct, frozen=True, kw_only=True):
     """Benchmark to run, by its name (`mmconvert list benchmarks`), instead of TASK. Repeatable."""
     model: tuple[str, ...] = ()
     """Model to run on each benchmark: a folder, a Hub id, or a name on the server. Repeatable."""
-    base_url: str | None = None
-    """API server of the models, such as http://localhost:8000/v1."""
+    base_url: tuple[str, ...] = ()
+    """API server of the models, such as http://localhost:8000/v1. Repeatable: several share the samples."""
     serve: str | None = None
     """Server command to run for each model, such as "vllm serve {model}"; {model} stands for the model. It is ended
     afterwards."""
@@ -48,7 +48,7 @@ def build_task(named: NamedRun) -> dict[str, Any]:
         missing = "--benchmark NAME" if not named.benchmark else "--model MODEL"
         raise UsageError(f"what shall be run? Give {missing}, or a task file (--init FILE writes one to begin with).")
     benchmarks = [one for name in dict.fromkeys(named.benchmark) for one in _list_single(find_benchmark(name))]
-    about = {"backend": named.backend, "base-url": named.base_url, "serve": named.serve}
+    about = {"backend": named.backend, "base-url": [*named.base_url] or None, "serve": named.serve}
     task: dict[str, Any] = {
         "datasets": [_build_entry(one, named) for one in dict.fromkeys(benchmarks)],
         "models": [*dict.fromkeys(named.model)],

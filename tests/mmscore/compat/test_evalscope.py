@@ -138,7 +138,7 @@ class TestTask:
         assert model == {
             "name": "Demo_1b",
             "backend": "openai",
-            "base-url": "http://127.0.0.1:9/v1",
+            "base-url": ["http://127.0.0.1:9/v1"],
             "api-key-env": "EVALSCOPE_API_KEY",
             "temperature": 0.0,
             "concurrency": 4,
@@ -283,7 +283,7 @@ class TestTask:
             "model": "a/qwen2.5:7b",
             "name": "qwen2_5-7b",
             "backend": "openai",
-            "base-url": "http://127.0.0.1:9/v1/chat/completions",
+            "base-url": ["http://127.0.0.1:9/v1/chat/completions"],
             "api-key-env": "EVALSCOPE_API_KEY_0",
             "temperature": 0.5,
             "max-image-side": 224,

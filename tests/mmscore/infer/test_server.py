@@ -109,7 +109,7 @@ def test_a_server_whose_child_ignores_sigterm_is_ended(dataset, token):
 def test_another_server_at_the_port_is_not_taken_for_ours(dataset, token):
     with chat_server(lambda request: said("A")) as other:
         serve = command(token, port=int(other.url.split(":")[2].partition("/")[0]))
-        options = PredictOptions(model="loopback", serve=serve, base_url=other.url)
+        options = PredictOptions(model="loopback", serve=serve, base_url=(other.url,))
         with pytest.raises(UsageError, match=r"a server answers at .* already"):
             predict(dataset, dataset.with_name("out.parquet"), options, quiet=True)
         assert other.asked == []
@@ -125,6 +125,7 @@ def test_another_server_at_the_port_is_not_taken_for_ours(dataset, token):
         ({"serve": "sh --port 0"}, "from 1 to 65535"),
         ({"serve": "sh", "share": True}, "Leave --share out"),
         ({"serve": "sh", "engine": "ray"}, "Leave --engine out"),
+        ({"serve": "sh", "base_url": ("http://a", "http://b")}, "Give one --base-url"),
     ],
 )
 def test_a_command_that_cannot_be_run_is_refused_at_once(given, message):
@@ -138,13 +139,13 @@ def test_a_command_that_cannot_be_run_is_refused_at_once(given, message):
         ({"serve": "sh"}, "http://localhost:8000/v1"),
         ({"serve": "sh --port 81"}, "http://localhost:81/v1"),
         ({"serve": "sh --port=82 -x"}, "http://localhost:82/v1"),
-        ({"serve": "sh --port 81", "base_url": "http://h:1"}, "http://h:1"),
+        ({"serve": "sh --port 81", "base_url": ("http://h:1",)}, "http://h:1"),
         ({}, None),
     ],
 )
 def test_the_base_url_follows_from_the_port(given, url):
     resolved = resolve_served(PredictOptions(model="m", **given))
-    assert resolved.base_url == url
+    assert resolved.base_url == (() if url is None else (url,))
     assert resolved.plugin == ("transformers" if url is None else "openai")
 
 

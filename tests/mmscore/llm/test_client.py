@@ -149,7 +149,7 @@ def test_waits_between_tries_double_to_a_bound_less_a_quarter_at_random(monkeypa
 @pytest.mark.parametrize(("seconds", "stops"), [("299", False), ("300", False), ("301", True), ("86400", True)])
 def test_a_pause_of_more_than_five_minutes_stops_the_run(monkeypatch, seconds, stops):
     async def note(*_):
-        chat._open_from = 0.0
+        chat._servers.all[0].paused_until = 0.0
 
     with (
         chat_server(script(refused(429, **{"Retry-After": seconds}), said("2"))) as server,
@@ -431,5 +431,6 @@ def test_the_key_comes_from_the_environment_only(monkeypatch):
 def test_certificates_are_trusted_where_tls_is_spoken_and_checked_wherever(scheme):
     with Chat(Endpoint(f"{scheme}://127.0.0.1:9/v1/chat/completions", "m")) as chat:
         trusted = httpx2.create_ssl_context() if scheme == "https" else ssl.SSLContext(ssl.PROTOCOL_TLS_CLIENT)
-        assert chat._tls.cert_store_stats() == trusted.cert_store_stats()
-        assert (chat._tls.verify_mode, chat._tls.check_hostname) == (ssl.CERT_REQUIRED, True)
+        tls = next(iter(chat._connections.values()))._tls
+        assert tls.cert_store_stats() == trusted.cert_store_stats()
+        assert (tls.verify_mode, tls.check_hostname) == (ssl.CERT_REQUIRED, True)

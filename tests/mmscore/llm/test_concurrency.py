@@ -1,12 +1,11 @@
 """`--concurrency auto` finds a server's knee."""
 
-import asyncio
 import heapq
 import random
 
 import pytest
 
-from mmscore.llm.concurrency import AutoLimit, Places
+from mmscore.llm.concurrency import AutoLimit
 
 
 class Server:
@@ -105,27 +104,3 @@ def test_the_upper_bound_holds() -> None:
     limit = AutoLimit(most=6)
     Server(50).serve(limit, 500)
     assert limit.highest == limit.limit == 6
-
-
-def test_no_more_places_are_taken_than_the_limit_says_and_growth_lets_others_in() -> None:
-    limit = AutoLimit()
-    limit.limit = 2
-    inside: list[int] = []
-    most = 0
-
-    async def work(number: int, places: Places) -> None:
-        nonlocal most
-        async with places:
-            inside.append(number)
-            most = max(most, len(inside))
-            await asyncio.sleep(0)
-            if number == 3:
-                limit.limit = 4
-            inside.remove(number)
-
-    async def run() -> None:
-        places = Places(limit)
-        await asyncio.gather(*(work(number, places) for number in range(12)))
-
-    asyncio.run(run())
-    assert 2 < most <= 4

@@ -287,7 +287,7 @@ def _service(config: Any, given: Mapping[str, Any], keys: dict[str, str]) -> Pre
     options = PredictOptions(
         model=config.model,
         backend="openai",
-        base_url=config.api_url,
+        base_url=(config.api_url,) if config.api_url else (),
         concurrency=config.eval_batch_size,
         api_key_env=key_variable(config.api_key, MODEL_KEY, keys),
         temperature=temperature,

@@ -2,7 +2,8 @@
 
 `--base-url` is the service's address, with or without `/chat/completions`, `--model` the name of a
 model there; the key comes from the environment. As many rows as `--concurrency` says, or as serve best, are under way
-at any time: the next is drawn when a response is in the store, however long its neighbours take.
+at any time: the next is drawn when a response is in the store, however long its neighbours take. Several addresses
+share the rows; which of them answered leaves no trace in keys and predictions.
 
 Images travel as data URLs of their original bytes, kept addresses as they are. Responses are greedy
 (temperature 0) unless drawing was asked for; `--do-sample` alone sends no temperature and leaves the
@@ -77,7 +78,8 @@ class OpenAIBackend:
         # Neither the address, which changes with every start of a server, nor the patience changes a response.
         settings = (encode_json(dict(sorted({**extra, **shape}.items()))), self._max_side, self._output_scores)
         self.identity = ":".join(map(str, ("openai", options.model, *settings)))
-        self.batch_size = self._endpoint.concurrency or _WINDOW
+        servers = 1 + len(self._endpoint.more_urls)
+        self.batch_size = (self._endpoint.concurrency or _WINDOW) * servers
         self.proven = False
         self._is_probed = False
 
@@ -184,8 +186,9 @@ async def _cancel_tasks(under_way: Mapping[asyncio.Task[list[Answer]], int]) -> 
 
 def _build_endpoint(model: str, service: Service) -> Endpoint:
     timeout = service.timeout or _TIMEOUT
+    first, *more = dict.fromkeys(map(build_chat_url, service.base_url or (None,)))
     return Endpoint(
-        build_chat_url(service.base_url),
+        first,
         model,
         read_key(service.api_key_env),
         service.api_key_env or API_KEY,
@@ -197,6 +200,7 @@ def _build_endpoint(model: str, service: Service) -> Endpoint:
         # A response comes as a whole: there is nothing but silence before it.
         silence_seconds=timeout,
         total_seconds=_TIMEOUTS_A_ROW * timeout,
+        more_urls=tuple(more),
     )
 
 

@@ -23,8 +23,15 @@ from support.records import KINDS, image_bytes
 GREEDY = Generation()
 
 
-def opened(url: str, generation: Generation = GREEDY, *, more: dict[str, object] | None = None, **service: object):
-    return BACKEND(ModelOptions("loopback", generation, Service(base_url=url, **service), **(more or {})))
+def opened(
+    url: str | tuple[str, ...],
+    generation: Generation = GREEDY,
+    *,
+    more: dict[str, object] | None = None,
+    **service: object,
+):
+    urls = (url,) if isinstance(url, str) else url
+    return BACKEND(ModelOptions("loopback", generation, Service(base_url=urls, **service), **(more or {})))
 
 
 def request_of(row: Record, generation: Generation = GREEDY, **options: object) -> dict[str, object]:
@@ -210,7 +217,7 @@ def test_backends_without_a_service_refuse_its_options(plugin):
     from mmscore.infer.open import open_backend
 
     with pytest.raises(UsageError, match=rf"'{plugin}' has no --base-url, --concurrency"):
-        open_backend(plugin, ModelOptions("answer", service=Service(base_url="http://x", concurrency=2)))
+        open_backend(plugin, ModelOptions("answer", service=Service(base_url=("http://x",), concurrency=2)))
 
 
 # Rows that cannot be sent

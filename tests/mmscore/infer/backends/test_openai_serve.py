@@ -62,7 +62,7 @@ def _listens(port: int) -> bool:
 
 
 def asked(url: str, model: Path, records, generation: Generation = SHORT, **service: object):
-    return BACKEND(ModelOptions(str(model), generation, Service(base_url=url, **service))).answer(records)
+    return BACKEND(ModelOptions(str(model), generation, Service(base_url=(url,), **service))).answer(records)
 
 
 def test_the_trained_model_answers_all_it_was_taught(served, trained_llava):
@@ -110,7 +110,9 @@ def test_the_service_and_the_model_itself_answer_alike(served, trained_llava):
 def test_a_service_that_gives_one_reply_a_request_is_asked_for_each(served, trained_llava):
     row = colour_records()[1]
     replies = [row, *(replace(row, variant=number) for number in (1, 2))]
-    options = ModelOptions(str(trained_llava), Generation(12, temperature=0.1, seed=1), Service(base_url=served), n=3)
+    options = ModelOptions(
+        str(trained_llava), Generation(12, temperature=0.1, seed=1), Service(base_url=(served,)), n=3
+    )
     assert [answer.text for answer in BACKEND(options).answer(replies)] == ["red"] * 3
 
 
