@@ -113,7 +113,7 @@ def compute_mean(values: npt.ArrayLike, clusters: npt.ArrayLike | None = None) -
     return Estimate(value, n, error, (max(0.0, low), min(1.0, high)) if bounded else (low, high))
 
 
-class Agreement(msgspec.Struct, frozen=True):
+class RaterAgreement(msgspec.Struct, frozen=True):
     """How far two raters agree.
 
     Attributes:
@@ -130,7 +130,7 @@ class Agreement(msgspec.Struct, frozen=True):
     ci95: tuple[float, float] | None
 
 
-def compute_agreement(pairs: Mapping[tuple[Hashable, Hashable], int]) -> Agreement:
+def compute_agreement(pairs: Mapping[tuple[Hashable, Hashable], int]) -> RaterAgreement:
     """Compute how far two raters agree, also beyond chance: Cohen's kappa.
 
     The interval is Wilson's of the share on which both agree, with the agreement by chance held fixed as in Cohen's
@@ -157,10 +157,10 @@ def compute_agreement(pairs: Mapping[tuple[Hashable, Hashable], int]) -> Agreeme
     same = sum(count for (one, other), count in pairs.items() if one == other)
     by_chance = sum(count * second[said] for said, count in first.items())
     if by_chance == rows * rows:
-        return Agreement(rows, same, None, None)
+        return RaterAgreement(rows, same, None, None)
     beyond = rows * rows - by_chance
     low, high = ((end * rows * rows - by_chance) / beyond for end in _compute_wilson(same / rows, rows))
-    return Agreement(rows, same, (same * rows - by_chance) / beyond, (max(-1.0, low), high))
+    return RaterAgreement(rows, same, (same * rows - by_chance) / beyond, (max(-1.0, low), high))
 
 
 def describe_few_clusters(groups: int) -> str:

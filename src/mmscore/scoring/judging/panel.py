@@ -19,7 +19,7 @@ import msgspec
 from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError
-from mmscore.core.estimates import Agreement, compute_agreement
+from mmscore.core.estimates import RaterAgreement, compute_agreement
 from mmscore.core.judge import JUDGED, LEAVE, Leave, NoVerdict, Verdict
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Item
@@ -190,7 +190,7 @@ class Sitting:
         return Verdict(Parsed(value, JUDGED, parsed.span if value == parsed.value else None), scores)
 
 
-def _describe_agreement(first: str, second: str, found: Agreement) -> str:
+def _describe_agreement(first: str, second: str, found: RaterAgreement) -> str:
     share = f"judges: {first} and {second} agree on {found.same:,} of {found.n:,} rows ({found.same / found.n:.1%})"
     if found.kappa is None or found.ci95 is None:
         return f"{share}; Cohen's kappa is not defined, as both have the same verdict on every row."
