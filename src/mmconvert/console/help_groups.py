@@ -24,8 +24,8 @@ HEADINGS: dict[str, tuple[str, ...]] = {
     "Judge": (
         "judge", "judge_model", "judge_base_url", "judge_strategy", "judge_concurrency", "judge_batch",
         "judge_prompt", "judge_system", "judge_generation", "judge_repeats", "judge_aggregation", "judge_min_valid",
-        "judge_score_mapping", "judge_score_pattern", "judge_max_calls", "judge_max_total_tokens", "judge_cache",
-        "rejudge",
+        "judge_score_mapping", "judge_score_pattern", "judge_max_calls", "judge_max_total_tokens", "prices",
+        "judge_cache", "rejudge",
     ),
     "Output": (
         "output", "title", "work_dir", "init", "to", "columns", "csv", "markdown", "html", "html_rows", "html_pictures",

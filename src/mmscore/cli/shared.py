@@ -15,12 +15,13 @@ from mmconvert.console.published import format_published
 from mmconvert.core.errors import UsageError
 from mmconvert.core.progress import Advance, Done, print_message, show_progress
 from mmconvert.core.text.printable import escape_control
+from mmscore.llm.prices import TokenUsage
 from mmscore.reporting.publish import HubOptions, PushedPredictions
 from mmscore.scoring.evaluate import JudgeEstimate, ScoreOptions, estimate_each
 from mmscore.scoring.judging.request import JudgeOptions, JudgeRequest
 
 _NAMES = ("recipe", "format", "benchmark", "dataset", "model", "metric", "score", "columns", "api_key_env")
-_FILES = ("recipe_options", "csv", "html", "rows", "log", "markdown", "output", "judge_cache", "json_schema")
+_FILES = ("recipe_options", "csv", "html", "rows", "log", "markdown", "output", "judge_cache", "prices", "json_schema")
 _METAVARS = {
     **dict.fromkeys((*_NAMES, "judge", "judge_model", "judge_strategy", "judge_aggregation"), "NAME"),
     **dict.fromkeys(_FILES, "FILE"),
@@ -167,9 +168,30 @@ def show_estimates(predictions: Sequence[str], recipes: Sequence[str], options: 
     for one in found:
         judge = {"judge": one.setting.title, "strategy": one.setting.strategy, "model": one.setting.model or None}
         named = {"predictions": one.predictions, "recipe": one.recipe, **judge, "repeat": one.setting.repeat}
-        lines.append({**named, **asdict(one.estimate)})
+        lines.append({**named, **asdict(one.estimate), **_estimate_cost(one)})
     click.echo(json.dumps({"estimates": lines}, ensure_ascii=False, indent=1))
     return 0
+
+
+def _estimate_cost(one: JudgeEstimate) -> dict[str, Any]:
+    """Say what the calls would cost, the most where responses have a limit, else their prompts alone."""
+    if one.prices is None:
+        return {}
+    guess, found = one.estimate, one.prices.find(one.setting.model)
+    usage = TokenUsage(prompt=guess.prompt_tokens, completion=guess.most_completion_tokens or 0)
+    cost = None if found is None else usage.compute_cost(found[1], batch=one.batch)
+    return {"cost": cost, "currency": one.prices.currency, "prices_of": str(one.prices.date)}
+
+
+def _describe_cost(one: JudgeEstimate) -> str:
+    facts = _estimate_cost(one)
+    if not facts:
+        return ""
+    if facts["cost"] is None:
+        named = f"for {one.setting.model}" if one.setting.model else "without --judge-model"
+        return f"; the table of {facts['prices_of']} has no price {named}"
+    most = "the prompts alone" if one.estimate.most_completion_tokens is None else "at most"
+    return f"; {most} {facts['cost']:.4g} {facts['currency']} by the prices of {facts['prices_of']}"
 
 
 def _sentence(one: JudgeEstimate) -> str:
@@ -185,5 +207,6 @@ def _sentence(one: JudgeEstimate) -> str:
     return (
         f"{one.predictions} under {one.recipe}: judge {setting.title}{model}{again}, strategy "
         f"{setting.strategy}: {guess.rows:,} rows, {guess.calls:,} calls{tries}; {kept}; "
-        f"about {guess.prompt_tokens:,} tokens of prompts{responses}. No request was sent."
+        f"about {guess.prompt_tokens:,} tokens of prompts{responses}{_describe_cost(one)}. "
+        "No request was sent."
     )

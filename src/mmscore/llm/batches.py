@@ -295,6 +295,6 @@ def read_line(line: bytes, key: str | None = None) -> tuple[str, Answer] | None:
     status, body = response.get("status_code"), json.dumps(response.get("body")).encode()
     if status == _OK:
         found = read_responses(body, key)
-        return name, found.build_answer() if isinstance(found, Fault) else found[0]
+        return name, found.build_answer() if isinstance(found, Fault) else replace(found[0], batch=True)
     again = not isinstance(status, int) or status >= _SERVER_ERROR or status in RETRIED or status in _OF_ALL
     return name, Fault(f"{status} {describe_refusal(body, key)}".strip(), again=again).build_answer()

@@ -58,6 +58,8 @@ class Answer(PluginStruct, frozen=True):
         option_tokens: Tokens of each present option.
         token_logprobs: Natural log-probability of each token: of the response, or of the options in turn.
         passing: True of a failure that passes by itself, such as an overload; None of any other, and of a response.
+        cached_tokens: Tokens of the prompt that the server had in its cache.
+        batch: True of a response that came through a batch API, else None.
     """
 
     text: str | None = None
@@ -71,6 +73,8 @@ class Answer(PluginStruct, frozen=True):
     option_tokens: tuple[int, ...] | None = None
     token_logprobs: tuple[float, ...] | None = None
     passing: bool | None = None
+    cached_tokens: int | None = None
+    batch: bool | None = None
 
     def __post_init__(self) -> None:
         """Refuse an answer that is neither a response nor a failure.

@@ -103,10 +103,12 @@ def read_responses(data: bytes, key: str | None = None) -> list[Answer] | Fault:
     if not answers:
         return next((one for one in found if isinstance(one, Fault)), Fault("the response holds no choice", again=True))
     usage = body.get("usage")
+    details = usage.get("prompt_tokens_details") if isinstance(usage, Mapping) else None
     counted = replace(
         answers[0],
         prompt_tokens=_read_tokens(usage, "prompt_tokens"),
         completion_tokens=_read_tokens(usage, "completion_tokens"),
+        cached_tokens=_read_tokens(details, "cached_tokens"),
     )
     return [counted, *answers[1:]]
 

@@ -33,6 +33,7 @@ from mmscore.core.select_recipe import (
     gather_facts,
 )
 from mmscore.core.table import CLUSTER, EXCLUDED, FAILURE, SCORED, STATUSES, Scored
+from mmscore.llm.prices import PriceTable
 from mmscore.scoring.benchmark import add_references
 from mmscore.scoring.bootstrap import add_errors
 from mmscore.scoring.groups import MACRO, Groups, check_breakdown, compute_groups, compute_macro_average
@@ -117,12 +118,16 @@ class JudgeEstimate(msgspec.Struct, frozen=True):
         recipe: Name and version of the recipe.
         setting: The judge, one of several where the user names several.
         estimate: Rows, calls and tokens.
+        prices: What models cost; None where nobody knows.
+        batch: The calls would go through a batch API.
     """
 
     predictions: str
     recipe: str
     setting: JudgeSetting
     estimate: JudgeCost
+    prices: PriceTable | None = None
+    batch: bool = False
 
 
 @watch_sources()
@@ -253,7 +258,8 @@ def estimate_each(
             continue
         with open_dry_sitting(options.judge, panel, rows.path, choice) as (sitting, juries):
             score_rows(rows, choice.recipe, choice.version, dataset=options.dataset, sitting=sitting)
-            estimates = [JudgeEstimate(rows.path, name, jury.setting, jury.estimate) for jury in juries]
+            more = (panel.prices, options.judge.batch)
+            estimates = [JudgeEstimate(rows.path, name, jury.setting, jury.estimate, *more) for jury in juries]
         yield from estimates
 
 

@@ -23,6 +23,7 @@ from mmscore.core.recipe import Item
 from mmscore.llm.batches import Batches, PostponedError
 from mmscore.llm.budget import CapReachedError, Totals, estimate_tokens
 from mmscore.llm.client import Chat, gather_in_order
+from mmscore.llm.prices import TokenUsage
 from mmscore.llm.response_cache import FAILED, OK, Answer, AnswerStore, build_answer_key
 
 Message = dict[str, str]
@@ -365,6 +366,7 @@ class ModelJury:
     Attributes:
         setting: The judge.
         tally: What was done so far.
+        usage: Tokens of all responses behind the outcomes, stored ones too: those asked one by one, those of batches.
     """
 
     def __init__(
@@ -389,6 +391,8 @@ class ModelJury:
         """
         self.setting = setting
         self.tally = JudgeTally()
+        self.usage = (TokenUsage(), TokenUsage())
+        self._used: set[str] = set()
         self._batches = batches
         self._postponed: set[str] = set()
         self._chat = chat
@@ -429,7 +433,8 @@ class ModelJury:
         kept = copy.copy(self.tally)
         self._chat.run(gather_in_order(self._judge_case(case) for case in cases))
         self._asking.clear()
-        self.tally = kept
+        self._used.clear()
+        self.tally, self.usage = kept, (TokenUsage(), TokenUsage())
 
     def take_fetched(self, answers: Mapping[str, Answer]) -> None:
         """Learn what became of the questions that batches took of this judge."""
@@ -472,6 +477,7 @@ class ModelJury:
                 self.tally.unasked += 1
                 return CaseOutcome(NoVerdict(CAP_REACHED), None, digest, len(responses)), False
             all_stored = all_stored and stored
+            self._add_usage(key, answer)
             if answer.text is None:
                 return CaseOutcome(NoVerdict(answer.error or FAILED), None, digest, len(responses) + 1), all_stored
             responses.append(answer.text)
@@ -479,6 +485,17 @@ class ModelJury:
         if cut and isinstance(step, NoVerdict):
             step = NoVerdict(f"{step.reason}; the response was cut off, allow more max_tokens")
         return CaseOutcome(step, responses[-1] if responses else None, digest, len(responses)), all_stored
+
+    def _add_usage(self, key: str, answer: Answer) -> None:
+        if key in self._used or answer.text is None:
+            return
+        self._used.add(key)
+        usage = self.usage[bool(answer.batch)]
+        usage.responses += 1
+        usage.uncounted += answer.prompt_tokens is None and answer.completion_tokens is None
+        usage.prompt += answer.prompt_tokens or 0
+        usage.cached += answer.cached_tokens or 0
+        usage.completion += answer.completion_tokens or 0
 
     async def _read_or_ask(self, key: str, question: JudgeQuestion, *, anew: bool) -> tuple[Answer, bool]:
         """Give the response, and whether it stood in the store before this run."""

@@ -24,7 +24,8 @@ from mmscore.core.judge import JUDGED, LEAVE, Leave, NoVerdict, Verdict
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Item
 from mmscore.core.select_recipe import RecipeChoice
-from mmscore.scoring.judging.jury import CaseOutcome, JudgeSetting, Jury, Vote, describe_built_in
+from mmscore.llm.prices import PriceTable, TokenUsage
+from mmscore.scoring.judging.jury import CaseOutcome, JudgeSetting, Jury, ModelJury, Vote, describe_built_in
 
 Scores = Mapping[str, float]
 Case = tuple[Item, Parsed, Scores]
@@ -64,11 +65,13 @@ class Panel(msgspec.Struct, frozen=True):
         settings: One a judge, model and repeat, in the order in which the user named them.
         aggregation: One of `AGGREGATIONS`.
         min_valid: Fewest judges that must have a verdict on a row, of those that were asked about it.
+        prices: What the judge models cost; None where nobody knows.
     """
 
     settings: tuple[JudgeSetting, ...]
     aggregation: str = MEAN
     min_valid: int = 1
+    prices: PriceTable | None = None
 
     @property
     def asks(self) -> bool:
@@ -119,7 +122,7 @@ class Sitting:
         return [self._combine(case, said) for case, said in zip(cases, zip(*outcomes, strict=True), strict=True)]
 
     def remarks(self) -> tuple[str, ...]:
-        """Say whose prompt was built in, and how often several verdicts on a row were the same."""
+        """Say whose prompt was built in, how often several verdicts on a row were the same, and what they cost."""
         asked = [jury.setting for jury in self.juries if jury.setting.asks]
         kits = dict.fromkeys(setting.built_in for setting in asked if setting.built_in is not None)
         remarks = [describe_built_in(kit) for kit in kits]
@@ -127,6 +130,8 @@ class Sitting:
             same = f"{self.agreed:,} of {self.compared:,} rows"
             remarks.append(f"judges: all verdicts on a row are the same in {same}.")
             remarks += [_describe_agreement(*pair, compute_agreement(said)) for pair, said in self.pairs.items()]
+        if self.panel.prices is not None:
+            remarks += describe_costs(self.panel.prices, [one for one in self.juries if isinstance(one, ModelJury)])
         return tuple(remarks)
 
     def _combine(self, case: Case, said: Sequence[CaseOutcome]) -> CaseOutcome:
@@ -196,6 +201,33 @@ def _describe_agreement(first: str, second: str, found: RaterAgreement) -> str:
         return f"{share}; Cohen's kappa is not defined, as both have the same verdict on every row."
     low, high = found.ci95
     return f"{share}; Cohen's kappa {found.kappa:.3f} (95 % {low:.3f} to {high:.3f})."
+
+
+def describe_costs(prices: PriceTable, juries: Sequence[ModelJury]) -> list[str]:
+    """Say what all responses behind the verdicts cost, whichever run asked for them, one line a judge and model."""
+    seats: dict[tuple[str, str], list[ModelJury]] = {}
+    for jury in juries:
+        seats.setdefault((jury.setting.title, jury.setting.model), []).append(jury)
+    lines, total = [], 0.0
+    for (title, model), repeats in seats.items():
+        usages = [(usage, batch) for jury in repeats for batch, usage in enumerate(jury.usage)]
+        responses, uncounted, prompt, cached, completion = (
+            sum(getattr(usage, name) for usage, _ in usages) for name in TokenUsage.__struct_fields__
+        )
+        what = f"cost: judge {title} ({model}): {responses:,} responses, {prompt:,} + {completion:,} tokens"
+        what += f" ({cached:,} of them cached)" if cached else ""
+        found = prices.find(model)
+        if found is None:
+            lines.append(f"{what}; the table of {prices.date} has no price for it, so the cost is unknown.")
+            total = math.nan
+            continue
+        cost = sum(usage.compute_cost(found[1], batch=bool(batch)) for usage, batch in usages)
+        total += cost
+        lacking = f"; {uncounted:,} responses without token counts are not in it" if uncounted else ""
+        lines.append(f"{what}, {cost:.4g} {prices.currency} by the price of {found[0]} of {prices.date}{lacking}.")
+    if len(seats) > 1 and not math.isnan(total):
+        lines.append(f"cost: all judges: {total:.4g} {prices.currency}.")
+    return lines
 
 
 def _read_vote(vote: Vote) -> object:

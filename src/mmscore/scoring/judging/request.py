@@ -20,6 +20,7 @@ from mmscore.core.select_recipe import RecipeChoice, split_version
 from mmscore.llm.batches import Batches, list_open, refuse_open
 from mmscore.llm.cache_lock import hold
 from mmscore.llm.client import API_KEY, Chat, Endpoint, build_chat_url, read_key
+from mmscore.llm.prices import read_prices
 from mmscore.llm.response_cache import AnswerStore
 from mmscore.scoring.judging.jury import DryJury, Gathering, JudgeSetting, ModelJury, Spent
 from mmscore.scoring.judging.panel import AGGREGATIONS, MEAN, Panel, Sitting
@@ -49,6 +50,7 @@ class JudgeRequest(msgspec.Struct, frozen=True):
         cache: File of the stored responses; None for the one beside the predictions.
         max_calls: Most calls of the whole run, retries included; None for no cap.
         max_total_tokens: Most tokens of prompts and responses of the whole run; None for no cap.
+        prices: File with the prices of models, for the cost in the report; None for no cost.
         repeats: How often each question is asked, from 1.
         aggregation: How several verdicts on a row become one, see `mmscore.scoring.judging.panel`.
         min_valid: Fewest judges that must have a verdict on a row, from 1.
@@ -73,6 +75,7 @@ class JudgeRequest(msgspec.Struct, frozen=True):
     cache: str | None = None
     max_calls: int | None = None
     max_total_tokens: int | None = None
+    prices: str | None = None
     repeats: int = 1
     aggregation: str = MEAN
     min_valid: int = 1
@@ -131,6 +134,8 @@ class JudgeOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Maximum number of judge requests, retries included."""
     judge_max_total_tokens: Annotated[int, msgspec.Meta(ge=1)] | None = None
     """Maximum number of tokens, prompts and responses together."""
+    prices: str | None = None
+    """YAML or JSON file with prices of models, to report what judging costs."""
     judge_cache: str | None = None
     """Cache of judge responses. [default: PREDICTIONS.judge.sqlite]"""
     rejudge: Literal["failed"] | None = None
@@ -199,7 +204,8 @@ def choose_panel(request: JudgeRequest, choice: RecipeChoice) -> Panel:
         for model in request.models or ("",)
         for repeat in range(request.repeats if setting.asks else 1)
     )
-    return Panel(settings, request.aggregation, request.min_valid)
+    prices = None if request.prices is None else read_prices(request.prices)
+    return Panel(settings, request.aggregation, request.min_valid, prices)
 
 
 def _check_numbers(request: JudgeRequest) -> None:
