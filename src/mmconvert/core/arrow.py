@@ -24,7 +24,7 @@ def build_column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     """Build a column of any type.
 
     Args:
-        values: One value a row; None where there is none.
+        values: One value a row, a mapping where the column holds structs; None where there is none.
         kind: Type of the column.
 
     Raises:
@@ -41,8 +41,15 @@ def build_column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
         return pa.Array.from_buffers(kind, len(values), [valid, pa.py_buffer(array(_NUMBERS[kind], numbers))])
     if kind == pa.bool_() and not nulls:
         return pa.Array.from_buffers(kind, len(values), [None, pack_bits(values)])
-    if pa.types.is_list(kind):
+    if kind == pa.binary():
+        return build_binary(values)
+    if pa.types.is_list(kind) and not nulls:
         return build_lists(values, build_column([item for row in values for item in row], kind.value_type))
+    if pa.types.is_struct(kind):
+        rows = [{} if value is None else value for value in values] if nulls else values
+        columns = [build_column([row.get(field.name) for row in rows], field.type) for field in kind]
+        missing = build_column([value is None for value in values], pa.bool_()) if nulls else None
+        return pa.StructArray.from_arrays(columns, fields=list(kind), mask=missing)
     return pa.array(values, kind)
 
 

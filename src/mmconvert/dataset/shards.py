@@ -104,9 +104,9 @@ class ShardWriter:
         if self._writer is None:
             return
         self._writer.close()
-        digest = self._file.finish()
+        self._file.finish()
         path = self._build_path()
-        self.shards.append(Shard(path.name, self._rows, path.stat().st_size, digest))
+        self.shards.append(Shard(path.name, self._rows, path.stat().st_size, self._file.digest))
         self._writer, self._rows, self._bytes = None, 0, 0
 
     def close(self) -> list[Shard]:

@@ -8,9 +8,10 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mmconvert.core.arrow import build_column
 from mmconvert.core.record import Image
 from mmconvert.dataset.shards import list_parquet_options
-from mmconvert.storage.parquet_sink import OutputFile
+from mmconvert.storage.parquet_sink import BlockFile
 
 _ROW_GROUP_BYTES = 24 << 20
 _ROW_GROUP_ROWS = 1_000
@@ -29,19 +30,18 @@ def write_parquet(rows: Iterable[Mapping[str, Any]], schema: pa.Schema, path: Pa
         schema: Columns; `with_features` makes `datasets` see images.
         path: The file.
     """
-    with (
-        OutputFile(path) as file,
-        pq.ParquetWriter(file, schema, **list_parquet_options(schema)) as writer,
-        ThreadPoolExecutor(1) as thread,
-    ):
-        written: Future[None] | None = None
-        for group in _group(rows):
-            # Arrow writes without Python's lock, while whoever gives the rows reads on.
+    with BlockFile(path) as file:
+        options = list_parquet_options(schema)
+        with pq.ParquetWriter(file.stream, schema, **options) as writer, ThreadPoolExecutor(1) as thread:
+            written: Future[None] | None = None
+            for group in _group(rows):
+                # Arrow writes without Python's lock, while whoever gives the rows reads on.
+                if written is not None:
+                    written.result()
+                written = thread.submit(_write_group, writer, file, group, schema)
             if written is not None:
                 written.result()
-            written = thread.submit(_write_group, writer, file, group, schema)
-        if written is not None:
-            written.result()
+        file.finish()
 
 
 def _group(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]]]:
@@ -57,6 +57,7 @@ def _group(rows: Iterable[Mapping[str, Any]]) -> Iterator[list[Mapping[str, Any]
         yield group
 
 
-def _write_group(writer: pq.ParquetWriter, file: OutputFile, group: list[Mapping[str, Any]], schema: pa.Schema) -> None:
-    writer.write_batch(pa.RecordBatch.from_pylist(group, schema=schema))
+def _write_group(writer: pq.ParquetWriter, file: BlockFile, group: list[Mapping[str, Any]], schema: pa.Schema) -> None:
+    columns = [build_column([row.get(field.name) for row in group], field.type) for field in schema]
+    writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
     file.check()

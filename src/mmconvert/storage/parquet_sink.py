@@ -1,9 +1,9 @@
-"""Files that pyarrow writes to: one that keeps its first error, one that also knows its sha256 when it is on the disk.
+"""Files that pyarrow writes to: one keeps its first error, one writes block by block, one also knows its sha256.
 
 pyarrow 26 ends the whole process where a write fails under content-defined chunking (a check in
 parquet/column_writer.cc), so a full disk may not reach it.
 
-Shards go past the page cache, where the system can (`O_DIRECT` of Linux). The cache gains nothing from a file that is
+Large files go past the page cache, where the system can (`O_DIRECT` of Linux). The cache gains nothing from a file that is
 written once, and taking its pages from the system costs more than the write itself where memory is scarce or lent, as
 in most virtual machines; whatever else the machine keeps there stays. Blocks must be whole, and their memory begin
 with a page.
@@ -85,8 +85,8 @@ class OutputFile:
             raise self._error
 
 
-class HashedFile(OutputFile):
-    """Hashes bytes while they are near the processor, and gathers blocks that another thread writes to the disk.
+class BlockFile(OutputFile):
+    """Gathers blocks that another thread writes to the disk; `finish` ends the file.
 
     Attributes:
         stream: What pyarrow writes to: it gathers small pieces, each of which would wait for Python otherwise.
@@ -99,7 +99,6 @@ class HashedFile(OutputFile):
             OSError: It cannot be made.
         """
         super().__init__(path)
-        self._digest = hashlib.sha256()
         self._thread = ThreadPoolExecutor(max_workers=1)
         self._sent: list[Future[None]] = []
         self._free: SimpleQueue[memoryview] = SimpleQueue()
@@ -111,7 +110,6 @@ class HashedFile(OutputFile):
 
     def write(self, data: Any) -> int:
         """Take bytes; they are written when a block is full, and not after an error."""
-        self._digest.update(data)
         rest = memoryview(data)
         while rest:
             taken = rest[: len(self._block) - self._filled]
@@ -158,8 +156,8 @@ class HashedFile(OutputFile):
         if self._sent and not self._direct:
             self._sent.append(self._thread.submit(os.fsync, self._file.fileno()))
 
-    def finish(self) -> str:
-        """Wait until all is on the disk, close the file and give its sha256 as hex.
+    def finish(self) -> None:
+        """Wait until all is on the disk, and close the file.
 
         Raises:
             OSError: The file is not whole.
@@ -175,6 +173,28 @@ class HashedFile(OutputFile):
         del self._filling, self._block
         while not self._free.empty():
             self._free.get()
+
+
+class HashedFile(BlockFile):
+    """Hashes bytes while they are near the processor."""
+
+    def __init__(self, path: Path) -> None:
+        """Open the file, replacing one that stands there.
+
+        Raises:
+            OSError: It cannot be made.
+        """
+        super().__init__(path)
+        self._digest = hashlib.sha256()
+
+    def write(self, data: Any) -> int:
+        """Take bytes; they are written when a block is full, and not after an error."""
+        self._digest.update(data)
+        return super().write(data)
+
+    @property
+    def digest(self) -> str:
+        """The sha256 of what was written, as hex."""
         return self._digest.hexdigest()
 
 

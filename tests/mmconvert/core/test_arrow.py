@@ -13,11 +13,19 @@ from hypothesis import strategies as st
 from mmconvert.core.arrow import build_binary, build_column, build_scalar, from_numpy, list_texts, to_numpy
 
 TEXTS = st.text(st.characters(exclude_categories=["Cs"]), max_size=5)
+_PART = pa.struct([("text", pa.string()), ("data", pa.binary()), ("score", pa.float64())])
+PARTS = st.fixed_dictionaries(
+    {"text": st.none() | TEXTS}, optional={"data": st.none() | st.binary(max_size=3), "score": st.floats(0, 1)}
+)
+TURNS = st.none() | st.fixed_dictionaries({"content": st.none() | st.lists(st.none() | PARTS, max_size=2)})
 COLUMNS = [
     (pa.string(), TEXTS),
     (pa.int32(), st.integers(-(2**31), 2**31 - 1)),
     (pa.int64(), st.integers(-(2**63), 2**63 - 1)),
     (pa.list_(pa.string()), st.lists(st.none() | TEXTS, max_size=3)),
+    (pa.binary(), st.binary(max_size=5)),
+    (_PART, PARTS),
+    (pa.list_(pa.struct([("content", pa.list_(_PART))])), st.lists(TURNS, max_size=2)),
 ]
 
 

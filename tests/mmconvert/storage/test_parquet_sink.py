@@ -32,7 +32,8 @@ def written(path: Path, pieces: list[bytes], every: int = 1) -> str:
         file.stream.write(piece)
         if number % every == 0:
             file.sync_later()
-    digest = file.finish()
+    file.finish()
+    digest = file.digest
     assert file.closed
     return digest
 
