@@ -42,6 +42,7 @@ _PASSING = frozenset({408, 429, 500, 502, 503, 504})
 _DEAD = 4
 """Connections to a host that failed one after the other, after which none of its addresses is tried again."""
 _LOOKED_UP_SECONDS = 300.0
+_DIGEST = sha256().digest_size
 
 
 class _PassingError(Exception):
@@ -471,18 +472,25 @@ def _build_failure(error: Exception, url: str) -> RowError:
 
 
 def _read_kept(place: Path, most: int) -> bytes | None:
-    with contextlib.suppress(OSError):
-        if place.stat().st_size <= most:
-            return place.read_bytes()
+    """Read what a run before has kept; a file that was not written to its end does not fit its digest."""
+    with contextlib.suppress(OSError), place.open("rb") as file:
+        if os.fstat(file.fileno()).st_size <= most + _DIGEST:
+            kept = file.read()
+            data, digest = kept[:-_DIGEST], kept[-_DIGEST:]
+            if sha256(data).digest() == digest:
+                return data
     return None
 
 
 def _keep(place: Path, data: bytes) -> None:
-    """Keep what was fetched; where the disk is full, the run goes on without."""
-    unfinished = place.with_name(f".{place.name}.{os.getpid()}")
+    """Keep what was fetched; where the disk is full, the run goes on without.
+
+    The file ends with its digest, so that one that a killed run has not written to its end is not taken.
+    """
     try:
-        unfinished.write_bytes(data)
-        unfinished.replace(place)
+        with place.open("wb") as file:
+            file.write(data)
+            file.write(sha256(data).digest())
     except OSError:
         with contextlib.suppress(OSError):
-            unfinished.unlink()
+            place.unlink()

@@ -3,10 +3,10 @@
 pyarrow 26 ends the whole process where a write fails under content-defined chunking (a check in
 parquet/column_writer.cc), so a full disk may not reach it.
 
-Large files go past the page cache, where the system can (`O_DIRECT` of Linux). The cache gains nothing from a file that is
-written once, and taking its pages from the system costs more than the write itself where memory is scarce or lent, as
-in most virtual machines; whatever else the machine keeps there stays. Blocks must be whole, and their memory begin
-with a page.
+Large files go past the page cache, where the system can (`O_DIRECT` of Linux). The cache gains nothing from a file
+that is written once, and taking its pages from the system costs more than the write itself where memory is scarce or
+lent, as in most virtual machines; whatever else the machine keeps there stays. Blocks must be whole, and their memory
+begin with a page.
 """
 
 import errno
@@ -15,7 +15,7 @@ import os
 from concurrent.futures import Future, ThreadPoolExecutor
 from pathlib import Path
 from queue import SimpleQueue
-from typing import Any
+from typing import Any, Self
 
 import pyarrow as pa
 
@@ -40,7 +40,7 @@ class OutputFile:
         self._file = path.open("wb", buffering=0)
         self._error: OSError | None = None
 
-    def __enter__(self) -> "OutputFile":
+    def __enter__(self) -> Self:
         """Give the file."""
         return self
 
