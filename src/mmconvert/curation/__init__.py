@@ -1,0 +1,1 @@
+"""Know, clean and mix datasets: statistics, duplicates, overlap with benchmarks, filters, mixtures, splits."""
