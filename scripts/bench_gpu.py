@@ -44,9 +44,10 @@ from mmconvert.dataset.dataset import DatasetWriter, open_dataset  # noqa: E402
 from mmconvert.testing.demo.tiny_vlm import CHAT_TEMPLATE, build_byte_tokenizer  # noqa: E402  (the path is set above)
 from mmscore.infer.backend import GENERATE, LIKELIHOOD, Generation, ModelOptions  # noqa: E402
 from mmscore.infer.backends.transformers import BACKEND  # noqa: E402
+from mmscore.infer.job import Job  # noqa: E402
 from mmscore.infer.multiprocess import predict_in_processes  # noqa: E402
 from mmscore.infer.options import PredictOptions  # noqa: E402
-from mmscore.infer.runner import Job, predict  # noqa: E402
+from mmscore.infer.runner import predict  # noqa: E402
 from mmscore.llm.cache_lock import hold  # noqa: E402
 from mmscore.llm.response_cache import AnswerStore, store_path  # noqa: E402
 

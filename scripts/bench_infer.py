@@ -20,7 +20,8 @@ from mmconvert.dataset.dataset import DatasetWriter, open_dataset
 from mmconvert.testing.demo.tiny_vlm import train
 from mmscore.infer.backend import Generation, ModelOptions
 from mmscore.infer.backends.transformers import BACKEND
-from mmscore.infer.runner import Job, predict
+from mmscore.infer.job import Job
+from mmscore.infer.runner import predict
 from mmscore.llm.cache_lock import hold
 from mmscore.llm.response_cache import AnswerStore, store_path
 

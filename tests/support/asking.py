@@ -6,8 +6,9 @@ from pathlib import Path
 from mmconvert.core.record import Record
 from mmconvert.dataset.dataset import DatasetWriter, open_dataset
 from mmscore.infer.backend import Backend, Generation
+from mmscore.infer.job import Job
 from mmscore.infer.ledger import Summary
-from mmscore.infer.runner import Job, predict
+from mmscore.infer.runner import predict
 from mmscore.llm.cache_lock import hold
 from mmscore.llm.response_cache import Answer, AnswerStore, failed, store_path
 

@@ -21,6 +21,7 @@ One that also has `stream`, see `Streaming`, is given rows one by one instead, a
 
 import hashlib
 from collections.abc import Generator, Iterator, Mapping, Sequence
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal, Protocol, runtime_checkable
 
@@ -214,6 +215,20 @@ class Backend(Protocol):
             status `failed`; an exception ends the run.
         """
         ...
+
+
+@dataclass(slots=True)
+class KnownBackend:
+    """What is known of a backend that cannot be asked here, as one in another process; see `Backend`."""
+
+    name: str
+    identity: str
+    batch_size: int = 1
+    prompt_only: bool = False
+
+    def answer(self, records: Sequence[Record]) -> Sequence[Answer]:
+        """Refuse."""
+        raise NotImplementedError
 
 
 @runtime_checkable

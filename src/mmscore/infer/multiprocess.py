@@ -6,8 +6,8 @@ import signal
 import subprocess
 import sys
 import traceback
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, replace
+from collections.abc import Callable, Mapping
+from dataclasses import replace
 from functools import partial
 from importlib.util import find_spec
 from multiprocessing import get_context
@@ -20,37 +20,24 @@ import msgspec
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.multiprocess import count_usable_cores, hide_main_module
 from mmconvert.core.progress import print_message, show_progress
-from mmconvert.core.record import Record
 from mmconvert.dataset.dataset import open_dataset
 from mmconvert.storage.source_files import watch_sources
+from mmscore.infer.backend import KnownBackend
+from mmscore.infer.job import plan_job, summarize_job
 from mmscore.infer.ledger import Summary
 from mmscore.infer.memory import PROCESSES_PER_GPU
 from mmscore.infer.open import open_backend
 from mmscore.infer.options import PredictOptions
-from mmscore.infer.runner import plan_job, predict, resume_note, summarize_job, write_stopped
+from mmscore.infer.runner import predict, resume_note, write_stopped
 from mmscore.llm.cache_lock import hold
-from mmscore.llm.response_cache import Answer, AnswerStore, store_path
+from mmscore.llm.response_cache import AnswerStore, store_path
 
 _VISIBLE = "CUDA_VISIBLE_DEVICES"
 _THREADS = "OMP_NUM_THREADS"
 _COUNT = "import torch; print(torch.cuda.device_count())"
 
 
-@dataclass(slots=True)
-class Known:
-    """What is known here of a backend in another process; see `mmscore.infer.backend.Backend`."""
-
-    name: str
-    identity: str
-    batch_size: int = 1
-    prompt_only: bool = False
-
-    def answer(self, records: Sequence[Record]) -> Sequence[Answer]:
-        """Refuse: only the other process can ask."""
-        raise NotImplementedError
-
-
-Work = Callable[[int, Callable[[Known], None]], Summary]
+Work = Callable[[int, Callable[[KnownBackend], None]], Summary]
 
 
 class Together(msgspec.Struct, frozen=True):
@@ -83,9 +70,9 @@ def predict_in_processes(
     rows = open_dataset(dataset)
     each = msgspec.structs.replace(options, processes=1)
     with contextlib.ExitStack() as whole_run:
-        known: list[tuple[Known, AnswerStore]] = []
+        known: list[tuple[KnownBackend, AnswerStore]] = []
 
-        def begin(backend: Known) -> None:
+        def begin(backend: KnownBackend) -> None:
             if options.restart:
                 with hold(store_path(output)) as held, AnswerStore(held, fingerprint="", restart=True):
                     pass
@@ -116,7 +103,7 @@ def _predict_share(
     output: Path,
     options: PredictOptions,
     number: int,
-    ready: Callable[[Known], None],
+    ready: Callable[[KnownBackend], None],
     *,
     quiet: bool,
     task: str | None,
@@ -125,7 +112,7 @@ def _predict_share(
     quiet = quiet or number > 0
     rows = open_dataset(dataset)
     backend = open_backend(options.plugin, options.build_model_options(quiet=quiet))
-    ready(Known(backend.name, backend.identity, prompt_only=getattr(backend, "prompt_only", False)))
+    ready(KnownBackend(backend.name, backend.identity, prompt_only=getattr(backend, "prompt_only", False)))
     job = plan_job(rows, output, backend, options, task=task)
     with (
         hold(store_path(output), share=True) as held,
@@ -135,7 +122,7 @@ def _predict_share(
         return predict(job, store, advance)
 
 
-def run_together(work: Work, count: int, begin: Callable[[Known], None]) -> Together:
+def run_together(work: Work, count: int, begin: Callable[[KnownBackend], None]) -> Together:
     """Do the same in several processes, which share the rows among themselves (`hold(share=True)`).
 
     Args:
@@ -185,7 +172,7 @@ def _run_member(work: Work, number: int, environment: Mapping[str, str], parent:
     signal.signal(signal.SIGINT, signal.SIG_IGN)
     os.environ.update(environment)
 
-    def ready(backend: Known) -> None:
+    def ready(backend: KnownBackend) -> None:
         parent.send(backend)
         parent.recv()
 
@@ -200,7 +187,9 @@ def _run_member(work: Work, number: int, environment: Mapping[str, str], parent:
     parent.send(said)
 
 
-def _gather_results(members: Mapping[Connection, BaseProcess], begin: Callable[[Known], None]) -> list[Summary | Error]:
+def _gather_results(
+    members: Mapping[Connection, BaseProcess], begin: Callable[[KnownBackend], None]
+) -> list[Summary | Error]:
     """Let processes go on when they are ready, and give what each ended with, in their order."""
     ended: dict[Connection, Summary | Error] = {}
     begun = False
@@ -208,7 +197,7 @@ def _gather_results(members: Mapping[Connection, BaseProcess], begin: Callable[[
         heard = wait(left)
         for connection in (one for one in left if one in heard):
             said = _receive(members[connection], connection)
-            if not isinstance(said, Known):
+            if not isinstance(said, KnownBackend):
                 ended[connection] = said
                 members[connection].join()
                 continue
@@ -221,9 +210,9 @@ def _gather_results(members: Mapping[Connection, BaseProcess], begin: Callable[[
     return [ended[connection] for connection in members]
 
 
-def _receive(member: BaseProcess, connection: Connection) -> Known | Summary | Error:
+def _receive(member: BaseProcess, connection: Connection) -> KnownBackend | Summary | Error:
     try:
-        said: Known | Summary | Error = connection.recv()
+        said: KnownBackend | Summary | Error = connection.recv()
     except (EOFError, OSError):
         member.join()
         return Error(f"process {member.pid} was ended from outside (exit code {member.exitcode}).")

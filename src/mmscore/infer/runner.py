@@ -15,15 +15,12 @@ import time
 from collections import defaultdict, deque
 from collections.abc import Generator, Iterator, Mapping, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
-from itertools import chain
-from pathlib import Path
 from typing import Any, TypeVar
 
 import msgspec
 import pyarrow as pa
-from msgspec.structs import asdict, replace
+from msgspec.structs import replace
 
-from mmconvert._version import __version__
 from mmconvert.core.errors import Error
 from mmconvert.core.progress import Advance
 from mmconvert.core.record import (
@@ -37,14 +34,14 @@ from mmconvert.core.record import (
     upgrade_batch,
 )
 from mmconvert.dataset.dataset import Dataset
-from mmconvert.storage.source_files import note_source, require_unchanged
-from mmscore.infer.backend import GENERATE, LIKELIHOOD, Backend, Batching, Generation, Streaming, Wary, identify_file
+from mmconvert.storage.source_files import require_unchanged
+from mmscore.infer.backend import LIKELIHOOD, Backend, Batching, KnownBackend, Streaming, Wary
 from mmscore.infer.conversations import COLUMNS, ROW, RunConversations
 from mmscore.infer.first_image import keep_first_image
-from mmscore.infer.ledger import CONTENT, ELSEWHERE, UNASKED, Ledger, Summary, refuse_record
-from mmscore.infer.options import PredictOptions
+from mmscore.infer.job import Job, describe_job, list_settings, list_used_columns
+from mmscore.infer.ledger import ELSEWHERE, UNASKED, Ledger, Summary, refuse_record
 from mmscore.infer.predictions_file import PredictionWriter
-from mmscore.infer.protocol import Playing, open_protocol
+from mmscore.infer.protocol import Playing
 from mmscore.infer.repeats import build_response_keys, repeat_records, repeat_rows
 from mmscore.llm.response_cache import FAILED, OK, Answer, AnswerStore
 
@@ -282,87 +279,7 @@ def _estimate_size(record: Record) -> int:
     return 1000 * len(record.images) + sum(len(part.text) for turn in record.messages for part in turn.content)
 
 
-PROMPT_VERSION = 1
-"""Raised when the way a record becomes a prompt changes; old answers are then asked again."""
-
 _COLUMNS = [name for name in SCHEMA.names if name != "attachments"]
-
-
-class Job(msgspec.Struct, frozen=True):
-    """What to ask, and of whom.
-
-    Attributes:
-        dataset: The rows.
-        output: The predictions file that shall appear.
-        backend: Who answers.
-        plugin: The backend's name as the user gave it; of an object, its `object_identity`.
-        generation: How responses are generated.
-        system: System turn for every row, in the place of the row's own; None leaves rows as they are.
-        limit: Only the first rows of the dataset; None for all.
-        continue_final_message: Ask for the rest of a response that the last turn begins.
-        method: How the backend answers, see `ModelOptions`.
-        n: Responses a row, from 1.
-        interleave: False shows the first image only, before the text.
-        protocol: How responses become the history of later rounds; None leaves the dataset's history.
-        task: Digest of all that a caller wants to know the file by; None for nothing.
-    """
-
-    dataset: Dataset
-    output: Path
-    backend: Backend
-    plugin: str
-    generation: Generation
-    system: str | None = None
-    limit: int | None = None
-    continue_final_message: bool = False
-    method: str = GENERATE
-    n: int = 1
-    interleave: bool = True
-    protocol: Playing | None = None
-    task: str | None = None
-
-    @property
-    def num_asked(self) -> int:
-        """Rows of the dataset that are asked about."""
-        return self.dataset.num_rows if self.limit is None else min(self.limit, self.dataset.num_rows)
-
-    @property
-    def num_rows(self) -> int:
-        """Rows of the output."""
-        return self.num_asked * self.n
-
-
-def plan_job(rows: Dataset, output: Path, backend: Backend, options: PredictOptions, *, task: str | None = None) -> Job:
-    """Say what is asked of a backend.
-
-    Args:
-        rows: The dataset.
-        output: The predictions file that shall appear.
-        backend: Who answers.
-        options: How.
-        task: Digest of the settings, kept in the file.
-
-    Raises:
-        UsageError: The protocol is unknown.
-    """
-    # Threads read it later on.
-    for file in chain.from_iterable(rows.files.values()):
-        note_source(file)
-    return Job(
-        rows,
-        output,
-        backend,
-        options.plugin,
-        options.generation(),
-        system=options.system,
-        limit=options.limit,
-        continue_final_message=options.continue_final_message,
-        method=options.method,
-        n=options.n,
-        interleave=not options.no_interleave,
-        protocol=None if options.protocol is None else open_protocol(options.protocol),
-        task=task,
-    )
 
 
 def predict(job: Job, store: AnswerStore, advance: Advance) -> Summary:
@@ -382,7 +299,7 @@ def predict(job: Job, store: AnswerStore, advance: Advance) -> Summary:
         ChangedError: The dataset changed meanwhile.
     """
     start = time.monotonic()
-    ledger = Ledger(store, _list_settings(job), advance, total=job.num_rows, columns=_list_used_columns(job))
+    ledger = Ledger(store, list_settings(job), advance, total=job.num_rows, columns=list_used_columns(job))
     if store.shared:
         try:
             _answer_shared(job, ledger)
@@ -405,7 +322,7 @@ def write_stopped(job: Job, store: AnswerStore) -> None:
     Raises:
         Error: The dataset or the store cannot be read, or the output cannot be written.
     """
-    ledger = _Closed(store, _list_settings(job), lambda done: None, total=job.num_rows, columns=_list_used_columns(job))
+    ledger = _Closed(store, list_settings(job), lambda done: None, total=job.num_rows, columns=list_used_columns(job))
     with (
         contextlib.suppress(KeyboardInterrupt),
         store.held.turn(),
@@ -418,6 +335,39 @@ def write_stopped(job: Job, store: AnswerStore) -> None:
         raise KeyboardInterrupt
 
 
+class _QuestionLeftError(Exception):
+    """A row has no answer yet."""
+
+
+class _Search(Ledger):
+    """A ledger that ends with the first row that is to be asked."""
+
+    def take(self, wanted: Sequence[int], keys: Sequence[str], most: int) -> list[int]:
+        """End."""
+        raise _QuestionLeftError
+
+
+def is_answered(job: Job, store: AnswerStore) -> bool:
+    """Tell whether every row has its answer, so that nobody is to be asked.
+
+    Args:
+        job: What would be asked; the backend is asked nothing.
+        store: Where answers are kept.
+
+    Raises:
+        Error: The dataset or the store cannot be read.
+    """
+    ledger = _Search(store, list_settings(job), lambda done: None, total=job.num_rows, columns=list_used_columns(job))
+    nobody = replace(job, backend=KnownBackend(job.backend.name, job.backend.identity))
+    try:
+        with contextlib.closing(_answer_job(nobody, ledger)) as rows:
+            for _ in rows:
+                pass
+    except _QuestionLeftError:
+        return False
+    return True
+
+
 class _Closed(Ledger):
     """A ledger in which every row has what is stored for it, failures too, or is left to others."""
 
@@ -428,19 +378,8 @@ class _Closed(Ledger):
         return [answer or stored.get(key, ELSEWHERE) for answer, key in zip(known, keys, strict=True)]
 
 
-def _list_settings(job: Job) -> tuple[Any, ...]:
-    return (identify_file(job.plugin), job.backend.identity, job.method, PROMPT_VERSION, asdict(job.generation))
-
-
-def _list_used_columns(job: Job) -> Sequence[str]:
-    """Name the columns beside turns and images that an answer may depend on."""
-    if not getattr(job.backend, "prompt_only", False):
-        return CONTENT
-    return ["options"] if job.method == LIKELIHOOD else []
-
-
 def _open_writer(job: Job) -> PredictionWriter:
-    return PredictionWriter(job.output, model=job.backend.name, method=job.method, about=_describe_job(job))
+    return PredictionWriter(job.output, model=job.backend.name, method=job.method, about=describe_job(job))
 
 
 def _write(rows: Answered, writer: PredictionWriter) -> None:
@@ -454,27 +393,6 @@ def _write(rows: Answered, writer: PredictionWriter) -> None:
         for batch, answers in rows:
             writer.write(batch, answers)
         raise
-
-
-def summarize_job(job: Job) -> dict[str, Any]:
-    """Say in a few words what a run does, for those who watch it."""
-    return {"rows": job.num_rows, "model": job.backend.name, "dataset": job.dataset.path.name, "started": time.time()}
-
-
-def _describe_job(job: Job) -> dict[str, Any]:
-    return {
-        "mmscore": __version__,
-        "dataset_fingerprint": job.dataset.fingerprint,
-        "dataset_rows": job.dataset.num_rows,
-        "rows": job.num_rows,
-        "partial": job.num_asked < job.dataset.num_rows,
-        "model": job.backend.identity,
-        "generation": asdict(job.generation),
-        "system": job.system,
-        "n": job.n,
-        "protocol": job.protocol.spec if job.protocol else None,
-        **({} if job.task is None else {"task": job.task}),
-    }
 
 
 def _read_batches(job: Job, columns: Sequence[str] = _COLUMNS) -> Iterator[pa.RecordBatch]:

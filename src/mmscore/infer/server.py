@@ -85,22 +85,50 @@ def _find_port(command: Sequence[str]) -> int:
     return int(port)
 
 
+class RunningServer:
+    """The server of options, while it is needed."""
+
+    def __init__(self, process: "subprocess.Popen[bytes]", options: PredictOptions, log: Path) -> None:
+        """Take the process that watches the server."""
+        self._process = process
+        self._options = options
+        self._log = log
+
+    @property
+    def has_ended(self) -> bool:
+        """Whether it has ended by itself."""
+        return self._process.poll() is not None
+
+    @contextlib.contextmanager
+    def explain_end(self) -> Iterator[None]:
+        """Show the server's last lines where it ends while the context lasts: in the error, or else as a message.
+
+        Raises:
+            Error: What needed the server failed; says more where the server has ended.
+        """
+        try:
+            yield
+        except Error as error:
+            if not self.has_ended:
+                raise
+            raise Error(f"{error}\n{_describe_end(self._process, self._options, self._log)}") from error
+        if self.has_ended:
+            print_message(f"mmscore: {_describe_end(self._process, self._options, self._log)}")
+
+
 @contextlib.contextmanager
-def run_server(options: PredictOptions, log: Path, *, quiet: bool) -> Iterator[None]:
-    """Run the server of options while the context lasts; nothing is run where they name none.
+def run_server(options: PredictOptions, log: Path, *, quiet: bool) -> Iterator[RunningServer]:
+    """Run the server of options while the context lasts.
 
     Args:
-        options: Options with a base URL; see `resolve_served`.
+        options: Options with a server command and a base URL; see `resolve_served`.
         log: File for what the command prints.
         quiet: Print no progress.
 
     Raises:
         UsageError: Something answers at the base URL already.
-        Error: The server ends before it is healthy, or it ended and what needed it failed.
+        Error: The server ends before it is healthy.
     """
-    if options.serve is None:
-        yield
-        return
     url = options.base_url[0]
     if _is_connectable(url):
         raise UsageError(f"--serve: a server answers at {url} already. Leave --serve out, or choose another --port.")
@@ -108,12 +136,7 @@ def run_server(options: PredictOptions, log: Path, *, quiet: bool) -> Iterator[N
         if not quiet:
             print_message(f"server: starting, its output goes to {log}")
         _wait_until_healthy(process, options, log)
-        try:
-            yield
-        except Error as error:
-            if process.poll() is None:
-                raise
-            raise Error(f"{error}\n{_describe_end(process, options, log)}") from error
+        yield RunningServer(process, options, log)
 
 
 @contextlib.contextmanager

@@ -17,6 +17,7 @@ from mmconvert.storage.source_files import watch_sources
 from mmscore.infer import runner
 from mmscore.infer.adapter import adapt
 from mmscore.infer.backend import Backend
+from mmscore.infer.job import Job, plan_job, summarize_job
 from mmscore.infer.ledger import Summary
 from mmscore.infer.multiprocess import predict_in_processes
 from mmscore.infer.object_identity import keep_identity
@@ -24,7 +25,7 @@ from mmscore.infer.open import open_backend
 from mmscore.infer.options import LOCAL, PredictOptions
 from mmscore.infer.predictions_file import is_interrupted
 from mmscore.infer.ray_pool import RayPool
-from mmscore.infer.runner import Job, plan_job, resume_note, summarize_job
+from mmscore.infer.runner import resume_note
 from mmscore.infer.server import locate_log, resolve_served, run_server
 from mmscore.llm.budget import read_price
 from mmscore.llm.cache_lock import Held, hold
@@ -104,17 +105,15 @@ def predict_here(
     if options.share or (options.processes or 1) > 1:
         model.service.check_alone()
     with _make_folder(output.parent):
-        serving = partial(run_server, options, locate_log(output), quiet=quiet)
         if options.several:
-            with serving():
+            with _serve_where_asked(options, output, partial(_is_stored, rows, output, options), quiet=quiet):
                 return predict_in_processes(dataset, output, options, quiet=quiet, task=task)
         with hold(store_path(output), share=options.share) as held:
             made = open_where_asked(options, quiet=quiet) if backend is None else adapt(options.plugin, backend, model)
             job = plan_job(rows, output, made, options, task=task)
             if backend is None:
-                with serving():
-                    return _run_job(job, held, options, quiet=quiet)
-            with serving(), keep_identity(backend) as identity:
+                return _run_job(job, held, options, quiet=quiet)
+            with keep_identity(backend) as identity:
                 return _run_job(replace(job, plugin=identity), held, options, quiet=quiet)
 
 
@@ -176,8 +175,31 @@ def _run_job(job: Job, held: Held, options: PredictOptions, *, quiet: bool) -> S
         found = resume_note(store, job.dataset)
         if found and not quiet:
             print_message(found)
-        with show_progress("predict", quiet=quiet) as advance:
+        is_stored = partial(runner.is_answered, job, store)
+        with (
+            _serve_where_asked(options, job.output, is_stored, quiet=quiet),
+            show_progress("predict", quiet=quiet) as advance,
+        ):
             return runner.predict(job, store, advance)
+
+
+@contextlib.contextmanager
+def _serve_where_asked(
+    options: PredictOptions, output: Path, is_stored: Callable[[], bool], *, quiet: bool
+) -> Iterator[None]:
+    """Run the server that options name while the context lasts, unless every row has its answer already."""
+    if options.serve is None or (not options.restart and is_stored()):
+        yield
+        return
+    with run_server(options, locate_log(output), quiet=quiet) as server, server.explain_end():
+        yield
+
+
+def _is_stored(rows: Dataset, output: Path, options: PredictOptions) -> bool:
+    """Tell whether every row has its answer, before several processes look for themselves."""
+    job = plan_job(rows, output, open_where_asked(options, quiet=True), options)
+    with hold(store_path(output), share=True) as held, AnswerStore(held, fingerprint=None) as store:
+        return runner.is_answered(job, store)
 
 
 @contextlib.contextmanager

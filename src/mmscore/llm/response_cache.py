@@ -148,13 +148,14 @@ class AnswerStore:
     """
 
     def __init__(
-        self, held: Held, *, fingerprint: str, restart: bool = False, run: Mapping[str, Any] | None = None
+        self, held: Held, *, fingerprint: str | None, restart: bool = False, run: Mapping[str, Any] | None = None
     ) -> None:
         """Name the store; nothing is touched before `with`.
 
         Args:
             held: The store's place, see `mmscore.llm.cache_lock.hold`; the file is made when missing.
-            fingerprint: Digest of the input as a whole, kept in the header to tell the user when it changed.
+            fingerprint: Digest of the input as a whole, kept in the header to tell the user when it changed; None
+                leaves what stands there.
             restart: Drop the answers that stand there.
             run: JSON values about the run, for those who watch its progress; None leaves those that stand there.
         """
@@ -182,7 +183,9 @@ class AnswerStore:
                 opening.callback(self._db.close)
                 row = self._db.execute("SELECT value FROM header WHERE name = 'fingerprint'").fetchone()
                 with _open_transaction(self._db):
-                    self._db.execute("INSERT OR REPLACE INTO header VALUES ('fingerprint', ?)", (self._fingerprint,))
+                    if self._fingerprint is not None:
+                        text = self._fingerprint
+                        self._db.execute("INSERT OR REPLACE INTO header VALUES ('fingerprint', ?)", (text,))
                     if self._run is not None:
                         text = json.dumps(self._run)
                         self._db.execute("INSERT OR REPLACE INTO header VALUES ('run', ?)", (text,))

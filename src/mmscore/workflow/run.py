@@ -4,7 +4,7 @@ import contextlib
 import json
 import time
 import traceback
-from collections.abc import Callable, Generator, Sequence
+from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import cached_property, partial
 from pathlib import Path
 from typing import Annotated
@@ -28,7 +28,7 @@ from mmscore.infer import session
 from mmscore.infer.backend import Backend, identify_file
 from mmscore.infer.json_schema import read_response_format
 from mmscore.infer.predictions_file import RUN_METADATA, is_interrupted
-from mmscore.infer.server import run_server
+from mmscore.infer.server import RunningServer, run_server
 from mmscore.infer.session import open_where_asked
 from mmscore.llm.response_cache import OK, build_answer_key
 from mmscore.reporting.html.page import PageOptions, write_report
@@ -121,6 +121,8 @@ class LazyModel:
         self._log = log
         self._quiet = quiet
         self._serving = contextlib.ExitStack()
+        self._server: RunningServer | None = None
+        self._failed: Error | None = None
 
     def __enter__(self) -> "LazyModel":
         """Begin; nothing is loaded yet."""
@@ -141,6 +143,24 @@ class LazyModel:
         self.start_server()
         return self._made
 
+    @contextlib.contextmanager
+    def explain_end(self) -> Iterator[None]:
+        """Show the last lines of its server where that ends while the context lasts.
+
+        Raises:
+            Error: What needed the server failed; says more where the server has ended.
+        """
+        try:
+            yield
+        except Error:
+            if self._server is None:
+                raise
+            with self._server.explain_end():
+                raise
+        if self._server is not None:
+            with self._server.explain_end():
+                pass
+
     @cached_property
     def _made(self) -> Backend | Error:
         try:
@@ -149,21 +169,21 @@ class LazyModel:
             return error
 
     def start_server(self) -> None:
-        """Start the server that the options name, once for all datasets.
+        """Start the server that the options name, once for all datasets, and again where it has ended.
 
         Raises:
             Error: It does not start.
         """
-        if self._served is not None:
-            raise self._served
-
-    @cached_property
-    def _served(self) -> Error | None:
+        if self._failed is not None:
+            raise self._failed
+        if self.task.options.serve is None or (self._server is not None and not self._server.has_ended):
+            return
+        self._serving.close()
         try:
-            self._serving.enter_context(run_server(self.task.options, self._log, quiet=self._quiet))
+            self._server = self._serving.enter_context(run_server(self.task.options, self._log, quiet=self._quiet))
         except Error as error:
-            return error
-        return None
+            self._failed = error
+            raise
 
     def digest(self, rows: Dataset, limit: int | None) -> str:
         """Digest what the predictions depend on, as far as it can be told without loading the model."""
@@ -305,11 +325,12 @@ def _predict(
         _append_log(outcome.folder, f"{PREDICTIONS} stands, {outcome.rows:,} rows")
         return
     given = msgspec.structs.replace(opened.task.options, limit=limit, resume=not restart, restart=restart, serve=None)
-    if given.several:
-        opened.start_server()
-        summary = session.predict_here(rows.path, output, given, quiet=quiet, task=digest)
-    else:
-        summary = session.predict_with(rows, output, opened.open_backend, given, quiet=quiet, task=digest)
+    with opened.explain_end():
+        if given.several:
+            opened.start_server()
+            summary = session.predict_here(rows.path, output, given, quiet=quiet, task=digest)
+        else:
+            summary = session.predict_with(rows, output, opened.open_backend, given, quiet=quiet, task=digest)
     outcome.rows, outcome.failed = summary.rows, summary.failed
     counts = f"{summary.rows:,} rows, {summary.asked:,} asked, {summary.reused:,} reused, {summary.failed:,} failed"
     _append_log(outcome.folder, f"{PREDICTIONS}: {counts}, {summary.seconds:.1f} s")

@@ -10,8 +10,9 @@ from msgspec.structs import replace
 from mmconvert.core.errors import Error
 from mmconvert.dataset.dataset import open_dataset
 from mmscore.infer.backend import Generation
+from mmscore.infer.job import Job
 from mmscore.infer.ledger import Summary
-from mmscore.infer.runner import Job, predict
+from mmscore.infer.runner import predict
 from mmscore.llm.cache_lock import hold
 from mmscore.llm.response_cache import Answer, AnswerStore, store_path
 from support.datasets_on_disk import write_dataset

@@ -17,9 +17,10 @@ from mmconvert.core.progress import Done
 from mmconvert.core.record import IMAGE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, Image, Part, Record, Turn, estimate_weight
 from mmconvert.dataset.dataset import DatasetWriter, open_dataset
 from mmscore.infer.backend import Generation
+from mmscore.infer.job import Job
 from mmscore.infer.ledger import Summary
 from mmscore.infer.predictions_file import RUN_METADATA, PredictionWriter
-from mmscore.infer.runner import Job, predict
+from mmscore.infer.runner import predict
 from mmscore.llm.cache_lock import hold
 from mmscore.llm.response_cache import Answer, AnswerStore, failed, store_path
 from support.questions import make_image, record

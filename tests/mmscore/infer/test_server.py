@@ -1,6 +1,7 @@
 """`--serve`: the server starts, is waited for, shows why it ended, leaves no process behind."""
 
 import random
+import re
 import shlex
 import signal
 import subprocess
@@ -11,6 +12,7 @@ from pathlib import Path
 import pyarrow.parquet as pq
 import pytest
 
+import mmscore
 import support
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.dataset.dataset import DatasetWriter
@@ -97,6 +99,41 @@ def test_a_server_that_ends_early_shows_its_last_lines(dataset, token, monkeypat
 def test_a_server_that_dies_during_the_run_shows_its_last_lines(dataset, token):
     with pytest.raises(Error, match=r"(?s)Connect.*--serve: the server ended \(exit code 9\).*out of memory"):
         run(dataset, token, "--requests", 10)
+    assert list_left(token) == []
+
+
+@pytest.mark.parametrize("more", [{}, {"processes": 2}], ids=["alone", "processes"])
+def test_no_server_is_started_where_every_row_is_answered(dataset, token, more):
+    run(dataset, token)
+    (output := dataset.with_name("out.parquet")).unlink()
+    locate_log(output).unlink()
+    run(dataset, token, resume=True, **more)
+    assert pq.read_metadata(output).num_rows == 40
+    assert not locate_log(output).exists()
+    run(dataset, token, restart=True, **more)
+    assert locate_log(output).exists()
+    assert list_left(token) == []
+
+
+@pytest.mark.slow
+def test_a_server_that_dies_before_the_last_rows_shows_its_last_lines(dataset, token, capfd):
+    # Two questions fail: too few to end the run.
+    run(dataset, token, "--requests", 38, concurrency=1)
+    assert re.search(r"(?s)--serve: the server ended \(exit code 9\).*out of memory", capfd.readouterr().err)
+    assert pq.read_table(dataset.with_name("out.parquet"))["prediction_status"].to_pylist().count("failed") == 2
+    assert list_left(token) == []
+
+
+@pytest.mark.slow
+def test_a_server_of_a_task_that_dies_is_explained_and_started_again_for_the_next_dataset(dataset, token, tmp_path):
+    with DatasetWriter(tmp_path / "few") as writer:
+        writer.write([record(number, f"few {number}") for number in range(5)])
+    model = {"model": "loopback", "serve": command(token, "--requests", 10)}
+    task = {"datasets": [str(dataset), str(tmp_path / "few")], "models": [model], "steps": "predict"}
+    first, second = mmscore.run(task, work_dir=tmp_path / "w")
+    assert "--serve: the server ended (exit code 9)" in first.error
+    assert "out of memory" in (first.folder / "log.txt").read_text()
+    assert (second.status, second.rows) == ("ok", 5)
     assert list_left(token) == []
 
 
