@@ -20,11 +20,12 @@ from mmconvert.benchmarks.catalogue import (
     find_benchmark,
     is_benchmark,
 )
-from mmconvert.core.errors import UsageError
+from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.rows import READERS
-from mmconvert.dataset.hub_splits import find_split_files, match_files
+from mmconvert.dataset.hub_splits import CARD, RepoListing, choose_split_files, find_split_files, match_files
 from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root
 from mmconvert.kits.vlmevalkit.lmu_download import find_table, join_parts, read_url_name
+from mmconvert.storage import modelscope
 from mmconvert.storage.object_store import find_local
 
 Download = Callable[..., Path]
@@ -83,7 +84,7 @@ def list_benchmark_files(benchmark: Benchmark, download: Download | None) -> lis
 
     Args:
         benchmark: The benchmark.
-        download: Fetches a file; None to fetch nothing but from the Hub.
+        download: Fetches a file; None to fetch nothing but from Hugging Face's Hub.
 
     Raises:
         UsageError: It is not here and may not be fetched, or cannot be: what to do is said.
@@ -103,6 +104,8 @@ def list_benchmark_files(benchmark: Benchmark, download: Download | None) -> lis
             return [BenchmarkFile(_join(benchmark, urls, md5, download), defaults)]
         case HubFiles(split=split) as source:
             return [BenchmarkFile(path, defaults, split) for path in _list_hub_files(benchmark.name, source)]
+        case ModelScopeFiles() as source:
+            return _list_modelscope_files(benchmark, source, defaults, download)
         case JoinedTables(names):
             return [file for name in names for file in _list_part(benchmark, name, download)]
         case LocalTable():
@@ -128,12 +131,6 @@ def _explain_missing(benchmark: Benchmark) -> str:
         case TaskGroup(names):
             listed = ", ".join(f"{benchmark.framework}:{name}" for name in names)
             return f"is a group of {len(names)} tasks, each scored by itself. Name one: {listed}."
-        case ModelScopeFiles(repo):
-            folder = repo.rpartition("/")[2]
-            return (
-                "its data is on ModelScope. Fetch it, and convert the files: "
-                f"modelscope download --dataset {repo} --local_dir {folder}"
-            )
         case BuiltByCode():
             note = f" ({benchmark.note})" if benchmark.note else ""
             return f"{framework}'s own code builds its data{note}. Convert the files that it makes."
@@ -171,6 +168,35 @@ def _build_missing_error(benchmark: Benchmark, place: Path, urls: Sequence[str],
     what = urls[0] if len(urls) == 1 else f"the joined bytes of {', '.join(urls)}"
     command = f"mmconvert convert {benchmark.shortest_name} -o DIR --allow-remote"
     return UsageError(f"{benchmark.key}: {place} is missing. Fetch it ({command}), or put it there: {what}{total}")
+
+
+def _list_modelscope_files(
+    benchmark: Benchmark, source: ModelScopeFiles, defaults: Defaults, download: Download | None
+) -> list[BenchmarkFile]:
+    """Give the tables of the split; each subset's own where the dataset's card has them as configurations."""
+    try:
+        files = {file.path: file for file in modelscope.list_files(source.repo, download)}
+        card = files.get(CARD)
+        content = b"" if card is None else modelscope.get_file(source.repo, card, download).read_bytes()
+        listing = RepoListing(f"modelscope:{source.repo}", [*files], content)
+        own = bool(source.subsets) and set(source.subsets) <= listing.read_configs().keys()
+        chosen = [
+            (name, subset)
+            for subset in (source.subsets if own else (None,))
+            for name in choose_split_files(listing, subset, source.split)
+        ]
+        places = [modelscope.get_file(source.repo, files[name], download) for name, _ in chosen]
+    except Error as error:
+        by_hand = f"modelscope download --dataset {source.repo} --local_dir {source.repo.rpartition('/')[2]}"
+        fetch = f"mmconvert convert {benchmark.key} -o DIR --allow-remote"
+        how = f"its data is on ModelScope. Fetch it: {fetch}." if download is None else str(error)
+        kind = UsageError if isinstance(error, UsageError) else Error
+        raise kind(
+            f"{benchmark.key}: {how} Or fetch it by hand, and convert the files: pip install modelscope; {by_hand}"
+        ) from None
+    return [
+        BenchmarkFile(place, defaults, source.split, subset) for place, (_, subset) in zip(places, chosen, strict=True)
+    ]
 
 
 def _list_hub_files(name: str, source: HubFiles) -> list[Path]:

@@ -24,6 +24,7 @@ from mmconvert.pipeline.benchmark_files import Download
 from mmconvert.pipeline.convert import Summary, WriteOptions, convert
 from mmconvert.pipeline.inputs import plan_inputs
 from mmconvert.pipeline.read import ImageRoot, ReadOptions
+from mmconvert.storage.download import download_file
 from mmconvert.storage.fetcher import PER_HOST
 from mmconvert.storage.http import open_url
 from mmconvert.storage.object_store import is_url
@@ -218,8 +219,12 @@ def _build_download(inputs: Sequence[str], options: ConvertOptions, *, quiet: bo
     sums = {"md5": options.md5, "sha256": options.sha256} if checked else {}
     opened = partial(open_url, hosts=options.allow_host)
 
-    def download(url: str, **more: str | None) -> Path:
+    def download(url: str, *, place: Path | None = None, **more: str | None) -> Path:
         with show_progress("download", quiet=quiet) as advance:
+            if place is not None:
+                own = {kind: value for kind, value in more.items() if value}
+                download_file(url, place, own, open_url=opened, advance=advance)
+                return place
             return download_table(url, **{**more, **sums}, open_url=opened, advance=advance)
 
     return download

@@ -4,6 +4,7 @@ import hashlib
 import json
 from collections.abc import Callable, Iterator
 from pathlib import Path
+from urllib.parse import urlencode
 
 import pytest
 
@@ -236,7 +237,6 @@ def test_bytes_of_several_addresses_are_one_table(
     [
         (LocalTable(), "Its authors hand out the table: put it there."),
         (TaskGroup(("a", "b")), "is a group of 2 tasks, each scored by itself. Name one: vlmevalkit:a, vlmevalkit:b."),
-        (ModelScopeFiles("owner/set"), "modelscope download --dataset owner/set --local_dir set"),
         (BuiltByCode(), "VLMEvalKit's own code builds its data (read VAR). Convert the files that it makes."),
         (Url(f"{HUB}/data.zip"), f"own code unpacks {HUB}/data.zip."),
     ],
@@ -246,6 +246,126 @@ def test_what_cannot_be_fetched_says_what_to_do(source: Source, said: str, root:
         done = mmconvert("convert", "Mine", "-o", "out", "--allow-remote")
     assert done.code == 2
     assert said in one_message(done)
+
+
+CARD = """---
+configs:
+- config_name: default
+  data_files: [{split: test, path: all.tsv}]
+- config_name: warm
+  data_files: [{split: test, path: "warm/test-*"}, {split: dev, path: "warm/dev-*"}]
+- config_name: cold
+  data_files: [{split: test, path: "cold/test-*"}]
+---
+"""
+
+
+@pytest.fixture
+def hosted(
+    server: WebServer, answers: dict[str, Handler], table: bytes, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> dict[str, bytes]:
+    """Serve a dataset as ModelScope does; give its files, and list them in two pages."""
+    monkeypatch.setenv("MODELSCOPE_ENDPOINT", f"http://127.0.0.1:{server.port}/")
+    monkeypatch.setenv("MODELSCOPE_CACHE", str(tmp_path / "cache"))
+    lines = table.splitlines(keepends=True)
+    parts = {"warm": lines[0] + b"".join(lines[1:3]), "cold": lines[0] + b"".join(lines[3:])}
+    files = {f"{name}/test-0.tsv": data for name, data in parts.items()}
+    files |= {"README.md": CARD.encode(), "warm/dev-0.tsv": b"another split", "all.tsv": table}
+    base = "/api/v1/datasets/owner/my.set/repo"
+    entries = [{"Path": "warm", "Type": "tree", "Size": 0}] * (200 - len(files) + 1)
+    for name, data in files.items():
+        digest = hashlib.sha256(data).hexdigest()
+        entries.append({"Path": name, "Type": "blob", "Size": len(data), "Sha256": digest})
+        answers[f"{base}?{urlencode({'Revision': 'master', 'FilePath': name})}"] = reply(data)
+    for number, page in enumerate((entries[:200], entries[200:]), start=1):
+        body = json.dumps({"Code": 200, "Data": {"Files": page}}).encode()
+        answers[f"{base}/tree?Revision=master&Recursive=True&PageNumber={number}&PageSize=200"] = reply(body)
+    return files
+
+
+def test_a_dataset_on_modelscope_is_fetched_and_read_subset_by_subset(
+    fetching: Convert, server: WebServer, hosted: dict[str, bytes], tmp_path: Path
+) -> None:
+    with catalogue_of(bench("Colours", ModelScopeFiles("owner/my.set", ("warm", "cold"), "test"))):
+        done = fetching("Colours")
+        assert json.loads(done.out)["splits"] == {"test": 4}, done.err
+        assert {record.subset for record in open_dataset("out").records()} == {"warm", "cold"}
+        folder = tmp_path / "cache/datasets/owner/my___set"
+        assert {path.relative_to(folder).as_posix() for path in folder.rglob("*") if path.is_file()} == {
+            ".mmconvert-files.json",
+            "README.md",
+            "cold/test-0.tsv",
+            "warm/test-0.tsv",
+        }
+        fetched = len(server.requests)
+        # Without --allow-remote it is read from there, without a request.
+        assert mmconvert("convert", "Colours", "-o", "again").code == 0
+        assert len(server.requests) == fetched
+        # Only the list of files is fetched again.
+        assert fetching("Colours").code == 0
+        assert len(server.requests) == fetched + 2
+        (folder / "cold/test-0.tsv").write_bytes(b"")
+        assert "is on ModelScope" in one_message(mmconvert("convert", "Colours", "-o", "third"))
+        assert fetching("Colours").code == 0
+        assert (folder / "cold/test-0.tsv").read_bytes() == hosted["cold/test-0.tsv"]
+
+
+def test_subsets_that_the_card_does_not_have_are_rows_of_the_whole(fetching: Convert, hosted: dict[str, bytes]) -> None:
+    with catalogue_of(bench("Colours", ModelScopeFiles("owner/my.set", ("easy", "hard"), "test"))):
+        done = fetching("Colours")
+    assert json.loads(done.out)["splits"] == {"test": 4}, done.err
+
+
+def test_what_is_on_modelscope_says_how_it_is_fetched(
+    fetching: Convert, answers: dict[str, Handler], hosted: dict[str, bytes]
+) -> None:
+    by_hand = "pip install modelscope; modelscope download --dataset owner/my.set --local_dir my.set"
+    with catalogue_of(bench("Colours", ModelScopeFiles("owner/my.set", (), "nightly"))):
+        message = one_message(mmconvert("convert", "Colours", "-o", "out"))
+        assert "Fetch it: mmconvert convert vlmevalkit:Colours -o DIR --allow-remote. Or fetch it by hand" in message
+        assert message.endswith(by_hand)
+        message = one_message(fetching("Colours"))
+        assert "has no split 'nightly'" in message
+        assert message.endswith(by_hand)
+    bad = dict.fromkeys(answers, reply(b"damaged"))
+    pages = {path: answer for path, answer in answers.items() if "tree?" in path}
+    answers.update(bad | pages)
+    with catalogue_of(bench("Colours", ModelScopeFiles("owner/my.set", (), "test"))):
+        assert "sha256" in one_message(fetching("Colours"))
+
+
+@pytest.mark.parametrize(
+    ("body", "told"),
+    [
+        (b"<html>", "it is none"),
+        (b'{"Code": 10990101007, "Message": "dataset not found", "Data": null}', "dataset not found"),
+        (b'{"Data": {"Files": [{"Path": "../x.tsv", "Type": "blob", "Size": 1}]}}', "leads out of it"),
+        (b'{"Data": {"Files": [{"Path": "/etc/x.tsv", "Type": "blob", "Size": 1}]}}', "leads out of it"),
+        (b'{"Data": {"Files": [{"Path": "a\\\\b.tsv", "Type": "blob", "Size": 1}]}}', "leads out of it"),
+        (b'{"Data": {"Files": [1]}}', "an entry has no path"),
+    ],
+)
+def test_a_strange_list_of_files_is_named(
+    fetching: Convert, answers: dict[str, Handler], hosted: dict[str, bytes], body: bytes, told: str
+) -> None:
+    (first,) = (path for path in answers if "PageNumber=1" in path)
+    answers[first] = reply(body)
+    with catalogue_of(bench("Colours", ModelScopeFiles("owner/my.set", (), "test"))):
+        message = one_message(fetching("Colours"))
+    assert told in message
+    assert message.endswith("modelscope download --dataset owner/my.set --local_dir my.set")
+
+
+def test_a_dataset_that_modelscope_does_not_have_says_so(
+    fetching: Convert, answers: dict[str, Handler], hosted: dict[str, bytes]
+) -> None:
+    with catalogue_of(bench("Colours", ModelScopeFiles("owner/other", (), "test"))):
+        message = one_message(fetching("Colours"))
+    assert (
+        "datasets/owner/other/repo/tree: the list of the dataset's files cannot be used: the server answers 404"
+        in message
+    )
+    assert "/tmp" not in message
 
 
 def test_a_table_that_its_authors_hand_out_is_read_from_its_place(root: Path, table: bytes) -> None:
