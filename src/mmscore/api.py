@@ -324,6 +324,7 @@ def push(
     create_pr: bool = False,
     dry_run: bool = False,
     model_card: str | None = None,
+    eval_results: str | None = None,
     quiet: bool = True,
     **options: Unpack[ScoreKeywords],
 ) -> PushedPredictions:
@@ -338,18 +339,27 @@ def push(
         create_pr: Open a pull request instead of committing to the branch.
         dry_run: Check everything and send nothing.
         model_card: `USER/MODEL`, for a pull request that puts the numbers on the model's card; None for none.
+        eval_results: `USER/DATASET[#TASK]`, the benchmark of the Hub that the scores are of; None for the one that the
+            catalogue names or the questions were read from.
         quiet: No progress on standard error.
         **options: Further arguments of `score`.
 
     Returns:
-        What `mmconvert.push` gives; `model_card` is the address of the pull request for the model's card.
+        What `mmconvert.push` gives; `model_card` is the address of the pull request for the model's card,
+        `eval_results` are the files in it for leaderboards, `left_out` says why other scores have none.
 
     Raises:
         UsageError: As `score`, or a name is wrong.
         Error: As `score`, or the Hub refuses.
     """
     hub = HubOptions(
-        push=repo_id, private=private, revision=revision, create_pr=create_pr, model_card=model_card, dry_run=dry_run
+        push=repo_id,
+        private=private,
+        revision=revision,
+        create_pr=create_pr,
+        model_card=model_card,
+        eval_results=eval_results,
+        dry_run=dry_run,
     )
     hub.check(_list_texts(predictions))
     found = score_results(list_files(predictions), list_recipes(recipe), build_options(ScoreOptions, options, "push"))

@@ -54,6 +54,8 @@ class Repo:
     trees: dict[str, dict[str, Blob]] = field(default_factory=dict)
     messages: list[str] = field(default_factory=list)
     pulls: int = 0
+    titles: dict[str, str] = field(default_factory=dict)
+    """What the pull requests are called, by their refs."""
 
     def files(self, revision: str = "main") -> dict[str, bytes]:
         return {path: blob.data for path, blob in self.trees[self.refs[revision]].items()}

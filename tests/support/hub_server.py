@@ -140,6 +140,8 @@ class HubServer:
                 return self._info(repo, revision)
             case "GET", ["refs"]:
                 return self._refs(repo)
+            case "GET", ["discussions"]:
+                return self._list_pull_requests(repo, call.path[1][:-1])
             case "GET", ["tree", revision, *path]:
                 return self._list(repo, revision, "/".join(path), call)
             case "POST", ["paths-info", revision]:
@@ -206,6 +208,14 @@ class HubServer:
             (pulls if pull else branches).append(ref)
         return reply({"branches": branches, "tags": [], "converts": [], "pullRequests": pulls})
 
+    def _list_pull_requests(self, repo: Repo, kind: str) -> Reply:
+        """List those that are not merged."""
+        about = {"status": "open", "isPullRequest": True, "author": {"name": USER}, "createdAt": DATE}
+        about["repo"] = {"name": repo.id, "type": kind}
+        numbers = [int(ref.removeprefix("refs/pr/")) for ref in repo.titles if repo.refs[ref] != repo.refs["main"]]
+        found = [{**about, "num": number, "title": repo.titles[f"refs/pr/{number}"]} for number in numbers]
+        return reply({"discussions": found, "count": len(found), "start": 0})
+
     def _list(self, repo: Repo, revision: str, folder: str, call: Call) -> Reply:
         recursive = call.query.get("recursive", "").lower() in ("1", "true")
         entries = repo.entries(revision, folder, recursive)
@@ -252,6 +262,7 @@ class HubServer:
         if call.query.get("create_pr"):
             repo.pulls += 1
             revision = f"refs/pr/{repo.pulls}"
+            repo.titles[revision] = header["summary"]
             place = "/".join(call.path[1:4]).removeprefix("models/")
             answer["pullRequestUrl"] = f"{self.url}/{place}/discussions/{repo.pulls}"
         oid = repo.commit(revision, tree, header["summary"])

@@ -10,6 +10,7 @@ from mmconvert.core.errors import Error, UsageError, show
 from mmconvert.core.record import SCHEMA_VERSION
 from mmconvert.dataset.shards import Shard
 from mmconvert.storage.folders import require_inside
+from mmconvert.storage.hub_fs import parse_commit
 
 MANIFEST = ".mmconvert/manifest.json"
 DEFAULT_CONFIG = "default"
@@ -75,6 +76,24 @@ def join_runs(earlier: Mapping[str, Any], about: Mapping[str, Any]) -> dict[str,
     formats = ", ".join(str(run["format"]) for run in (earlier, about) if run.get("format"))
     inputs = [*earlier.get("input", []), *about.get("input", [])]
     return {**about, "format": ", ".join(dict.fromkeys(formats.split(", "))), "input": inputs}
+
+
+def find_hub_source(path: Path) -> tuple[str, str] | None:
+    """Find where on the Hub the rows of a dataset come from: what was converted, or else the dataset itself.
+
+    Args:
+        path: The dataset, here or on the Hub.
+
+    Returns:
+        `USER/REPO` and the commit; None where they come from elsewhere, or from several repositories.
+
+    Raises:
+        Error: Its manifest is damaged.
+    """
+    inputs = read_manifest(path)[1].get("input") if (path / MANIFEST).is_file() else None
+    names = [one.get("name") if isinstance(one, dict) else None for one in inputs] if isinstance(inputs, list) else []
+    found = {parse_commit(str(name)) for name in names}
+    return found.pop() or parse_commit(str(path)) if len(found) == 1 else parse_commit(str(path))
 
 
 def build_config_folder(config: str) -> str:

@@ -95,8 +95,22 @@ def is_at_commit(url: str) -> bool:
         >>> is_at_commit(f"hf://datasets/user/set@{'0' * 40}/data"), is_at_commit("hf://datasets/user/set@main")
         (True, False)
     """
+    return parse_commit(url) is not None
+
+
+def parse_commit(url: str) -> tuple[str, str] | None:
+    """Take apart what a URL names that can never change.
+
+    Returns:
+        Repository and commit; None for any other URL or path.
+
+    Example:
+        >>> parse_commit(f"hf://datasets/user/set@{'0' * 40}/data") == ("user/set", "0" * 40)
+        True
+    """
     found = _AT.fullmatch(url)
-    return found is not None and re.fullmatch(r"[0-9a-f]{40}", found["commit"]) is not None
+    is_commit = found is not None and re.fullmatch(r"[0-9a-f]{40}", found["commit"]) is not None
+    return (found["repo"], found["commit"]) if found is not None and is_commit else None
 
 
 def parse_dataset_repo(url: str) -> tuple[str, str | None] | None:

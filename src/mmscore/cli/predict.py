@@ -46,7 +46,7 @@ def _refuse_other_file(_context: click.Context, _param: click.Parameter, dataset
     PredictOptions,
     describe_fields(PredictOptions, **{name: {"metavar": text} for name, text in _METAVARS.items()}),
 )
-@push_options("model_card")
+@push_options("model_card", "eval_results")
 @click.option("--dry-run", is_flag=True, help="With --push: list what would be uploaded; upload nothing.")
 @click.option("--quiet", is_flag=True, help="Print no progress.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")

@@ -39,6 +39,7 @@ _METAVARS = {
     "serve": "COMMAND",
     "revision": "REV",
     "model_card": "USER/MODEL",
+    "eval_results": "USER/DATASET[#TASK]",
 }
 """Field of options -> what the help calls its value, where its type does not say it."""
 
@@ -98,7 +99,8 @@ def show_notes(notes: Iterable[str]) -> None:
 def pushed_text(done: PushedPredictions) -> str:
     """Say in a few lines what was pushed."""
     proposed = [f"{done['model_card']}: numbers proposed for the model's card"] if done["model_card"] else []
-    return escape_control("\n".join([format_published(done), *proposed]))
+    for_leaderboards = [f"{path}: for the benchmark's leaderboard" for path in done["eval_results"]]
+    return escape_control("\n".join([format_published(done), *proposed, *for_leaderboards, *done["left_out"]]))
 
 
 @contextlib.contextmanager

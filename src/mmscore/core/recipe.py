@@ -241,7 +241,8 @@ class Recipe(PluginStruct, frozen=True):
         groups: Columns to break the numbers down by.
         settle: Sees all rows at once, in file order, at least one of them scored, and may rewrite
             some: seeded fallbacks, joint scores.
-        reduce: The numbers of any set of settled rows; called for the whole and for each group.
+        reduce: The numbers of any set of settled rows; called for the whole and for each group. The first
+            one is the recipe's main metric: tables, leaderboards and `.eval_results/` of the Hub show it alone.
         table: The report as the framework itself lays it out, one mapping a line.
         judges: Names of the judges that fit, see `mmscore.core.judge`; their verdicts take the place of
             what `parse` reads or of what `metrics` gives.

@@ -17,6 +17,7 @@ from mmconvert.core.text.csv_injection import write_safe_csv
 from mmconvert.dataset.publish import open_output
 from mmconvert.storage.atomic import sync_folder, write_synced
 from mmconvert.storage.source_files import require_unchanged
+from mmscore.core.estimates import Estimate
 from mmscore.core.recipe import Metrics, Row
 from mmscore.core.table import Scored
 
@@ -93,6 +94,11 @@ class Entry(msgspec.Struct, frozen=True):
     method: str | None = None
     without_failures: Metrics = msgspec.field(default_factory=dict)
     notes: tuple[str, ...] = ()
+
+    @property
+    def main_metric(self) -> tuple[str, Estimate] | None:
+        """Give the recipe's main metric, which is its first, and its value; None where there are no numbers."""
+        return next(iter(self.metrics.items()), None)
 
     @property
     def fingerprint(self) -> str:

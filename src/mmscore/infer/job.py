@@ -15,6 +15,7 @@ from mmconvert.storage.source_files import note_source
 from mmscore.infer.backend import GENERATE, LIKELIHOOD, Backend, Generation, identify_file
 from mmscore.infer.ledger import CONTENT
 from mmscore.infer.options import PredictOptions
+from mmscore.infer.predictions_file import describe_dataset
 from mmscore.infer.protocol import Playing, open_protocol
 
 PROMPT_VERSION = 1
@@ -119,8 +120,7 @@ def describe_job(job: Job) -> dict[str, Any]:
     """Say how the predictions were made, for the metadata of their file."""
     return {
         "mmscore": __version__,
-        "dataset_fingerprint": job.dataset.fingerprint,
-        "dataset_rows": job.dataset.num_rows,
+        **describe_dataset(job.dataset),
         "rows": job.num_rows,
         "partial": job.num_asked < job.dataset.num_rows,
         "model": job.backend.identity,

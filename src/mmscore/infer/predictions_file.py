@@ -19,9 +19,12 @@ import pyarrow.parquet as pq
 
 from mmconvert.core.errors import Error
 from mmconvert.core.record import IMAGE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, attach_features
+from mmconvert.dataset.dataset import Dataset
+from mmconvert.dataset.manifest import find_hub_source
 from mmconvert.dataset.shards import list_parquet_options
 from mmconvert.storage.atomic import sync_folder
 from mmconvert.storage.parquet_sink import OutputFile
+from mmscore.core.predictions.load import DATASET_SOURCE
 from mmscore.llm.response_cache import Answer
 
 PREDICTIONS_SCHEMA: pa.Schema = attach_features(
@@ -177,6 +180,13 @@ def is_interrupted(path: Path) -> bool:
     except (OSError, ValueError):
         return False
     return isinstance(about, dict) and about.get(_INTERRUPTED) is True
+
+
+def describe_dataset(dataset: Dataset) -> dict[str, Any]:
+    """Say, for the file's metadata, which rows are asked about."""
+    source = find_hub_source(dataset.path)
+    about = {"dataset_fingerprint": dataset.fingerprint, "dataset_rows": dataset.num_rows}
+    return about if source is None else {**about, DATASET_SOURCE: "@".join(source)}
 
 
 def _build_schema(about: Mapping[str, Any]) -> pa.Schema:

@@ -37,6 +37,7 @@ from mmscore.core.predictions.join import read_unmatched
 from mmscore.core.predictions.load import FORMAT, RUN_METADATA, Rows, find_column_type
 from mmscore.core.predictions.locate import STDIN
 from mmscore.core.report import Entry, Report
+from mmscore.reporting.eval_results import EvalResults, build_eval_results, parse_benchmark
 from mmscore.reporting.model_card import propose_scores, require_card
 from mmscore.reporting.predictions_card import INDEX, build_model_index, build_predictions_card, join
 from mmscore.scoring.scored_file import Result
@@ -229,7 +230,11 @@ class HubOptions(msgspec.Struct, frozen=True, kw_only=True):
     create_pr: bool = False
     """Open a pull request instead of committing to the branch."""
     model_card: str | None = None
-    """With --push: open a pull request that adds the scores to this model's card."""
+    """With --push: open a pull request that adds the scores to this model's card and, for benchmarks of the Hub, to its
+    .eval_results/."""
+    eval_results: str | None = None
+    """With --model-card: benchmark of the Hub that the scores are of, as USER/DATASET or USER/DATASET#TASK.
+    [default: the repository that the catalogue names or the questions were read from]"""
     dry_run: bool = False
     """Check everything and list what would be uploaded; upload nothing."""
 
@@ -248,6 +253,10 @@ class HubOptions(msgspec.Struct, frozen=True, kw_only=True):
         Raises:
             UsageError: The options have no meaning, or the predictions cannot be read twice.
         """
+        if self.eval_results is not None:
+            parse_benchmark(self.eval_results)
+            if self.model_card is None:
+                raise UsageError("--eval-results goes with --push USER/REPO --model-card USER/MODEL.")
         if self.push is not None:
             if STDIN in paths:
                 raise UsageError("--push: standard input cannot be read twice. Write the predictions to a file first.")
@@ -259,9 +268,17 @@ class HubOptions(msgspec.Struct, frozen=True, kw_only=True):
 
 
 class PushedPredictions(Pushed):
-    """What a push of predictions did; `model_card` is the address of the pull request for a model's card."""
+    """What a push of predictions did, or with `dry_run` would do.
+
+    Attributes:
+        model_card: Address of the pull request for a model's card; None where there is none.
+        eval_results: Files for `.eval_results/` of the model.
+        left_out: Why other scores are not there, a sentence each.
+    """
 
     model_card: str | None
+    eval_results: list[str]
+    left_out: list[str]
 
 
 def push_results(results: Sequence[Result], options: HubOptions, *, quiet: bool) -> PushedPredictions:
@@ -286,6 +303,7 @@ def push_results(results: Sequence[Result], options: HubOptions, *, quiet: bool)
 def push_files(files: Scored, options: HubOptions, *, quiet: bool) -> PushedPredictions:
     """Push predictions files, whose entries may be none; see `push_results`."""
     repo_id = str(options.push)
+    found = EvalResults({}, ())
     with tempfile.TemporaryDirectory(prefix=build_temporary_prefix()) as folder:
         upload = prepare_predictions(files, repo_id, Path(folder))
         require_unchanged()
@@ -297,6 +315,16 @@ def push_files(files: Scored, options: HubOptions, *, quiet: bool) -> PushedPred
                 raise UsageError(f"{said} Score one at a time.")
             if not options.dry_run:
                 require_card(options.model_card)
+            found = _build_eval_results(files, options)
         done = publish_upload(upload, repo_id, options.upload(), quiet=quiet)
-    proposes = options.model_card is not None and not options.dry_run
-    return {**done, "model_card": propose_scores(str(options.model_card), index) if proposes else None}
+    proposed = None
+    if options.model_card is not None and not options.dry_run:
+        proposed = propose_scores(options.model_card, index, found.files)
+    return {**done, "model_card": proposed, "eval_results": [*found.files], "left_out": [*found.left_out]}
+
+
+def _build_eval_results(files: Scored, options: HubOptions) -> EvalResults:
+    from huggingface_hub.constants import ENDPOINT
+
+    scored = [(rows.run, entries) for rows, entries in files]
+    return build_eval_results(scored, options.eval_results, f"{ENDPOINT}/datasets/{options.push}")

@@ -116,9 +116,9 @@ def _name_dataset(entry: Entry) -> str:
 
 def _format_primary(entry: Entry, *, name: bool) -> str:
     """Write the recipe's first metric with its interval."""
-    if not entry.metrics:
+    if entry.main_metric is None:
         return "-"
-    metric, estimate = next(iter(entry.metrics.items()))
+    metric, estimate = entry.main_metric
     return (f"{metric} " if name else "") + format_score(estimate)
 
 

@@ -75,9 +75,9 @@ def build_board(reports: Iterable[tuple[str, Entry]], title: str) -> Board:
     cells: dict[Column, dict[str, Any]] = {}
     files: dict[tuple[str, Column], str] = {}
     for path, entry in reports:
-        if not entry.metrics:
+        if entry.main_metric is None:
             continue
-        metric, estimate = next(iter(entry.metrics.items()))
+        metric, estimate = entry.main_metric
         column = Column(entry.dataset or Path(entry.predictions).stem, f"{entry.recipe}@{entry.version}", metric)
         if (other := files.get((entry.model, column))) is not None:
             told = f"{entry.model} has a score of {column.dataset} by {column.recipe} in {other} too"

@@ -399,8 +399,10 @@ def write_summary(plan: Plan, outcomes: Sequence[Outcome]) -> Summary:
     rows: dict[tuple[str, str], SummaryRow] = {}
     for task in plan.datasets:
         for outcome in (one for one in outcomes if one.dataset == task.name):
-            for entry in (one for one in outcome.entries if one.metrics):
-                metric, estimate = next(iter(entry.metrics.items()))
+            for entry in outcome.entries:
+                if entry.main_metric is None:
+                    continue
+                metric, estimate = entry.main_metric
                 recipe = f"{entry.recipe}@{entry.version}"
                 row = rows.setdefault((task.name, recipe), SummaryRow(task.name, recipe, metric))
                 row.scores[outcome.model] = estimate

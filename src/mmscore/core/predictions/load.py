@@ -78,6 +78,9 @@ TABLE_SUFFIXES = frozenset((*DELIMITERS, ".xlsx"))
 RUN_METADATA = b"mmscore.run"
 """Key of the parquet metadata under which a run says what it did, as JSON; `partial` is true when it stopped early."""
 
+DATASET_SOURCE = "dataset_source"
+"""Key, in what a run says, of the repository on the Hub that its questions come from, `USER/REPO@COMMIT`."""
+
 _OF_RUN = [f.name for f in PREDICTION_SCHEMA if f.name not in SCHEMA.names and pa.types.is_string(f.type)]
 """Texts that a predictions file created by mmconvert has in columns, and a record in `extra`."""
 
