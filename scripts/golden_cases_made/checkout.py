@@ -12,14 +12,21 @@ from unittest.mock import MagicMock
 
 
 class StandIn(importlib.abc.MetaPathFinder, importlib.abc.Loader):
-    """Stands in for packages that are not installed: each name in them is a mock."""
+    """Stands in for packages that are not installed: each name in them is a mock.
+
+    Attributes:
+        packages: What it may stand in for.
+        used: What was imported of it.
+    """
 
     def __init__(self, packages: set[str]) -> None:
         self.packages = packages
+        self.used: set[str] = set()
 
     def find_spec(self, name, path=None, target=None):
         if name.partition(".")[0] not in self.packages:
             return None
+        self.used.add(name.partition(".")[0])
         return importlib.machinery.ModuleSpec(name, self, is_package=True)
 
     def create_module(self, spec):
@@ -46,6 +53,11 @@ def open_checkout(folder: Path, packages: Sequence[str], bare: Sequence[str] = (
         module = types.ModuleType(name)
         module.__path__ = [str(folder / name.replace(".", "/"))]
         sys.modules[name] = module
+
+
+def list_stood_in() -> list[str]:
+    """List the packages that the framework imported and that are not installed."""
+    return sorted({name for finder in sys.meta_path if isinstance(finder, StandIn) for name in finder.used})
 
 
 def _list_imports(folder: Path) -> Iterator[str]:

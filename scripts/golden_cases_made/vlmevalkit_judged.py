@@ -82,6 +82,8 @@ def _make_charxiv(rng: Random) -> dict:
         found = {"extracted_answer": rng.choice(("12", "left", 12, None)), "score": rng.choice((0, 1, 1, 0.5, 1.0))}
         unclear = rng.choices(("", "score: 1", "{", "```json\n{}\n```"), k=rng.choice((0, 0, 1, 9)))
         replies[question] = [*unclear, rng.choice(("{}", " {}\n")).format(json.dumps(found))]
+    if set(said) <= {"1e3", "0"}:  # a column of numbers, at which the framework stops
+        said[0] = "no words"
     columns = ["index", "question", "answer", column, "grading_query"]
     name = f"CharXiv_{kind}_val"
     return evaluate("charxiv", "CharXiv", name, columns, rows, said, judge=ScriptedJudge(replies))

@@ -35,6 +35,11 @@ def family_of(file: Path) -> str:
     return file.name.partition(".")[0]
 
 
+def list_packed(folder: Path) -> list[Path]:
+    """List the golden files of a folder."""
+    return sorted(folder.glob(f"*{PACKED}"))
+
+
 def list_files(family: str) -> list[Path]:
     """List the repository's files of a family: the cases that were moved here, and those made anew."""
     return sorted(CASES.glob(f"{family}.*"))
@@ -42,7 +47,7 @@ def list_files(family: str) -> list[Path]:
 
 def list_families() -> list[str]:
     """List the families of the repository's cases."""
-    return sorted({family_of(file) for file in CASES.glob(f"*{PACKED}")})
+    return sorted({family_of(file) for file in list_packed(CASES)})
 
 
 def count_outside() -> dict[str, int]:
