@@ -78,6 +78,22 @@ def test_a_cluster_writes_the_bytes_of_one_process(cluster, source, tmp_path):
 
 
 @pytest.mark.release
+def test_small_files_share_parts_on_a_cluster_as_in_one_process(cluster, tmp_path, monkeypatch):
+    monkeypatch.setattr(parts, "SMALL_FILE", 2_000)
+    monkeypatch.setattr(parts, "PART_BYTES", 2_000)
+    files = [tmp_path / f"{number:02d}.jsonl" for number in range(30)]
+    for number, file in enumerate(files):
+        rows = [{"messages": [{"role": "user", "content": f"question {number} {n}"}], "answer": "a"} for n in range(5)]
+        file.write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
+    one, many = tmp_path / "one", tmp_path / "many"
+    convert([Input(file) for file in files], one, ReadOptions(), WriteOptions())
+    convert([Input(file) for file in files], many, ReadOptions(), WriteOptions(engine="ray", workers=None))
+    assert len(shards(one)) < len(files)
+    assert shards(one) == shards(many)
+    assert verify(many) == []
+
+
+@pytest.mark.release
 def test_the_parts_of_a_node_that_is_killed_are_done_again(cluster, source, tmp_path, monkeypatch):
     one = converted(source, tmp_path / "one")
     second = cluster.add_node(num_cpus=1)
