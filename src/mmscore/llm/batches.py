@@ -70,6 +70,7 @@ class Batches:
     """Gathers questions for a server's batch API, and fetches what became of them.
 
     Attributes:
+        store: Where responses are kept.
         lost: Key -> why a question that was sent in this run has no response; asking again may help.
     """
 
@@ -83,7 +84,7 @@ class Batches:
         """
         self.lost: dict[str, Answer] = {}
         self._chat = chat
-        self._store = store
+        self.store = store
         self._announce = announce
         self._server = BatchServer(chat)
         self._open = list_open(store, chat.endpoint.url)
@@ -135,7 +136,7 @@ class Batches:
         spool.keys.append(key)
         spool.size += len(data)
 
-    def send(self) -> dict[str, Answer]:
+    async def send(self) -> dict[str, Answer]:
         """Send what was taken, and wait for it and for what is under way of it.
 
         Returns:
@@ -144,11 +145,7 @@ class Batches:
         Raises:
             UsageError: The server has no batch API.
             Error: It cannot be reached or refuses; batches that were started go on, and the next run fetches them.
-            KeyboardInterrupt: The process was told to stop; the same holds.
         """
-        return self._chat.run(self._send_all())
-
-    async def _send_all(self) -> dict[str, Answer]:
         spools = [spool for several in self._spools.values() for spool in several]
         self._spools = {}
         with self._files:
@@ -167,7 +164,7 @@ class Batches:
         file = await self._server.upload(spool.file, spool.size)
         # Kept before the batch is started: who is killed in between finds it by its file.
         intended = OpenBatch(self._chat.endpoint.url, file, None, tuple(spool.keys))
-        self._store.keep_batch(file, asdict(intended))
+        self.store.keep_batch(file, asdict(intended))
         self._open.append(await self._create(intended))
 
     async def _create(self, one: OpenBatch) -> OpenBatch:
@@ -175,7 +172,7 @@ class Batches:
         try:
             batch = await self._server.create(one.file)
         except (UsageError, RefusedError):
-            self._store.put((), ended=one.file)
+            self.store.put((), ended=one.file)
             raise
         self._announce(
             f"batch {batch.id}: {len(one.keys):,} requests sent to {self._chat.shown}. "
@@ -185,7 +182,7 @@ class Batches:
 
     def _keep_started(self, one: OpenBatch, batch: Batch) -> OpenBatch:
         started = replace(one, batch=batch.id)
-        self._store.keep_batch(one.file, asdict(started))
+        self.store.keep_batch(one.file, asdict(started))
         return started
 
     async def _finish(self, one: OpenBatch) -> dict[str, Answer]:
@@ -205,14 +202,14 @@ class Batches:
         lost = Fault(why, again=True).build_answer()
         answers |= {key: lost for key in one.keys if key not in answers}
         # What passes by itself is no state of the row: the next run asks.
-        self._store.put([pair for pair in answers.items() if not pair[1].passing], ended=one.file)
+        self.store.put([pair for pair in answers.items() if not pair[1].passing], ended=one.file)
         self.lost |= {key: answer for key, answer in answers.items() if answer.passing}
         return answers
 
     async def _wait(self, name: str) -> Batch | None:
         pause, told = _FIRST_PAUSE, ""
         while (batch := await self._server.look(name)) is not None and batch.status not in ENDED:
-            state = f"{batch.status}, {batch.done:,} of {batch.total:,} requests done"
+            state = f"{batch.status}, {batch.done:,} of {batch.total:,} requests done" if batch.total else batch.status
             if state != told:
                 self._announce(f"batch {name}: {state}")
             told = state

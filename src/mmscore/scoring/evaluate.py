@@ -1,5 +1,6 @@
 """Predictions to numbers, with their uncertainty, their counts and their signature."""
 
+import contextlib
 import re
 from collections import Counter
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -33,13 +34,22 @@ from mmscore.core.select_recipe import (
     gather_facts,
 )
 from mmscore.core.table import CLUSTER, EXCLUDED, FAILURE, SCORED, STATUSES, Scored
+from mmscore.llm.client import Chat
 from mmscore.llm.prices import PriceTable
 from mmscore.scoring.benchmark import add_references
 from mmscore.scoring.bootstrap import add_errors
 from mmscore.scoring.groups import MACRO, Groups, check_breakdown, compute_groups, compute_macro_average
 from mmscore.scoring.judging.jury import JudgeCost, JudgeSetting
 from mmscore.scoring.judging.panel import Panel, Sitting
-from mmscore.scoring.judging.request import JudgeRequest, choose_panel, open_chat, open_dry_sitting, open_sitting
+from mmscore.scoring.judging.request import (
+    JudgedFile,
+    JudgeRequest,
+    choose_panel,
+    open_batch_sittings,
+    open_chat,
+    open_dry_sitting,
+    open_sitting,
+)
 from mmscore.scoring.parts import RecipeReference
 from mmscore.scoring.score import list_columns_read, score_rows
 from mmscore.scoring.scored_file import Result
@@ -216,19 +226,34 @@ def _judge_all(
     work: Sequence[tuple[Rows, RecipeChoice, Panel | None]], options: ScoreOptions, request: JudgeRequest
 ) -> list[Result]:
     """Score with a judge; all at once, so that no connection stays open while the caller holds an entry."""
-    found = []
-    with open_chat(request) as chat:
+    with contextlib.ExitStack() as stack:
+        chat = stack.enter_context(open_chat(request))
+        batched = iter(stack.enter_context(_open_batches(work, options, request, chat)) if request.batch else ())
+        found = []
         for rows, choice, panel in work:
             if panel is None or not panel.asks:
                 found.append(_score_one(rows, choice, options, panel))
-                continue
-
-            def walk(sitting: Sitting, rows: Rows = rows, choice: RecipeChoice = choice) -> None:
-                score_rows(rows, choice.recipe, choice.version, dataset=options.dataset, sitting=sitting)
-
-            with open_sitting(request, panel, chat, rows.path, choice, walk) as sitting:
+            elif request.batch:
+                sitting = next(batched)
                 found.append(_score_one(rows, choice, options, sitting.panel, sitting))
+            else:
+                with open_sitting(request, panel, chat, rows.path, choice) as sitting:
+                    found.append(_score_one(rows, choice, options, sitting.panel, sitting))
     return found
+
+
+def _open_batches(
+    work: Sequence[tuple[Rows, RecipeChoice, Panel | None]], options: ScoreOptions, request: JudgeRequest, chat: Chat
+) -> contextlib.AbstractContextManager[list[Sitting]]:
+    def build_walk(rows: Rows, choice: RecipeChoice) -> Callable[[Sitting], object]:
+        return lambda sitting: score_rows(rows, choice.recipe, choice.version, dataset=options.dataset, sitting=sitting)
+
+    files = [
+        JudgedFile(rows.path, panel, choice, build_walk(rows, choice))
+        for rows, choice, panel in work
+        if panel is not None and panel.asks
+    ]
+    return open_batch_sittings(request, chat, files)
 
 
 def estimate_each(

@@ -19,7 +19,7 @@ from mmscore.core.predictions.locate import STDIN
 from mmscore.core.select_recipe import RecipeChoice, split_version
 from mmscore.llm.batches import Batches, list_open, refuse_open
 from mmscore.llm.cache_lock import hold
-from mmscore.llm.client import API_KEY, Chat, Endpoint, build_chat_url, read_key
+from mmscore.llm.client import API_KEY, Chat, Endpoint, build_chat_url, gather_in_order, read_key
 from mmscore.llm.prices import read_prices
 from mmscore.llm.response_cache import AnswerStore
 from mmscore.scoring.judging.jury import DryJury, Gathering, JudgeSetting, ModelJury, Spent
@@ -437,53 +437,86 @@ def _find_only_model(chat: Chat) -> str:
 
 
 @contextlib.contextmanager
-def open_sitting(
-    request: JudgeRequest,
-    panel: Panel,
-    chat: Chat,
-    path: str,
-    choice: RecipeChoice,
-    walk: Callable[[Sitting], object],
-) -> Iterator[Sitting]:
+def open_sitting(request: JudgeRequest, panel: Panel, chat: Chat, path: str, choice: RecipeChoice) -> Iterator[Sitting]:
     """Open the store of responses for one predictions file, and say at the end what was done.
 
-    Args:
-        request: What the user asks for.
-        panel: The judges.
-        chat: The service, open.
-        path: The predictions file.
-        choice: The recipe.
-        walk: Puts every row of the file before a sitting; called once a round where questions go in batches.
-
     Raises:
-        UsageError: The service has no batch API, or batches under way hold questions that would be asked one by one.
+        UsageError: Batches under way hold questions that would be asked one by one.
         Error: Another process holds the store, or it cannot be written.
     """
-    named = [replace(setting, model=setting.model or chat.endpoint.model) for setting in panel.settings]
     with open_store(store_place(request, path)) as store:
-        batches = Batches(chat, store, request.announce) if request.batch else None
-        if batches is None:
-            refuse_open(list_open(store, chat.endpoint.url))
-        again, progress = request.rejudge, request.progress
-        juries = [ModelJury(one, chat, store, again=again, progress=progress, batches=batches) for one in named]
-        seated = replace(panel, settings=tuple(named))
+        refuse_open(list_open(store, chat.endpoint.url))
+        panel, juries = _seat(request, panel, chat, store)
         try:
-            if batches is not None:
-                _send_rounds(batches, juries, lambda: walk(Sitting(seated, [*map(Gathering, juries)], choice)))
-            yield Sitting(seated, juries, choice)
+            yield Sitting(panel, juries, choice)
         finally:
-            for jury in juries:
-                judge = jury.setting
-                facts = dataclasses.asdict(jury.tally)
-                request.spent(Spent(path, judge.title, judge.model, judge.repeat, **facts, built_in=judge.built_in))
+            _tell_spent(request, path, juries)
 
 
-def _send_rounds(batches: Batches, juries: Sequence[ModelJury], gather: Callable[[], object]) -> None:
-    """Gather the next question of every row and send them, until no row has one: then all responses are stored."""
-    while True:
-        gather()
-        answers = batches.send()
-        if not answers:
-            return
-        for jury in juries:
-            jury.take_fetched(answers)
+class JudgedFile(msgspec.Struct, frozen=True):
+    """A predictions file whose questions go in batches.
+
+    Attributes:
+        path: The file.
+        panel: Its judges.
+        choice: Its recipe.
+        walk: Puts every row of it before a sitting.
+    """
+
+    path: str
+    panel: Panel
+    choice: RecipeChoice
+    walk: Callable[[Sitting], object]
+
+
+@contextlib.contextmanager
+def open_batch_sittings(request: JudgeRequest, chat: Chat, files: Sequence[JudgedFile]) -> Iterator[list[Sitting]]:
+    """Send the questions about all files in batches, and give sittings that find the responses in the stores.
+
+    Questions of all files go together, round by round: the second questions of a judge are the second batch.
+
+    Raises:
+        UsageError: The service has no batch API.
+        Error: Another process holds a store, or it cannot be written.
+    """
+    desks: dict[Path, Batches] = {}
+    seats = []
+    with contextlib.ExitStack() as stack:
+        for file in files:
+            place = store_place(request, file.path)
+            if place not in desks:
+                desks[place] = Batches(chat, stack.enter_context(open_store(place)), request.announce)
+            desk = desks[place]
+            seats.append((file, desk, *_seat(request, file.panel, chat, desk.store, desk)))
+        try:
+            while True:
+                for file, _, panel, juries in seats:
+                    file.walk(Sitting(panel, [*map(Gathering, juries)], file.choice))
+                answers = chat.run(gather_in_order(desk.send() for desk in desks.values()))
+                if not any(answers):
+                    break
+                fetched = dict(zip(map(id, desks.values()), answers, strict=True))
+                for _, desk, _, juries in seats:
+                    for jury in juries:
+                        jury.take_fetched(fetched[id(desk)])
+            yield [Sitting(panel, juries, file.choice) for file, _, panel, juries in seats]
+        finally:
+            for file, _, _, juries in seats:
+                _tell_spent(request, file.path, juries)
+
+
+def _seat(
+    request: JudgeRequest, panel: Panel, chat: Chat, store: AnswerStore, batches: Batches | None = None
+) -> tuple[Panel, list[ModelJury]]:
+    """Name the model of each judge, and join judges and store."""
+    named = [replace(setting, model=setting.model or chat.endpoint.model) for setting in panel.settings]
+    again, progress = request.rejudge, request.progress
+    juries = [ModelJury(one, chat, store, again=again, progress=progress, batches=batches) for one in named]
+    return replace(panel, settings=tuple(named)), juries
+
+
+def _tell_spent(request: JudgeRequest, path: str, juries: Sequence[ModelJury]) -> None:
+    for jury in juries:
+        judge = jury.setting
+        facts = dataclasses.asdict(jury.tally)
+        request.spent(Spent(path, judge.title, judge.model, judge.repeat, **facts, built_in=judge.built_in))

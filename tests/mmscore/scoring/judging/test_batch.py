@@ -15,7 +15,7 @@ from mmscore.llm.response_cache import AnswerStore
 from mmscore.scoring.evaluate import score
 from mmscore.scoring.judging.request import JudgeRequest
 from support.batch_server import batch_server
-from support.chat_server import refused, said
+from support.chat_server import Said, refused, said
 from support.predictions import write_predictions
 
 pytestmark = pytest.mark.slow
@@ -106,6 +106,23 @@ def test_all_judges_and_repeats_go_together_a_batch_a_model(file):
     assert [({one["body"]["model"] for one in r}, len(r)) for r in server.requests()] == [({"m"}, 12), ({"n"}, 12)]
 
 
+@pytest.mark.parametrize("cache", [None, "shared.sqlite"])
+def test_questions_about_several_files_go_together(file, cache):
+    other = write_predictions(file.parent / "q.parquet", [{**row, "prediction": f"other {row['id']}"} for row in ROWS])
+    spent = []
+    with batch_server(_say) as server:
+        judge = f"{file.parent / 'numbers.py'}@JUDGE"
+        place = None if cache is None else str(file.parent / cache)
+        request = JudgeRequest(judge, base_url=server.url, cache=place, batch=True, spent=spent.append)
+        report = score([file, other], "own_short_answer", judge=request)
+        first, again = (score([file, other], "own_short_answer", judge=request) for _ in range(2))
+    sizes = [len(requests) for requests in server.requests()]
+    assert sizes == ([12, 6, 2] if cache else [6, 6, 3, 3, 1, 1])
+    assert report == first == again
+    assert [entry.counts.judge_failed for entry in report.entries] == [1, 1]
+    assert [one.calls for one in spent] == [10, 10, 0, 0, 0, 0]
+
+
 @pytest.mark.parametrize(("limit", "value"), [("MOST_REQUESTS", 4), ("MOST_BYTES", 1150)])
 def test_a_file_holds_no_more_than_the_api_takes(file, monkeypatch, limit, value):
     monkeypatch.setattr(batches_module, limit, value)
@@ -181,6 +198,25 @@ def test_a_batch_whose_start_was_not_confirmed_is_not_started_twice(file):
     assert (len(server.batches), _reasons(text)[0]) == (1, 0)
 
 
+def test_a_key_that_the_server_repeats_is_shown_and_kept_nowhere(file, monkeypatch):
+    monkeypatch.setenv("OPENAI_API_KEY", "sk-never-shown")
+    lines = []
+
+    def say(request):
+        number = _number(request["messages"][-1]["content"])
+        return refused(400, "your key sk-never-shown") if number == 3 else said("sk-never-shown 1")
+
+    def twist(outcomes):
+        lacking = json.loads(outcomes[0]) | {"response": None, "error": {"message": "sk-never-shown"}}
+        return [json.dumps(lacking).encode(), *outcomes]
+
+    with batch_server(say, twist=twist) as server:
+        text, _ = _judged(file, server, announce=lines.append)
+    assert "***" in text
+    assert "sk-never-shown" not in text + "".join(lines)
+    assert b"sk-never-shown" not in b"".join(one.read_bytes() for one in file.parent.iterdir() if one.is_file())
+
+
 def test_caps_hold_for_batches_too(file):
     with batch_server(lambda request: said("1")) as server:
         text, (spent,) = _judged(file, server, max_calls=4)
@@ -208,8 +244,18 @@ def test_requests_under_way_in_a_batch_are_not_sent_one_by_one(file):
         assert server.single == []
 
 
-def test_a_response_that_is_no_batch_is_named_and_the_file_is_sent_once(file):
-    with batch_server(lambda request: said("1"), answer_to_create=[said("not a batch")]) as server:
+@pytest.mark.parametrize(
+    "body",
+    [
+        b"not JSON",
+        b"[]",
+        b'{"id": "../models", "status": "validating"}',
+        b'{"id": "batch_0", "status": "odd"}',
+        b'{"id": 7, "status": "validating"}',
+    ],
+)
+def test_a_response_that_is_no_batch_is_named_and_the_file_is_sent_once(file, body):
+    with batch_server(lambda request: said("1"), answer_to_create=[Said(body)]) as server:
         with pytest.raises(Error, match="answers with no batch"):
             _judged(file, server)
         text, _ = _judged(file, server)
