@@ -34,7 +34,7 @@ _METAVARS = {
     "judge_prompt": "FILE|FOLDER",
     "judge_score_pattern": "REGEX",
     "timeout": "SECONDS",
-    "price": "PROMPT,COMPLETION",
+    "price": "PROMPT,COMPLETION|FILE",
     "push": "USER/REPO",
     "serve": "COMMAND",
     "revision": "REV",

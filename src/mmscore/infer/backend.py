@@ -98,7 +98,7 @@ class Service(PluginStruct, frozen=True):
         timeout: Seconds of silence after which a question is asked again, above 0.
         max_calls: Most calls in all, retries included, from 1.
         max_total_tokens: Most tokens of prompts and responses in all, from 1.
-        price: What a million tokens cost, `PROMPT,COMPLETION`, in any currency.
+        price: What a million tokens cost, `PROMPT,COMPLETION`, in any currency, or a file with a table of prices.
         max_cost: Most that the run may cost, above 0.
         extra_body: Further fields of each request, as a JSON object.
         json_schema: File with a JSON schema of the responses.

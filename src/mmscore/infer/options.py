@@ -40,7 +40,7 @@ class PredictOptions(msgspec.Struct, frozen=True, kw_only=True):
     max_total_tokens: _Positive | None = None
     """Maximum number of tokens, prompts and responses together."""
     price: str | None = None
-    """Price per million prompt and completion tokens, to report the cost."""
+    """Price per million prompt and completion tokens, or a file with a table of prices, to report the cost."""
     max_cost: _AboveZero | None = None
     """Maximum cost of the run, computed from --price."""
     extra_body: str | None = None

@@ -63,7 +63,9 @@ def predict(
         send_file(copy, url)
         summary.output = url
     if options.price is not None:
-        summary.cost = read_price(options.price).compute_cost(summary.prompt_tokens, summary.completion_tokens)
+        summary.cost = read_price(options.price, options.model).compute_cost(
+            summary.prompt_tokens, summary.completion_tokens
+        )
     return summary
 
 

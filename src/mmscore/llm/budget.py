@@ -2,13 +2,15 @@
 
 import asyncio
 import math
+import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
 import msgspec
 
-from mmconvert.core.errors import Error, UsageError, show
+from mmconvert.core.errors import Error, UsageError, show, suggest_spelling
+from mmscore.llm.prices import read_prices
 from mmscore.llm.response_cache import Answer
 
 _TOKENS_A_IMAGE = 1000
@@ -39,22 +41,34 @@ class Price(msgspec.Struct, frozen=True):
         return (self.prompt * prompt_tokens + self.completion * completion_tokens) / 1e6
 
 
-def read_price(text: str) -> Price:
-    """Read `PROMPT,COMPLETION`.
+def read_price(text: str, model: str) -> Price:
+    """Read `PROMPT,COMPLETION`, or a table of prices that has the model.
+
+    Args:
+        text: The two numbers, or the file of the table, see `mmscore.llm.prices`.
+        model: Name of the model.
 
     Raises:
-        UsageError: It is no pair of numbers from 0.
+        UsageError: It is no pair of numbers from 0, and no file; or the table is damaged, or lacks the model.
 
     Example:
-        >>> read_price("0.15,0.6")
+        >>> read_price("0.15,0.6", "m")
         Price(prompt=0.15, completion=0.6)
     """
+    if os.path.isfile(text):
+        table = read_prices(text)
+        found = table.find(model)
+        if found is None:
+            hint = suggest_spelling(model, table.models)
+            raise UsageError(f"--price: {text} has no price for {model!r}.{hint} Add it to the table.")
+        return Price(found[1].input, found[1].output)
     try:
         prompt, completion = map(float, text.split(","))
     except ValueError:
         prompt = completion = math.nan
     if not (0 <= prompt < math.inf and 0 <= completion < math.inf):
-        raise UsageError(f"--price: expected two numbers, PROMPT,COMPLETION for a million tokens {show(text)}.")
+        wanted = "two numbers, PROMPT,COMPLETION for a million tokens, or a file of prices"
+        raise UsageError(f"--price: expected {wanted} {show(text)}.")
     return Price(prompt, completion)
 
 

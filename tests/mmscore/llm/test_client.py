@@ -306,7 +306,7 @@ def test_an_image_counts_as_some_tokens_and_not_as_its_text():
 @pytest.mark.parametrize("text", ["", "1", "1,2,3", "a,b", "-1,2", "nan,1", "inf,1"])
 def test_a_price_is_a_pair_of_numbers(text):
     with pytest.raises(UsageError, match="--price: expected two numbers"):
-        read_price(text)
+        read_price(text, "m")
 
 
 def test_tokens_that_the_service_does_not_count_are_guessed_for_the_cap():

@@ -5,6 +5,8 @@ from pathlib import Path
 
 import pytest
 
+from mmconvert.core.errors import UsageError
+from mmscore.llm.budget import Price, read_price
 from mmscore.llm.prices import ModelPrice, TokenUsage, read_prices
 
 PAGE = Path(__file__).parents[3] / "docs" / "judges.md"
@@ -37,6 +39,13 @@ def test_the_table_of_the_page_is_one(table):
 def test_a_date_at_the_end_of_a_name_changes_no_price(table, model, found):
     price = table.find(model)
     assert (None if price is None else price[0]) == found
+
+
+def test_a_model_that_is_asked_is_priced_by_a_table_too(table, tmp_path):
+    file = str(tmp_path / "prices.yaml")
+    assert read_price(file, "judge-large-20260718") == Price(prompt=2.5, completion=10.0)
+    with pytest.raises(UsageError, match=r"has no price for 'judge-larg'\. Did you mean judge-large"):
+        read_price(file, "judge-larg")
 
 
 def test_more_cached_tokens_than_prompts_cost_no_less_than_nothing(table):

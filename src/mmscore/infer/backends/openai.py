@@ -196,7 +196,7 @@ def _build_endpoint(model: str, service: Service) -> Endpoint:
         max_calls=service.max_calls,
         max_total_tokens=service.max_total_tokens,
         max_cost=service.max_cost,
-        price=None if service.price is None else read_price(service.price),
+        price=None if service.price is None else read_price(service.price, model),
         # A response comes as a whole: there is nothing but silence before it.
         silence_seconds=timeout,
         total_seconds=_TIMEOUTS_A_ROW * timeout,
