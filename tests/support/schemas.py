@@ -7,6 +7,7 @@ import pyarrow as pa
 
 from mmconvert.core.record import PREDICTION_SCHEMA, SCHEMA, SCHEMA_VERSION, describe_hf_feature
 from mmconvert.dataset.card_sections import MEANINGS
+from mmscore.core.report import JudgeAgreement, JudgeUsage
 from mmscore.reporting.scored_rows import ROWS_SCHEMA
 from support.comparison_schemas import SCHEMAS
 
@@ -68,6 +69,36 @@ _ENTRY = {
         "predictions": {"type": "string"},
         "messages": {"type": "array", "items": {"type": "string"}},
         "notes": {"type": "array", "items": {"type": "string"}},
+        "judging": {
+            "type": ["object", "null"],
+            "required": ["agreement", "usage"],
+            "properties": {
+                "agreement": {"type": "array", "items": {"$ref": "#/$defs/agreement"}},
+                "usage": {"type": "array", "items": {"$ref": "#/$defs/usage"}},
+            },
+        },
+    },
+}
+_COUNT = {"type": "integer", "minimum": 0}
+_AGREEMENT = {
+    "type": "object",
+    "required": list(JudgeAgreement.__struct_fields__),
+    "properties": {
+        "judges": {"type": "array", "items": {"type": "string"}},
+        "n": _COUNT,
+        "same": _COUNT,
+        "kappa": _NUMBER,
+        "ci95": {"type": ["array", "null"], "items": {"type": "number"}},
+    },
+}
+_USAGE = {
+    "type": "object",
+    "required": list(JudgeUsage.__struct_fields__),
+    "properties": {
+        **{key: {"type": "string"} for key in ("judge", "model")},
+        **dict.fromkeys(JudgeUsage.__struct_fields__[2:7], _COUNT),
+        "cost": _NUMBER,
+        **{key: {"type": ["string", "null"]} for key in ("currency", "prices_of", "priced_as")},
     },
 }
 
@@ -129,7 +160,7 @@ def documents() -> dict[str, str]:
                 "schema_version": {"type": "integer"},
                 "entries": {"type": "array", "items": {"$ref": "#/$defs/entry"}},
             },
-            "$defs": {"metric": _METRIC, "entry": _ENTRY},
+            "$defs": {"metric": _METRIC, "entry": _ENTRY, "agreement": _AGREEMENT, "usage": _USAGE},
         },
         **SCHEMAS,
     }

@@ -160,7 +160,7 @@ def compute_agreement(pairs: Mapping[tuple[Hashable, Hashable], int]) -> RaterAg
         return RaterAgreement(rows, same, None, None)
     beyond = rows * rows - by_chance
     low, high = ((end * rows * rows - by_chance) / beyond for end in _compute_wilson(same / rows, rows))
-    return RaterAgreement(rows, same, (same * rows - by_chance) / beyond, (max(-1.0, low), high))
+    return RaterAgreement(rows, same, (same * rows - by_chance) / beyond, (max(-1.0, low), min(1.0, high)))
 
 
 def describe_few_clusters(groups: int) -> str:

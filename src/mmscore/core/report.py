@@ -7,7 +7,7 @@ import os
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from pathlib import Path
-from typing import Any
+from typing import Annotated, Any
 
 import msgspec
 from msgspec.structs import asdict
@@ -27,6 +27,10 @@ CSV_COLUMNS = (
     "model", "dataset", "recipe", "version", "metric", "group", "group_value", "value", "unit", "n", "stderr", "ci_low",
     "ci_high", "partial",
 )  # fmt: skip
+
+
+_Share = Annotated[float, msgspec.Meta(ge=-1, le=1)]
+_Count = Annotated[int, msgspec.Meta(ge=0)]
 
 
 class Counts(msgspec.Struct, frozen=True):
@@ -54,6 +58,66 @@ class Counts(msgspec.Struct, frozen=True):
         return self.failed + self.judge_failed + self.missing + self.rejected
 
 
+class JudgeAgreement(msgspec.Struct, frozen=True):
+    """How far two judges agree, over the rows on which both have a verdict.
+
+    Attributes:
+        judges: The two.
+        n: The rows.
+        same: Rows with the same verdict of both.
+        kappa: Cohen's kappa; None where it is not defined.
+        ci95: Its 95 % interval; None without kappa.
+    """
+
+    judges: tuple[str, str]
+    n: _Count
+    same: _Count
+    kappa: _Share | None
+    ci95: tuple[_Share, _Share] | None
+
+
+class JudgeUsage(msgspec.Struct, frozen=True):
+    """The responses of a judge model behind the verdicts, whichever run sent the requests, and what they cost.
+
+    Attributes:
+        judge: Name and version of the judge.
+        model: The judge model.
+        responses: The responses.
+        uncounted: Those of them whose tokens the server did not count.
+        prompt_tokens: Tokens of their prompts.
+        cached_tokens: Those of the prompts that the provider had in its cache.
+        completion_tokens: Tokens of the responses.
+        cost: What they cost; None where no table of prices is given, or it lacks the model.
+        currency: Its currency; None without a table.
+        prices_of: Day on which the prices were valid; None without a table.
+        priced_as: The model in the table; None where there is none.
+    """
+
+    judge: str
+    model: str
+    responses: _Count
+    uncounted: _Count
+    prompt_tokens: _Count
+    cached_tokens: _Count
+    completion_tokens: _Count
+    cost: Annotated[float, msgspec.Meta(ge=0, le=1e300)] | None = None
+    currency: str | None = None
+    prices_of: str | None = None
+    priced_as: str | None = None
+
+
+class Judging(msgspec.Struct, frozen=True):
+    """What is to be known of the judges of an entry.
+
+    Attributes:
+        agreement: One each two judges.
+        usage: One a judge and model.
+    """
+
+    agreement: tuple[JudgeAgreement, ...]
+    usage: tuple[JudgeUsage, ...]
+
+
 class Entry(msgspec.Struct, frozen=True):
     """One file under one recipe.
 
@@ -75,6 +139,7 @@ class Entry(msgspec.Struct, frozen=True):
         method: How answers were made, generate or likelihood; None where the file does not say.
         without_failures: The numbers without `Counts.failures`; empty where there are none.
         notes: What the reader of the numbers must know, such as another number that the file itself states.
+        judging: How judges agree, and what they took; None where none was asked.
     """
 
     recipe: str
@@ -94,6 +159,7 @@ class Entry(msgspec.Struct, frozen=True):
     method: str | None = None
     without_failures: Metrics = msgspec.field(default_factory=dict)
     notes: tuple[str, ...] = ()
+    judging: Judging | None = None
 
     @property
     def main_metric(self) -> tuple[str, Estimate] | None:
@@ -129,6 +195,7 @@ class Entry(msgspec.Struct, frozen=True):
             "predictions": self.predictions,
             "messages": list(self.messages),
             "notes": list(self.notes),
+            "judging": msgspec.to_builtins(self.judging),
         }
 
 

@@ -7,11 +7,13 @@ from functools import partial
 from pathlib import Path
 from typing import Any, TypeVar
 
+import msgspec
+
 from mmconvert.core.errors import Error, show, take_first_line
 from mmconvert.io import json_head, json_object
 from mmconvert.storage.source_files import read_source
 from mmscore.core.estimates import Estimate
-from mmscore.core.report import SCHEMA_VERSION, Counts, Entry
+from mmscore.core.report import SCHEMA_VERSION, Counts, Entry, Judging
 
 _SUFFIX = ".json"
 _MARKS = ("schema_version", "entries")
@@ -85,7 +87,18 @@ def _read_entry(facts: dict[str, Any]) -> Entry:
         messages=[_read_text(message) for message in _list(facts["messages"])],
         method=_read_optional(_read_text, facts.get("method")),
         notes=tuple(_read_text(note) for note in _list(facts.get("notes", []))),
+        judging=_read_optional(_read_judging, facts.get("judging")),
     )
+
+
+def _read_judging(facts: Any) -> Judging:
+    judging = msgspec.convert(facts, Judging)
+    for named in (one for pair in judging.agreement for one in pair.judges):
+        _read_text(named)
+    for usage in judging.usage:
+        for text in (usage.judge, usage.model, usage.currency, usage.prices_of, usage.priced_as):
+            _read_optional(_read_text, text)
+    return judging
 
 
 def _read_estimate(facts: dict[str, Any]) -> Estimate:

@@ -427,6 +427,7 @@ def _score_one(
             *numbers.remarks,
         ],
         notes=(*describe_own_results(rows, recipe.results), *_compare_stated(rows, numbers, recipe)),
+        judging=sitting.facts() if sitting else None,
     )
     return Result(entry, settled, raw, rows, choice, refusals)
 

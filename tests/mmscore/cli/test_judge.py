@@ -582,6 +582,9 @@ def test_agreement_of_two_judges_is_in_the_terminal_the_json_and_the_page(run, f
     assert code == 0
     assert told in _entry(out)["messages"]
     assert told in err
+    (pair,) = _entry(out)["judging"]["agreement"]
+    assert (pair["judges"], pair["n"], pair["same"], pair["kappa"]) == (["m", "n"], 3, 3, 1)
+    assert pair["ci95"] == pytest.approx([-0.263, 1], abs=1e-3)
     assert "Cohen's kappa 1.000" in (tmp_path / "r.html").read_text(encoding="utf-8")
 
 
@@ -616,6 +619,9 @@ def test_the_report_says_what_each_judge_costs_whichever_run_asked(run, file, se
         ),
     ]
     assert first[1] == again[1]
+    wise, other = _entry(first[1])["judging"]["usage"]
+    assert (wise["cost"], wise["currency"], wise["prices_of"], wise["priced_as"]) == (0.03, "USD", "2026-11-01", "wise")
+    assert (other["cost"], other["prompt_tokens"], other["completion_tokens"]) == (None, 14, 8)
 
 
 def test_batches_and_cached_prompts_cost_less(run, file, prices, monkeypatch):

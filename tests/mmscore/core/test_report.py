@@ -14,6 +14,7 @@ from support.write_order import watch_writes
 ENTRY_KEYS = {
     "recipe", "version", "parity", "reason", "metrics", "groups", "counts", "partial", "model", "dataset",
     "signature", "fingerprint", "table", "predictions", "messages", "method", "notes", "without_failures",
+    "judging",
 }  # fmt: skip
 
 

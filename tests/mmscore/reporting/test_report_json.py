@@ -17,6 +17,22 @@ def report(tmp_path):
     return score(file, "own_choice")
 
 
+AGREEMENT = {"judges": ["a", "b"], "n": 3, "same": 2, "kappa": 0.4, "ci95": [0.1, 0.7]}
+USAGE = {
+    "judge": "own@1", "model": "m", "responses": 3, "uncounted": 0, "prompt_tokens": 5, "cached_tokens": 0,
+    "completion_tokens": 7, "cost": 0.5, "currency": "USD", "prices_of": "2026-11-01", "priced_as": "m",
+}  # fmt: skip
+JUDGING = {"agreement": [AGREEMENT], "usage": [USAGE]}
+
+
+def test_what_is_said_of_judges_is_read_as_it_was_written(report, tmp_path):
+    told = report.to_json()
+    told["entries"][0]["judging"] = JUDGING
+    (tmp_path / "r.json").write_text(json.dumps(told))
+    (entry,) = read_report(tmp_path / "r.json")
+    assert json.loads(json.dumps(entry.to_json()["judging"])) == JUDGING
+
+
 def test_a_report_is_read_as_it_was_written(report, tmp_path):
     path = tmp_path / "r.json"
     path.write_text(json.dumps(report.to_json()))
@@ -40,6 +56,14 @@ def test_a_report_is_read_as_it_was_written(report, tmp_path):
         {"table": {}},
         {"counts": {"total": 2}},
         {"metrics": []},
+        {"judging": 3},
+        {"judging": {"agreement": []}},
+        *({"judging": JUDGING | {"agreement": [AGREEMENT | change]}} for change in (
+            {"kappa": 2}, {"n": -1}, {"ci95": [0.5]}, {"judges": ["a"]}, {"judges": ["a", "\ud800"]},
+        )),
+        *({"judging": JUDGING | {"usage": [USAGE | change]}} for change in (
+            {"cost": float("inf")}, {"cost": -1}, {"responses": 0.5}, {"model": None}, {"currency": "\ud800"},
+        )),
         *({"metrics": {"accuracy": change}} for change in (
             {"value": "0.5"}, {"value": True}, {"value": float("inf")}, {"value": 10**400}, {"n": 1.5}, {"n": None},
             {"ci95": [0.1]}, {"ci95": 3}, {"unit": None}, {"higher_is_better": 1}, {"stderr": "0"},

@@ -11,7 +11,7 @@ import itertools
 import math
 import statistics
 from collections import Counter
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import TypeVar
 
@@ -19,10 +19,11 @@ import msgspec
 from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError
-from mmscore.core.estimates import RaterAgreement, compute_agreement
+from mmscore.core.estimates import compute_agreement
 from mmscore.core.judge import JUDGED, LEAVE, Leave, NoVerdict, Verdict
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import Item
+from mmscore.core.report import JudgeAgreement, JudgeUsage, Judging
 from mmscore.core.select_recipe import RecipeChoice
 from mmscore.llm.prices import PriceTable, TokenUsage
 from mmscore.scoring.judging.jury import CaseOutcome, JudgeSetting, Jury, ModelJury, Vote, describe_built_in
@@ -129,10 +130,18 @@ class Sitting:
         if len(self.juries) > 1:
             same = f"{self.agreed:,} of {self.compared:,} rows"
             remarks.append(f"judges: all verdicts on a row are the same in {same}.")
-            remarks += [_describe_agreement(*pair, compute_agreement(said)) for pair, said in self.pairs.items()]
+        facts = self.facts()
+        remarks += map(_describe_agreement, facts.agreement)
         if self.panel.prices is not None:
-            remarks += describe_costs(self.panel.prices, [one for one in self.juries if isinstance(one, ModelJury)])
+            remarks += _describe_costs(facts.usage)
         return tuple(remarks)
+
+    def facts(self) -> Judging:
+        """Say how far each two judges agree, and what each took."""
+        found = [(pair, compute_agreement(said)) for pair, said in self.pairs.items()]
+        agreement = (JudgeAgreement(pair, one.n, one.same, one.kappa, one.ci95) for pair, one in found)
+        asked = [jury for jury in self.juries if isinstance(jury, ModelJury)]
+        return Judging(tuple(agreement), tuple(_list_usages(self.panel.prices, asked)))
 
     def _combine(self, case: Case, said: Sequence[CaseOutcome]) -> CaseOutcome:
         asked = [
@@ -195,7 +204,8 @@ class Sitting:
         return Verdict(Parsed(value, JUDGED, parsed.span if value == parsed.value else None), scores)
 
 
-def _describe_agreement(first: str, second: str, found: RaterAgreement) -> str:
+def _describe_agreement(found: JudgeAgreement) -> str:
+    first, second = found.judges
     share = f"judges: {first} and {second} agree on {found.same:,} of {found.n:,} rows ({found.same / found.n:.1%})"
     if found.kappa is None or found.ci95 is None:
         return f"{share}; Cohen's kappa is not defined, as both have the same verdict on every row."
@@ -203,31 +213,38 @@ def _describe_agreement(first: str, second: str, found: RaterAgreement) -> str:
     return f"{share}; Cohen's kappa {found.kappa:.3f} (95 % {low:.3f} to {high:.3f})."
 
 
-def describe_costs(prices: PriceTable, juries: Sequence[ModelJury]) -> list[str]:
-    """Say what all responses behind the verdicts cost, whichever run asked for them, one line a judge and model."""
+def _list_usages(prices: PriceTable | None, juries: Sequence[ModelJury]) -> Iterator[JudgeUsage]:
+    """Sum up what all responses behind the verdicts took, one a judge and model, their repeats together."""
     seats: dict[tuple[str, str], list[ModelJury]] = {}
     for jury in juries:
         seats.setdefault((jury.setting.title, jury.setting.model), []).append(jury)
-    lines, total = [], 0.0
-    for (title, model), repeats in seats.items():
+    for seat, repeats in seats.items():
         usages = [(usage, batch) for jury in repeats for batch, usage in enumerate(jury.usage)]
         responses, uncounted, prompt, cached, completion = (
             sum(getattr(usage, name) for usage, _ in usages) for name in TokenUsage.__struct_fields__
         )
-        what = f"cost: judge {title} ({model}): {responses:,} responses, {prompt:,} + {completion:,} tokens"
-        what += f" ({cached:,} of them cached)" if cached else ""
-        found = prices.find(model)
-        if found is None:
-            lines.append(f"{what}; the table of {prices.date} has no price for it, so the cost is unknown.")
-            total = math.nan
+        taken = JudgeUsage(*seat, responses, uncounted, prompt, cached, completion)
+        if prices is None:
+            yield taken
             continue
-        cost = sum(usage.compute_cost(found[1], batch=bool(batch)) for usage, batch in usages)
-        total += cost
-        lacking = f"; {uncounted:,} responses without token counts are not in it" if uncounted else ""
-        lines.append(f"{what}, {cost:.4g} {prices.currency} by the price of {found[0]} of {prices.date}{lacking}.")
-    if len(seats) > 1 and not math.isnan(total):
-        lines.append(f"cost: all judges: {total:.4g} {prices.currency}.")
-    return lines
+        name, price = prices.find(seat[1]) or (None, None)
+        cost = None if price is None else sum(one.compute_cost(price, batch=bool(batch)) for one, batch in usages)
+        yield replace(taken, cost=cost, currency=prices.currency, prices_of=str(prices.date), priced_as=name)
+
+
+def _describe_costs(usages: Sequence[JudgeUsage]) -> Iterator[str]:
+    for one in usages:
+        what = f"cost: judge {one.judge} ({one.model}): {one.responses:,} responses, "
+        what += f"{one.prompt_tokens:,} + {one.completion_tokens:,} tokens"
+        what += f" ({one.cached_tokens:,} of them cached)" if one.cached_tokens else ""
+        if one.cost is None:
+            yield f"{what}; the table of {one.prices_of} has no price for it, so the cost is unknown."
+            continue
+        lacking = f"; {one.uncounted:,} responses without token counts are not in it" if one.uncounted else ""
+        yield f"{what}, {one.cost:.4g} {one.currency} by the price of {one.priced_as} of {one.prices_of}{lacking}."
+    costs = [one.cost for one in usages if one.cost is not None]
+    if 1 < len(costs) == len(usages):
+        yield f"cost: all judges: {math.fsum(costs):.4g} {usages[0].currency}."
 
 
 def _read_vote(vote: Vote) -> object:

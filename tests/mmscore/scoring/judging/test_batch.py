@@ -1,9 +1,11 @@
 """Judges whose questions go through a batch API: the same reports as one by one, and nothing paid for twice."""
 
 import json
+import random
 import signal
 import subprocess
 import sys
+import time
 
 import pytest
 
@@ -297,3 +299,19 @@ def test_a_run_that_is_stopped_goes_on_with_the_batch_it_paid_for(file, blow):
     assert len(server.batches) == 1
     assert b"0 responses from the store, 6 new in 6 calls" in again.stderr
     assert again.stdout == alone.stdout
+
+
+@pytest.mark.release
+@pytest.mark.parametrize("seed", range(4))
+def test_kills_at_any_time_pay_for_no_batch_twice(file, seed):
+    moments = random.Random(seed)
+    with batch_server(_say) as server:
+        command = [sys.executable, "-m", "mmscore", str(file), "--recipe", "own_short_answer", "--json"]
+        command += ["--judge", f"{file.parent / 'numbers.py'}@JUDGE", "--judge-base-url", server.url, "--judge-batch"]
+        for _ in range(5):
+            with subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.PIPE) as process:
+                time.sleep(moments.uniform(0.8, 4))
+                process.kill()
+        done = subprocess.run(command, capture_output=True, check=False)
+    assert [len(requests) for requests in server.requests()] == [6, 3, 1]
+    assert json.loads(done.stdout)["entries"][0]["counts"]["judge_failed"] == 1
