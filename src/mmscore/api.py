@@ -31,6 +31,7 @@ from mmscore.reporting.notebook import format_comparison
 from mmscore.reporting.publish import HubOptions, PushedPredictions, push_results
 from mmscore.reporting.submit import Submission, SubmitOptions
 from mmscore.reporting.submit import submit as write_submission
+from mmscore.reporting.track import choose_trackers
 from mmscore.scoring.evaluate import (
     FileKeywords,
     JoinKeywords,
@@ -43,7 +44,7 @@ from mmscore.scoring.evaluate import (
 from mmscore.scoring.judging.request import JudgeRequest
 from mmscore.workflow.leaderboard import LeaderboardOptions, write_leaderboard
 from mmscore.workflow.rank import RankOptions, rank_files
-from mmscore.workflow.run import Results, RunOptions, require_numbers, run_plan, write_pages, write_summary
+from mmscore.workflow.run import Results, RunOptions, log_outcome, require_numbers, run_plan, write_pages, write_summary
 from mmscore.workflow.score import ReportOptions, score_to_files
 from mmscore.workflow.task_file import PREDICT, build_plan
 from mmscore.workflow.task_readers import Outcome
@@ -90,7 +91,8 @@ class ReportKeywords(ScoreKeywords, total=False):
     html_rows: int
     html_pictures: str | Path | None
     rows: str | Path | None
-    log: str | Path | None
+    log: str | Sequence[str]
+    log_project: str
     max_failed: float
 
 
@@ -194,6 +196,8 @@ class RunKeywords(TypedDict, total=False):
     work_dir: str | Path | None
     restart: bool
     html: bool
+    log: str | Sequence[str]
+    log_project: str
 
 
 class CompareKeywords(JoinKeywords, total=False):
@@ -393,7 +397,11 @@ def run(task: str | Path | Mapping[str, Any], *, quiet: bool = True, **options: 
     kept: Results | None = {} if asked.html else None
     if asked.html:
         require_numbers(plan, named)
-    done = list(run_plan(plan, restart=asked.restart, quiet=quiet, kept=kept))
+    trackers = choose_trackers(asked.log)
+    done = []
+    for outcome in run_plan(plan, restart=asked.restart, quiet=quiet, kept=kept):
+        log_outcome(outcome, trackers, asked.log_project)
+        done.append(outcome)
     if plan.steps != PREDICT:
         write_summary(plan, done)
     if lacking := write_pages(plan, kept or {}) if asked.html else []:

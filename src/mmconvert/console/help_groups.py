@@ -29,7 +29,8 @@ HEADINGS: dict[str, tuple[str, ...]] = {
     ),
     "Output": (
         "output", "title", "work_dir", "init", "to", "columns", "csv", "markdown", "html", "html_rows", "html_pictures",
-        "rows", "log", "no_browser", "images", "image_dir", "csv_safe", "append", "overwrite", "license", "source",
+        "rows", "log", "log_project", "no_browser", "images", "image_dir", "csv_safe", "append", "overwrite", "license",
+        "source",
     ),
     "Errors": ("on_bad", "rejects", "max_failed", "allow_rejects", "allow_empty"),
     "Resume and parallelism": ("resume", "restart", "workers", "processes", "share", "engine"),

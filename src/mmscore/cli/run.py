@@ -16,6 +16,7 @@ from mmconvert.core.text.printable import escape_control
 from mmconvert.core.text.yaml import read_mapping_file
 from mmscore.core.report import publish
 from mmscore.reporting.summary_table import show
+from mmscore.reporting.track import choose_trackers
 from mmscore.workflow.named import NamedRun, build_task, format_first_task
 from mmscore.workflow.run import (
     LOG,
@@ -23,6 +24,7 @@ from mmscore.workflow.run import (
     SUMMARY,
     Results,
     RunOptions,
+    log_outcome,
     require_numbers,
     run_plan,
     write_pages,
@@ -40,7 +42,10 @@ from mmscore.workflow.task_readers import Outcome, find_reader
     | {"base_url": {"metavar": "URL"}, "serve": {"metavar": "COMMAND"}},
     into="named",
 )
-@add_struct_options(RunOptions, {"work_dir": {"metavar": "DIR", "short": "-w"}})
+@add_struct_options(
+    RunOptions,
+    {"work_dir": {"metavar": "DIR", "short": "-w"}, "log": {"metavar": "TRACKER"}, "log_project": {"metavar": "NAME"}},
+)
 @click.option("--init", metavar="FILE", help="Write a commented task file of what is named, and run nothing.")
 @click.option("--dry-run", is_flag=True, help="Check the file and print the plan; run nothing.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -68,6 +73,7 @@ def run(
 
     Exit code 3: some samples or runs have no result; 1: none has one.
     """
+    trackers = choose_trackers(options.log)
     if task is not None and named != NamedRun():
         raise UsageError("TASK names datasets and models itself. Leave out TASK, or the options that name them.")
     if init is not None:
@@ -87,6 +93,7 @@ def run(
     with contextlib.redirect_stdout(sys.stderr), contextlib.closing(runs):
         for outcome in runs:
             done.append(outcome)
+            log_outcome(outcome, trackers, options.log_project)
             if not as_json:
                 click.echo(escape_control(_sentence(outcome)), file=out)
     if as_json:

@@ -33,7 +33,7 @@ from mmscore.scoring.judging.request import JudgeOptions
 from mmscore.scoring.scored_file import Result
 from mmscore.workflow.score import ReportOptions, score_to_files
 
-_CALLED = {"output": "report", "csv": "table", "html": "page", "rows": "rows", "log": "log"}
+_CALLED = {"output": "report", "csv": "table", "html": "page", "rows": "rows", "log_file": "log"}
 """Option that names a file to write -> what the last lines call it."""
 _READ_SO = ("answers", "allow_mismatch", "benchmark", "dataset", "format", "recipe_options")
 """Options that another command on the same files needs too."""

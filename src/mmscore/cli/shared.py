@@ -21,7 +21,7 @@ from mmscore.scoring.evaluate import JudgeEstimate, ScoreOptions, estimate_each
 from mmscore.scoring.judging.request import JudgeOptions, JudgeRequest
 
 _NAMES = ("recipe", "format", "benchmark", "dataset", "model", "metric", "score", "columns", "api_key_env")
-_FILES = ("recipe_options", "csv", "html", "rows", "log", "markdown", "output", "judge_cache", "prices", "json_schema")
+_FILES = ("recipe_options", "csv", "html", "rows", "markdown", "output", "judge_cache", "prices", "json_schema")
 _METAVARS = {
     **dict.fromkeys((*_NAMES, "judge", "judge_model", "judge_strategy", "judge_aggregation"), "NAME"),
     **dict.fromkeys(_FILES, "FILE"),
@@ -30,6 +30,8 @@ _METAVARS = {
     **dict.fromkeys(("extra_body", "judge_generation", "judge_score_mapping"), "JSON"),
     **dict.fromkeys(("stop", "system"), "TEXT"),
     "by": "COLUMN",
+    "log": "TRACKER|FILE",
+    "log_project": "NAME",
     "map": "FIELD=COLUMN",
     "judge_prompt": "FILE|FOLDER",
     "judge_score_pattern": "REGEX",

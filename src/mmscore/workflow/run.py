@@ -34,6 +34,8 @@ from mmscore.llm.response_cache import OK, build_answer_key
 from mmscore.reporting.html.page import PageOptions, write_report
 from mmscore.reporting.report_table import draw
 from mmscore.reporting.summary_table import SummaryRow, to_csv, to_html, to_json
+from mmscore.reporting.track import log_scores
+from mmscore.reporting.tracker import PROJECT, Tracker
 from mmscore.scoring.scored_file import Result
 from mmscore.workflow.score import score_to_files
 from mmscore.workflow.task_file import ALL, PREDICT, SCORE, DatasetTask, ModelTask, Plan
@@ -48,6 +50,8 @@ SUMMARY = "summary"
 """Name of the files in the work folder that hold one score of each run."""
 CONVERTED = ".datasets"
 """Folder in the work folder for what is converted; no model's folder begins with a dot."""
+LOGGED = "logged.json"
+"""What trackers of experiments have of a run, in its folder."""
 _LOG_WIDTH = 160
 Results = dict[str, list[Result]]
 """What stands behind the reports of each dataset, by its name; models in the order of the plan."""
@@ -207,6 +211,10 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Discard cached responses and run every sample again."""
     html: bool = False
     """Also write DIR/DATASET.html with all models and recipes side by side."""
+    log: tuple[str, ...] = ()
+    """Log the scores to wandb, trackio, mlflow or tensorboard. Repeatable."""
+    log_project: str = PROJECT
+    """Project or experiment of the tracker that --log names."""
 
 
 def require_numbers(plan: Plan, where: str) -> None:
@@ -373,6 +381,19 @@ def _score_run(plan: Plan, model: ModelTask, task: DatasetTask, outcome: Outcome
     }
     if kept is not None:
         kept.setdefault(task.name, []).extend(found)
+
+
+def log_outcome(outcome: Outcome, trackers: Sequence[Tracker], project: str) -> None:
+    """Log the scores of a run of the task to trackers; what was logged already is not logged again."""
+    if trackers and outcome.entries:
+        about = json.loads((pq.read_schema(outcome.folder / PREDICTIONS).metadata or {}).get(RUN_METADATA, b"{}"))
+        scored = [(entry, about) for entry in outcome.entries]
+
+        def tell(line: str) -> None:
+            _append_log(outcome.folder, line)
+            print_message(f"mmscore: {line}")
+
+        log_scores(trackers, scored, project, tell, logged=outcome.folder / LOGGED)
 
 
 def _list_recipes(plan: Plan, task: DatasetTask, folder: Path) -> list[str]:

@@ -8,6 +8,7 @@ from typing import Annotated
 import msgspec
 
 from mmconvert.core.errors import Error, UsageError
+from mmconvert.core.progress import print_message
 from mmconvert.storage.atomic import require_apart
 from mmconvert.storage.source_files import watch_sources
 from mmscore.core.predictions.locate import locate_predictions
@@ -16,6 +17,8 @@ from mmscore.core.report import Entry, Report, json_text, publish
 from mmscore.reporting.html.page import MOST_ITEMS, PageOptions, write_report
 from mmscore.reporting.html.settings import format_score_command
 from mmscore.reporting.scored_rows import RowsWriter
+from mmscore.reporting.track import TRACKERS, choose_trackers, log_scores
+from mmscore.reporting.tracker import PROJECT, Tracker
 from mmscore.scoring.evaluate import ScoreOptions, format_kit_log, score_results
 from mmscore.scoring.scored_file import Result
 
@@ -35,8 +38,11 @@ class ReportOptions(ScoreOptions, frozen=True, kw_only=True):
     """Dataset with the images for the page. [default: that of --answers]"""
     rows: str | None = None
     """Write one row per sample with its parsed answer and score to this parquet file."""
-    log: str | None = None
-    """Write the log file that the recipe's framework would write."""
+    log: tuple[str, ...] = ()
+    """Log the scores to wandb, trackio, mlflow or tensorboard; any other value is a FILE for the log that the recipe's
+    framework would write. Repeatable."""
+    log_project: str = PROJECT
+    """Project or experiment of the tracker that --log names."""
     max_failed: Annotated[float, msgspec.Meta(ge=0, le=1)] = 1.0
     """Maximum share of samples without a score; more is an error."""
     allow_rejects: bool = False
@@ -44,8 +50,24 @@ class ReportOptions(ScoreOptions, frozen=True, kw_only=True):
 
     def files(self) -> dict[str, str]:
         """Give the files to write, by the name of their field."""
-        named = {name: getattr(self, name) for name in ("output", "csv", "html", "rows", "log")}
+        named = {name: getattr(self, name) for name in ("output", "csv", "html", "rows")} | {"log": self.log_file}
         return {name: file for name, file in named.items() if file}
+
+    @property
+    def log_file(self) -> str | None:
+        """Give the file for the framework's log, None for none."""
+        return next((name for name in self.log if name not in TRACKERS), None)
+
+    def choose_trackers(self) -> list[Tracker]:
+        """Find the trackers that `log` names.
+
+        Raises:
+            UsageError: One is not installed, or `log` names several files.
+        """
+        files = [name for name in dict.fromkeys(self.log) if name not in TRACKERS]
+        if len(files) > 1:
+            raise UsageError(f"--log: a framework's log is one file, found: {', '.join(files)}. Name one.")
+        return choose_trackers([name for name in self.log if name in TRACKERS])
 
 
 @watch_sources()
@@ -71,22 +93,25 @@ def score_to_files(
         UsageError: A file would be written over what is read, or as `mmscore.scoring.evaluate.results`.
         Error: As there, or a file has a larger share of rows without a score than the options allow.
     """
+    trackers = options.choose_trackers()
     require_apart([*options.files().values()], [*paths, *([options.answers] if options.answers else ())])
     if options.html_pictures:
         # Looked for before rows are scored for a page that needs it.
         if options.html is None:
             raise UsageError("--html-pictures: there is no page to show them. Add --html FILE.")
         locate_predictions(options.html_pictures)
-    entries, shown = [], []
+    entries, shown, tracked = [], [], []
     with contextlib.ExitStack() as stack:
         rows = stack.enter_context(RowsWriter(options.rows)) if options.rows else None
-        for result in score_results(paths, recipes, options, log=options.log is not None):
+        for result in score_results(paths, recipes, options, log=options.log_file is not None):
             entries.append(result.entry)
             _require_scores(result.entry, options.max_failed)
             if rows is not None:
                 rows.write(result.entry, result.scored)
-            if options.log:
-                publish(options.log, format_kit_log(result).encode())
+            if trackers:
+                tracked.append((result.entry, result.rows.run))
+            if options.log_file:
+                publish(options.log_file, format_kit_log(result).encode())
             if options.html:
                 shown.append(result)
             then(result)
@@ -97,6 +122,7 @@ def score_to_files(
         publish(options.csv, report.to_csv().encode())
     if options.html:
         write_report(options.html, shown, _describe_page(paths, recipes, options))
+    log_scores(trackers, tracked, options.log_project, lambda line: print_message(f"mmscore: {line}"))
     return report
 
 

@@ -51,7 +51,7 @@ _NOT_HERE = frozenset(
             "rejects",
         ),
         *("resume", "restart", "share", "csv", "rows", "recipe", "dry-run", "json", "quiet", "options"),
-        *("html", "html-pictures", "log", "model-card"),
+        *("html", "html-pictures", "log", "log-project", "model-card", "eval-results"),
     )
 )
 """Options that have no place in a task: where things go, and what is done again, is for `run` to say."""

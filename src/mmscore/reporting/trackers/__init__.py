@@ -1,0 +1,1 @@
+"""Trackers of experiments, a file each with the constant `TRACKER`."""
