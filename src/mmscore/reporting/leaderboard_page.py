@@ -12,6 +12,7 @@ from mmscore.reporting.console_table import format_score
 
 _STYLE = (
     "body{font:15px/1.5 system-ui,sans-serif;margin:2rem;color:#1a1a1a;background:#fff}"
+    "h1{overflow-wrap:anywhere}"
     "div{overflow-x:auto}table{border-collapse:collapse}th,td{padding:.35rem .8rem;border-bottom:1px solid #ddd}"
     "th,td:first-child,td:nth-child(2){text-align:left}td{text-align:right;font-variant-numeric:tabular-nums}"
     "th small{display:block;font-weight:normal;color:#666}.best{font-weight:bold}"
