@@ -32,6 +32,7 @@ FRAMEWORKS = (
     "vlmevalkit_choice_reports",
     "vlmevalkit_judged",
     "vlmevalkit_short_answers",
+    "vlmevalkit_spatial",
     "pope",
     "mme",
     "mmtrusteval",

@@ -50,7 +50,7 @@ BELIEVED = TYPED._replace(extra='{"ground_truth": "7", "expected_bias": "1", "to
 TABLED = CHOICE._replace(
     id="{n}",
     extra='{"qid": "question", "type": "multiple_choice", "task": "Touching Circles", '
-    '"target_instances": "[[0, 0, 9, 9]]"}',
+    '"question_type": "object_counting", "target_instances": "[[0, 0, 9, 9]]"}',
 )
 CHARTED = TYPED._replace(label="\"['7', '1']\"", extra='{"year": "[\'NO\']"}')
 BOXED = TYPED._replace(label='"[0, 0, 7, 9]"', split="RefCOCO_val")
@@ -86,7 +86,7 @@ def _defer(names: Sequence[str]) -> list[Any]:
 
 
 TOLERANCE = 1e-9
-SIGNED = {"corr", "slope"}
+SIGNED = {"corr", "slope", "caa"}
 
 
 def _file(kind: Item, replies: Sequence[str]) -> list[Item]:

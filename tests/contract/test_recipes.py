@@ -62,7 +62,7 @@ CLICKED = Item(
 )  # fmt: skip
 TABLED = CHOICE._replace(
     extra='{"qid": "question", "type": "multiple_choice", "task": "Touching Circles", '
-    '"target_instances": "[[0, 0, 9, 9]]"}'
+    '"question_type": "object_counting", "target_instances": "[[0, 0, 9, 9]]"}'
 )
 EXAMPLES = (
     CHOICE, YES_NO, LISTED, TYPED, EXTRACTED, GRADED, UNLABELLED, BELIEVED, CHARTED, BOXED, CLICKED, TABLED,

@@ -5,20 +5,17 @@ from bisect import bisect_left
 from collections.abc import Iterator, Sequence
 
 from mmscore.core.parsed import UNPARSED, Parsed
+from mmscore.nlp.reasoning_tags import INVISIBLE, OPENING, cut_reasoning
 
 # Source: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/utils/spatial_bench/matching_func.py:can_match_option
-INVISIBLE = str.maketrans(dict.fromkeys("\u200b\u200c\u200d\ufeff"))
 TAIL, LINES = 800, 6
 """Characters at the end, and lines at the end, that are looked at before the whole response is."""
 
-OPENING = re.compile(r"(?i)<\s*answer\b")
 TAGGED = re.compile(r"(?i)\s*([A-J])")
 CLOSING = re.compile(r"(?i)<\s*/\s*answer\s*>")
 BEFORE_TAGS = tuple(
     re.compile(rf"(?i)(?<![A-Z])([A-F])\s*[)\]}}）】]?\s*</\s*{tag}\s*>") for tag in ("answer", "think")
 )
-THINK_ENDS = re.compile(r"(?i)</\s*think\s*>")
-THINK_STARTS = re.compile(r"(?i)<\s*think\s*>")
 LISTED = re.compile(r"(?i)[*_>\-\s]*(?:option|选项)\s+[A-J]\s*[:：]")
 ALONE = re.compile(r"[*_`>（）\[\]【】()]*\s*([A-Fa-f])\s*[*_`（）\[\]【】()]*")
 LABEL = re.compile(r"([A-Fa-f])\s*[.．:：)\]】、-]\s")
@@ -58,7 +55,7 @@ def vlmevalkit_spatial_choice(text: str) -> Parsed:
     for before in BEFORE_TAGS:
         if found := before.search(tail):
             return Parsed(found[1].upper(), "before a closing tag")
-    for lines in (_cut_reasoning(text).splitlines(), tail.splitlines()):
+    for lines in (cut_reasoning(text).splitlines(), tail.splitlines()):
         if letter := _find_in_lines(lines[-LINES:]):
             return Parsed(letter, "last lines")
     if found := PHRASE.search(text):
@@ -77,14 +74,6 @@ def _find_tagged(text: str) -> str | None:
         if found and found.end() <= last:
             return found[1].upper()
     return None
-
-
-def _cut_reasoning(text: str) -> str:
-    """Give what stands behind the last closing tag of reasoning, else behind the last opening one."""
-    for tag in (THINK_ENDS, THINK_STARTS):
-        if ends := [found.end() for found in tag.finditer(text)]:
-            return text[ends[-1] :].strip()
-    return text
 
 
 def _find_in_lines(lines: Sequence[str]) -> str | None:

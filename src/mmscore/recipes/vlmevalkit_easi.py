@@ -13,11 +13,10 @@ a failed inference is no answer here and counts apart; the framework scores its 
 
 from collections.abc import Mapping, Sequence
 
-from mmscore.core.parsed import Parsed
-from mmscore.core.recipe import Item, Recipe, Row
+from mmscore.core.recipe import Recipe, Row
 from mmscore.core.table import Scored
-from mmscore.kits.vlmevalkit.rows import KIT, RESULTS, VERSIONS, offer_for_names, read_answer_cell
-from mmscore.parsers.vlmevalkit_spatial_choice import vlmevalkit_spatial_choice
+from mmscore.kits.vlmevalkit.rows import KIT, RESULTS, VERSIONS, offer_for_names
+from mmscore.kits.vlmevalkit.spatial import parse_choice, score_choice
 
 # Source: open-compass/VLMEvalKit@e8e78f05 vlmeval/dataset/spatial_dise.py, spatialvizbench.py
 DISE_GROUPS = {
@@ -56,14 +55,6 @@ REPORTS: Mapping[str, Groups] = {
 COLUMNS = tuple(dict.fromkeys(column for groups in REPORTS.values() for column in groups))
 
 
-def _parse(item: Item, version: str) -> Parsed:
-    return vlmevalkit_spatial_choice(item.prediction)
-
-
-def _score(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:
-    return {"accuracy": float(parsed.value == vlmevalkit_spatial_choice(read_answer_cell(item)).value)}
-
-
 def _build_table(scored: Scored, version: str) -> Sequence[Row]:
     parts = list(scored.split("dataset")) or [("", scored)]
     return [_build_line(part, REPORTS.get(name, BY_CATEGORY)) for name, part in parts]
@@ -83,8 +74,8 @@ RECIPE = Recipe(
     KIT,
     VERSIONS,
     columns=("answer", "label"),
-    parse=_parse,
-    metrics=_score,
+    parse=parse_choice,
+    metrics=score_choice,
     default_for=offer_for_names("spatial benchmarks", frozenset(REPORTS)),
     table=_build_table,
     keep=("dataset", *COLUMNS),

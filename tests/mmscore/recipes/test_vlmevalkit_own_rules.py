@@ -91,3 +91,25 @@ def test_a_click_needs_a_box_inside_its_image(box: str) -> None:
     with pytest.raises(RowError) as refusal:
         recipe.metrics(item, recipe.parse(item, "1"), "1")
     assert refusal.value.field == "extra.bbox"
+
+
+def test_a_question_of_an_unknown_kind_has_no_score_and_the_kinds_are_named() -> None:
+    with pytest.raises(RowError, match=r"object_counting.*'route_planning'"):
+        score_item("vlmevalkit_spbench", "A", "A", question_type="route_planning")
+
+
+def test_a_number_is_within_the_margins_that_it_reaches() -> None:
+    found = [
+        score_item("vlmevalkit_spbench", text, "4", question_type="object_counting")["relative_accuracy"]
+        for text in ("<answer>4</answer>", "three", "none", "9")
+    ]
+    assert found == [1.0, 0.6, 0.0, 0.0]
+
+
+def test_letters_in_any_order_are_a_list_and_a_reference_must_be_one() -> None:
+    found = [
+        score_item("vlmevalkit_a4bench", text, "['A', 'B']")["accuracy"] for text in ("['B', 'A']", "A, B", "['A']")
+    ]
+    assert found == [1.0, 0.0, 0.0]
+    with pytest.raises(RowError, match="expected a list of letters"):
+        score_item("vlmevalkit_a4bench", "['A']", "A or B")
