@@ -2,8 +2,8 @@
 
 usage: python examples/train_sft.py DATASET MODEL OUTPUT [MAX_STEPS]
 
-DATASET is what `mmconvert convert FILES -o DATASET --view sft` wrote (or `--view prompt-completion`, whose
-prompts are not learnt), a folder or an id on the Hub.
+DATASET is what `mmconvert convert FILES -o DATASET --view sft` wrote (or `--view prompt-completion`), a folder or an
+id on the Hub. The collator learns the assistant's turns alone; without it TRL learns the prompts of `sft` too.
 """
 
 import sys
@@ -13,10 +13,14 @@ from datasets import load_dataset
 from transformers import AutoModelForImageTextToText, AutoProcessor
 from trl import SFTConfig, SFTTrainer
 
+from mmconvert.chat.collate import ChatCollator
+
 dataset, model, output, *steps = sys.argv[1:]
+processor = AutoProcessor.from_pretrained(model)
 SFTTrainer(
     model=AutoModelForImageTextToText.from_pretrained(model),
-    processing_class=AutoProcessor.from_pretrained(model),
+    processing_class=processor,
+    data_collator=ChatCollator(processor),
     train_dataset=load_dataset(dataset, split="train"),
     args=SFTConfig(
         output,

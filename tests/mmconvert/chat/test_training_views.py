@@ -101,11 +101,16 @@ def test_a_loop_over_a_streamed_dataset_learns(data, llava):
 
 
 @pytest.mark.parametrize("save", [save_llava, save_idefics3])
-def test_completions_are_learnt_and_prompts_and_images_are_not(data, tmp_path, save):
+@pytest.mark.filterwarnings("ignore:the chat template puts no special token")
+def test_responses_are_learnt_and_prompts_and_images_are_not(data, tmp_path, save):
     processor = AutoProcessor.from_pretrained(save(tmp_path / "m"))
-    for view, whole in (("sft", True), ("prompt-completion", False)):
+    for view, loss, whole in (
+        ("sft", "assistant", False),
+        ("prompt-completion", "assistant", False),
+        ("sft", "all", True),
+    ):
         rows = list(load_dataset(str(data[view]), split="train"))
-        batch = ChatCollator(processor)(rows[:4])
+        batch = ChatCollator(processor, loss=loss)(rows[:4])
         assert len(batch["labels"]) == 4
         for ids, labels, row in zip(batch["input_ids"], batch["labels"], rows, strict=False):
             learnt = processor.tokenizer.decode(labels[labels != IGNORED])
