@@ -26,6 +26,7 @@ from mmscore.analysis.bundle import BundleOptions
 from mmscore.analysis.compare import CompareOptions
 from mmscore.analysis.explain import ExplainOptions
 from mmscore.infer.options import PredictOptions
+from mmscore.infer.shards import MergeOptions
 from mmscore.reporting.submit import SubmitOptions
 from mmscore.scoring.evaluate import ScoreKeywords, ScoreOptions
 from mmscore.workflow.leaderboard import LeaderboardOptions
@@ -47,6 +48,7 @@ AT_THE_TERMINAL = {
     "mmconvert demo": "files_only train",
     "mmconvert completion": "",
     "mmscore score": "recipe dry_run json quiet options verbose",
+    "mmscore merge": "output json quiet",
     "mmscore predict": "output dry_run quiet json options",
     "mmscore run": "dry_run init json quiet",
     "mmscore view": "",
@@ -71,6 +73,7 @@ FUNCTIONS: dict[Any, tuple[type[msgspec.Struct], type, str]] = {
     mmconvert.preview: (PreviewOptions, api.PreviewKeywords, ""),
     mmconvert.push: (PushOptions, api.PushKeywords, ""),
     mmscore.predict: (PredictOptions, scoring.PredictKeywords, "model backend resume restart share"),
+    mmscore.merge: (MergeOptions, scoring.MergeKeywords, ""),
     mmscore.score: (ReportOptions, scoring.ReportKeywords, "judge progress allow_rejects"),
     mmscore.push: (ScoreOptions, ScoreKeywords, "judge progress"),
     mmscore.run: (RunOptions, scoring.RunKeywords, ""),

@@ -24,6 +24,7 @@ from mmscore.infer import session
 from mmscore.infer.adapter import split_backend
 from mmscore.infer.ledger import Summary
 from mmscore.infer.options import PredictOptions
+from mmscore.infer.shards import Merged, MergeKeywords, MergeOptions, merge_shards
 from mmscore.reporting.leaderboard_page import Board
 from mmscore.reporting.live.server import LiveView, ViewOptions
 from mmscore.reporting.notebook import NotebookReport as Report
@@ -44,7 +45,16 @@ from mmscore.scoring.evaluate import (
 from mmscore.scoring.judging.request import JudgeRequest
 from mmscore.workflow.leaderboard import LeaderboardOptions, write_leaderboard
 from mmscore.workflow.rank import RankOptions, rank_files
-from mmscore.workflow.run import Results, RunOptions, log_outcome, require_numbers, run_plan, write_pages, write_summary
+from mmscore.workflow.run import (
+    Results,
+    RunKeywords,
+    RunOptions,
+    log_outcome,
+    require_numbers,
+    run_plan,
+    write_pages,
+    write_summary,
+)
 from mmscore.workflow.score import ReportOptions, score_to_files
 from mmscore.workflow.task_file import PREDICT, build_plan
 from mmscore.workflow.task_readers import Outcome
@@ -57,6 +67,7 @@ __all__ = [
     "JudgeRequest",
     "ListedPlugin",
     "LiveView",
+    "Merged",
     "Outcome",
     "Ranking",
     "Report",
@@ -69,6 +80,7 @@ __all__ = [
     "judge",
     "leaderboard",
     "list_plugins",
+    "merge",
     "predict",
     "push",
     "rank",
@@ -134,6 +146,7 @@ class PredictKeywords(TypedDict, total=False):
     protocol: str | None
     processes: int | None
     engine: Literal["local", "ray"]
+    shard: str | None
     limit: int | None
 
 
@@ -190,14 +203,23 @@ def predict(
         return session.predict(place, output, asked, given, quiet=quiet)
 
 
-class RunKeywords(TypedDict, total=False):
-    """Keywords of `run`: the options of `mmscore run` by their names."""
+@check_python_call(options=MergeOptions)
+def merge(shards: Sequence[str | Path], output: str | Path, **options: Unpack[MergeKeywords]) -> Merged:
+    """Merge the predictions files of all shards of a run into the file of one process, to the byte.
 
-    work_dir: str | Path | None
-    restart: bool
-    html: bool
-    log: str | Sequence[str]
-    log_project: str
+    Args:
+        shards: The files that `predict` wrote with `shard`, in any order, or their URLs.
+        output: The predictions file that shall appear, or its URL.
+        **options: Options of `mmscore merge` by their names.
+
+    Returns:
+        The file, its shards and rows, and rows without a response.
+
+    Raises:
+        UsageError: No shard is given, or the output exists.
+        Error: A shard is missing, unfinished, given twice or of another run.
+    """
+    return merge_shards(shards, output, build_options(MergeOptions, options, "merge"))
 
 
 class CompareKeywords(JoinKeywords, total=False):

@@ -33,7 +33,7 @@ HEADINGS: dict[str, tuple[str, ...]] = {
         "source",
     ),
     "Errors": ("on_bad", "rejects", "max_failed", "allow_rejects", "allow_empty"),
-    "Resume and parallelism": ("resume", "restart", "workers", "processes", "share", "engine"),
+    "Resume and parallelism": ("resume", "restart", "workers", "processes", "share", "shard", "engine"),
     "Hub": ("push", "private", "revision", "create_pr", "model_card", "eval_results"),
     "General": ("dry_run", "json", "verbose", "quiet", "options", "version", "help"),
 }  # fmt: skip

@@ -298,12 +298,15 @@ class Dataset(msgspec.Struct, frozen=True):
         """Rows of all splits."""
         return sum(self.splits.values())
 
-    def batches(self, columns: Sequence[str] | None = None, split: str | None = None) -> Iterator[pa.RecordBatch]:
+    def batches(
+        self, columns: Sequence[str] | None = None, split: str | None = None, *, first: int = 0
+    ) -> Iterator[pa.RecordBatch]:
         """Read batches of at most 256 rows, split after split, in the order of the rows.
 
         Args:
             columns: Columns to read, those a file lacks are left out; None for all.
             split: One split; None for all.
+            first: Number of the first row to read, from 0; row groups in front of it are not read.
 
         Raises:
             UsageError: There is no such split.
@@ -314,7 +317,10 @@ class Dataset(msgspec.Struct, frozen=True):
             raise UsageError(f"{self.path}: no split {split!r}.{hint} Known: {', '.join(self.files)}.")
         for name in [split] if split is not None else self.files:
             for file in self.files[name]:
-                yield from read_shard_batches(file, columns)
+                left = max(0, first - open_checked_parquet(file).metadata.num_rows) if first else 0
+                if not left:
+                    yield from read_shard_batches(file, columns, first)
+                first = left
 
     def records(self, split: str | None = None) -> Iterator[Record]:
         """Read records in order; see `batches`."""
@@ -327,12 +333,13 @@ class Dataset(msgspec.Struct, frozen=True):
             yield from from_arrow(batch)
 
 
-def read_shard_batches(file: Path, columns: Sequence[str] | None) -> Iterator[pa.RecordBatch]:
+def read_shard_batches(file: Path, columns: Sequence[str] | None, first: int = 0) -> Iterator[pa.RecordBatch]:
     """Read a parquet file in batches, every page against its checksum.
 
     Args:
         file: The file.
         columns: Columns to read, those that it lacks are left out; None for all.
+        first: Number of the first row to read, from 0; row groups in front of it are not read.
 
     Raises:
         Error: The file is damaged.
@@ -342,7 +349,14 @@ def read_shard_batches(file: Path, columns: Sequence[str] | None) -> Iterator[pa
         parquet = open_checked_parquet(file)
         wanted = None if columns is None else [c for c in columns if c in parquet.schema_arrow.names]
         for group in range(parquet.num_row_groups):
-            yield from parquet.iter_batches(batch_size=BATCH_ROWS, columns=wanted, row_groups=[group])
+            if first >= (rows := parquet.metadata.row_group(group).num_rows):
+                first -= rows
+                continue
+            for batch in parquet.iter_batches(batch_size=BATCH_ROWS, columns=wanted, row_groups=[group]):
+                cut = min(first, batch.num_rows)
+                first -= cut
+                if cut < batch.num_rows:
+                    yield batch.slice(cut)
     except (pa.ArrowException, OSError) as error:
         raise Error(f"{file}: cannot be read as parquet ({take_first_line(error)}). Write it again.") from None
 

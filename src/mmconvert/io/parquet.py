@@ -281,25 +281,25 @@ def _measure_longest(leaf: _Leaf, path: Path, group: int, metadata: pq.FileMetaD
     source = open_checked_parquet(path, [leaf.path], metadata)
     # The dictionary comes with the first value; before it may stand empty lists.
     for batch in source.iter_batches(batch_size=_DICTIONARY_ROWS, columns=[leaf.path], row_groups=[group]):
-        for array in _list_leaves(batch.column(0)):
+        for array in list_leaves(batch.column(0)):
             if pa.types.is_dictionary(array.type) and len(array.dictionary):
                 return replace(leaf, longest=pc.max(pc.binary_length(array.dictionary)).as_py() or 0)
     return leaf
 
 
-def _list_leaves(array: pa.Array) -> Iterator[pa.Array]:
+def list_leaves(array: pa.Array) -> Iterator[pa.Array]:
     """Give the arrays of plain values inside an array, cut to its rows."""
     if pa.types.is_struct(array.type):
         import pyarrow.compute as pc
 
         for index in range(array.type.num_fields):
-            yield from _list_leaves(pc.struct_field(array, [index]))
+            yield from list_leaves(pc.struct_field(array, [index]))
     elif pa.types.is_map(array.type):
-        yield from _list_leaves(array.keys)
-        yield from _list_leaves(array.items)
+        yield from list_leaves(array.keys)
+        yield from list_leaves(array.items)
     elif pa.types.is_nested(array.type) and not pa.types.is_union(array.type):
         yield pa.nulls(len(array))
-        yield from _list_leaves(array.flatten())
+        yield from list_leaves(array.flatten())
     else:
         yield array
 
@@ -320,7 +320,7 @@ def _names_values(schema: pa.Schema) -> bool:
 def _measure(array: pa.Array) -> int:
     """Measure about what an array takes as values of Python, dictionaries unfolded."""
     total = 0
-    for leaf in _list_leaves(array):
+    for leaf in list_leaves(array):
         kind = leaf.type
         total += _OBJECT * len(leaf)
         if pa.types.is_dictionary(kind):

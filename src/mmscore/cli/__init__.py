@@ -22,6 +22,11 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "mmscore predict mmbench -o predictions.parquet --model path/to/model",
         "mmscore predict mmbench -o predictions.parquet --model NAME --base-url http://127.0.0.1:8000/v1",
     ),
+    "merge": (
+        "mmscore.cli.merge:merge",
+        "Merge the shards of a run (predict --shard I/N) into one file.",
+        "mmscore merge predictions.*.parquet -o predictions.parquet",
+    ),
     "run": (
         "mmscore.cli.run:run",
         "Run models on benchmarks by name, or on the datasets of a task file.",

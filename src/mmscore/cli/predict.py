@@ -66,6 +66,8 @@ def predict(
     """
     hub = replace(hub, dry_run=dry_run)
     hub.check(())
+    if hub.push is not None and options.shard is not None:
+        raise UsageError("--push: a shard is a part of a run. Push the file that mmscore merge writes.")
     if hub.push is None and dry_run:
         raise UsageError("--dry-run lists what --push USER/REPO would upload. Give both, or --limit for a trial run.")
     # What a backend prints, or a cluster, must not stand between the lines that a program reads here.
@@ -80,8 +82,12 @@ def predict(
         counts = f"{summary.rows:,} samples, {summary.asked:,} requests sent, {summary.reused:,} from cache{failed}"
         click.echo(f"{summary.output}: {counts}, {summary.seconds:.1f} s{cost}")
         if not quiet:
-            kept = store_path(session.build_local_path(output) if is_url(output) else Path(output))
-            close({"cache": str(kept), "next": format_command("mmscore", summary.output)})
+            made = summary.output
+            kept = store_path(session.build_local_path(made) if is_url(made) else Path(made))
+            following = ["mmscore", made]
+            if options.shard is not None:
+                following = ["mmscore", "merge", "SHARDS...", "-o", output]
+            close({"cache": str(kept), "next": format_command(*following)})
     if hub.push is not None:
         click.echo(pushed_text(push_files([(open_rows(output), ())], hub, quiet=quiet)), err=as_json)
     return EXIT_PARTIAL if summary.failed else 0

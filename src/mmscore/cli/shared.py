@@ -39,6 +39,7 @@ _METAVARS = {
     "price": "PROMPT,COMPLETION|FILE",
     "push": "USER/REPO",
     "serve": "COMMAND",
+    "shard": "I/N",
     "revision": "REV",
     "model_card": "USER/MODEL",
     "eval_results": "USER/DATASET[#TASK]",

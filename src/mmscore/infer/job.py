@@ -17,6 +17,8 @@ from mmscore.infer.ledger import CONTENT
 from mmscore.infer.options import PredictOptions
 from mmscore.infer.predictions_file import describe_dataset
 from mmscore.infer.protocol import Playing, open_protocol
+from mmscore.infer.shards import SETTINGS, SHARD, Shard, find_shard
+from mmscore.llm.response_cache import build_answer_key
 
 PROMPT_VERSION = 1
 """Raised when the way a record becomes a prompt changes; old answers are then asked again."""
@@ -39,6 +41,7 @@ class Job(msgspec.Struct, frozen=True):
         interleave: False shows the first image only, before the text.
         protocol: How responses become the history of later rounds; None leaves the dataset's history.
         task: Digest of all that a caller wants to know the file by; None for nothing.
+        shard: The part of the rows that is asked; None for all.
     """
 
     dataset: Dataset
@@ -54,10 +57,18 @@ class Job(msgspec.Struct, frozen=True):
     interleave: bool = True
     protocol: Playing | None = None
     task: str | None = None
+    shard: Shard | None = None
+
+    @property
+    def first(self) -> int:
+        """Number of the first row of the dataset that is asked about."""
+        return self.shard.first if self.shard else 0
 
     @property
     def num_asked(self) -> int:
         """Rows of the dataset that are asked about."""
+        if self.shard is not None:
+            return self.shard.rows
         return self.dataset.num_rows if self.limit is None else min(self.limit, self.dataset.num_rows)
 
     @property
@@ -77,11 +88,13 @@ def plan_job(rows: Dataset, output: Path, backend: Backend, options: PredictOpti
         task: Digest of the settings, kept in the file.
 
     Raises:
-        UsageError: The protocol is unknown.
+        UsageError: The protocol is unknown, or the shard is none.
     """
     # Threads read it later on.
     for file in chain.from_iterable(rows.files.values()):
         note_source(file)
+    total = rows.num_rows if options.limit is None else min(options.limit, rows.num_rows)
+    keeps_groups = options.protocol is not None
     return Job(
         rows,
         output,
@@ -96,6 +109,7 @@ def plan_job(rows: Dataset, output: Path, backend: Backend, options: PredictOpti
         interleave=not options.no_interleave,
         protocol=None if options.protocol is None else open_protocol(options.protocol),
         task=task,
+        shard=None if options.shard is None else find_shard(rows, total, options.shard, keeps_groups=keeps_groups),
     )
 
 
@@ -129,4 +143,10 @@ def describe_job(job: Job) -> dict[str, Any]:
         "n": job.n,
         "protocol": job.protocol.spec if job.protocol else None,
         **({} if job.task is None else {"task": job.task}),
+        **({} if job.shard is None else {SHARD: msgspec.to_builtins(job.shard), SETTINGS: _digest_settings(job)}),
     }
+
+
+def _digest_settings(job: Job) -> str:
+    """Digest the settings that all shards of a run have in common and that the metadata does not hold."""
+    return build_answer_key(*list_settings(job), job.interleave, job.continue_final_message)

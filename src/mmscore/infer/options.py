@@ -103,6 +103,9 @@ class PredictOptions(msgspec.Struct, frozen=True, kw_only=True):
     per GPU]"""
     engine: Literal["local", "ray"] = "local"
     """Where processes run: local, or ray for a Ray cluster."""
+    shard: str | None = None
+    """Run only part I of N, numbered from 1, such as 2/8, into OUTPUT with .I before its extension (answers.2.parquet);
+    `mmscore merge` joins the parts."""
     limit: _Positive | None = None
     """Run only the first N samples."""
 

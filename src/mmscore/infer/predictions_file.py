@@ -12,9 +12,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from types import TracebackType
-from typing import Any
+from typing import Any, Self
 
 import pyarrow as pa
+import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
 from mmconvert.core.errors import Error
@@ -22,6 +23,7 @@ from mmconvert.core.record import IMAGE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, atta
 from mmconvert.dataset.dataset import Dataset
 from mmconvert.dataset.manifest import find_hub_source
 from mmconvert.dataset.shards import list_parquet_options
+from mmconvert.io.parquet import list_leaves
 from mmconvert.storage.atomic import sync_folder
 from mmconvert.storage.parquet_sink import OutputFile
 from mmscore.core.predictions.load import DATASET_SOURCE
@@ -35,44 +37,44 @@ PREDICTIONS_SCHEMA: pa.Schema = attach_features(
 RUN_METADATA = b"mmscore.run"
 """Key of the file's metadata that says, as JSON, how it was made and whether it is `partial`."""
 
-_INTERRUPTED = "interrupted"
+INTERRUPTED = "interrupted"
+"""Key of the same JSON that is true where a stopped run wrote the rows that it had come to."""
 
 _ROW_GROUP_BYTES = 32 << 20
 _ROW_GROUP_ROWS = 65_536
+_BLOCK_ROWS = 256
+"""Rows after which a row group may end."""
+_VALUE_BYTES = 8
+"""About what a value takes beside its text."""
 _SURROGATES = re.compile("[\ud800-\udfff]")
 _FROM_RECORD = [name for name in SCHEMA.names if name not in IMAGE_COLUMNS and name != "prediction"]
 
 
-class PredictionWriter:
-    """Writes one predictions file. Leaving the context well publishes it; an exception removes it.
+class PredictionsFile:
+    """One predictions file that is written. Leaving the context well publishes it; an exception removes it."""
 
-    A run that is told to stop leaves the rows that it has come to, marked as partial, unless a whole file
-    stands there already.
-    """
+    _keeps_part = False
 
-    def __init__(self, path: Path, *, model: str, method: str, about: Mapping[str, Any]) -> None:
+    def __init__(self, path: Path, about: Mapping[str, Any]) -> None:
         """Name the file; nothing is touched before `with`.
 
         Args:
             path: The file that shall appear, replacing one that stands there.
-            model: Value of the `model` column.
-            method: Value of the `method` column: generate or likelihood.
             about: JSON values on how the predictions were made, for the file's metadata.
         """
         self.path = path
         self._new = path.with_name(f".{path.name}.new")
         self._part = path.with_name(f".{path.name}.part")
-        self._constants = {"model": model, "method": method}
         self._about = about
         self._schema = _build_schema(about)
         self._pending: list[pa.RecordBatch] = []
-        self._bytes = 0
+        self._bytes = self._group_bytes = self._group_rows = 0
         self._file: OutputFile
         self._writer: pq.ParquetWriter
         self._thread = ThreadPoolExecutor(max_workers=1)
         # Does the writing: no KeyboardInterrupt is raised in it, so what is begun is written whole.
 
-    def __enter__(self) -> "PredictionWriter":
+    def __enter__(self) -> Self:
         """Begin the file beside its place; one that a killed run left is replaced."""
         # It starts before there is a row to lose; the first array of a process loads pandas, which takes its time.
         self._thread.submit(pa.array, [])
@@ -87,7 +89,7 @@ class PredictionWriter:
             self._thread.submit(self._finish, kind).result()
 
     def _finish(self, kind: type[BaseException] | None) -> None:
-        stopped = kind is not None and issubclass(kind, KeyboardInterrupt) and self._bytes > 0
+        stopped = self._keeps_part and kind is not None and issubclass(kind, KeyboardInterrupt) and self._bytes > 0
         keeps = kind is None or (stopped and (not self.path.exists() or is_interrupted(self.path)))
         try:
             if keeps:
@@ -119,7 +121,7 @@ class PredictionWriter:
 
     def _mark_interrupted(self) -> None:
         """Say in the file that its rows are not all; what it says of itself was fixed when it was begun."""
-        schema = _build_schema({**self._about, "partial": True, _INTERRUPTED: True})
+        schema = _build_schema({**self._about, "partial": True, INTERRUPTED: True})
         with (
             pq.ParquetFile(self._new) as written,
             OutputFile(self._part) as file,
@@ -129,6 +131,62 @@ class PredictionWriter:
                 group = written.read_row_group(number)
                 writer.write_table(group.cast(schema), row_group_size=group.num_rows)
         self._part.replace(self._new)
+
+    def copy(self, rows: pa.RecordBatch) -> None:
+        """Append rows of another predictions file.
+
+        Args:
+            rows: All columns of `PREDICTIONS_SCHEMA`, in its order.
+        """
+        batch = pa.RecordBatch.from_arrays(rows.columns, schema=self._schema)
+        self._thread.submit(self._add, batch).result()
+
+    def _add(self, batch: pa.RecordBatch) -> None:
+        """Keep rows until they fill a row group, whose end follows from the rows alone, however they come."""
+        start = 0
+        while start < batch.num_rows:
+            piece = batch.slice(start, _BLOCK_ROWS - self._group_rows % _BLOCK_ROWS)
+            start += piece.num_rows
+            size = _weigh(piece)
+            self._pending.append(piece)
+            self._group_rows += piece.num_rows
+            self._group_bytes += size
+            self._bytes += size
+            is_full = self._group_bytes >= _ROW_GROUP_BYTES or self._group_rows >= _ROW_GROUP_ROWS
+            if is_full and self._group_rows % _BLOCK_ROWS == 0:
+                self._flush()
+
+    def _flush(self) -> None:
+        if any(batch.num_rows for batch in self._pending):
+            # In one piece: where batches end shall not be seen in the file.
+            table = pa.Table.from_batches(self._pending).combine_chunks()
+            self._writer.write_table(table, row_group_size=table.num_rows)
+            with self._explain_errors():
+                self._file.check()
+            self._pending = []
+            self._group_bytes = self._group_rows = 0
+
+
+class PredictionWriter(PredictionsFile):
+    """Writes the rows of a dataset with the answers of one model.
+
+    A run that is told to stop leaves the rows that it has come to, marked as partial, unless a whole file
+    stands there already.
+    """
+
+    _keeps_part = True
+
+    def __init__(self, path: Path, *, model: str, method: str, about: Mapping[str, Any]) -> None:
+        """Name the file; nothing is touched before `with`.
+
+        Args:
+            path: The file that shall appear, replacing one that stands there.
+            model: Value of the `model` column.
+            method: Value of the `method` column: generate or likelihood.
+            about: JSON values on how the predictions were made, for the file's metadata.
+        """
+        super().__init__(path, about)
+        self._constants = {"model": model, "method": method}
 
     def write(self, rows: pa.RecordBatch, answers: Sequence[Answer]) -> None:
         """Append rows with their answers.
@@ -156,21 +214,17 @@ class PredictionWriter:
         }
         columns.update({name: pa.array(column, PREDICTIONS_SCHEMA.field(name).type) for name, column in values.items()})
         arrays = [columns[field.name].cast(field.type) for field in self._schema]
-        self._pending.append(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
-        self._bytes += self._pending[-1].nbytes
-        if (
-            sum(batch.nbytes for batch in self._pending) >= _ROW_GROUP_BYTES
-            or sum(batch.num_rows for batch in self._pending) >= _ROW_GROUP_ROWS
-        ):
-            self._flush()
+        self._add(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
 
-    def _flush(self) -> None:
-        if any(batch.num_rows for batch in self._pending):
-            table = pa.Table.from_batches(self._pending)
-            self._writer.write_table(table, row_group_size=table.num_rows)
-            with self._explain_errors():
-                self._file.check()
-            self._pending = []
+
+def _weigh(batch: pa.RecordBatch) -> int:
+    """Count the bytes of the values of rows; those of two batches are the sum of theirs, wherever they are cut."""
+    total = 0
+    for leaf in (leaf for column in batch.columns for leaf in list_leaves(column)):
+        total += _VALUE_BYTES * len(leaf)
+        if pa.types.is_string(leaf.type) or pa.types.is_large_string(leaf.type):
+            total += pc.sum(pc.binary_length(leaf)).as_py() or 0
+    return total
 
 
 def is_interrupted(path: Path) -> bool:
@@ -179,7 +233,7 @@ def is_interrupted(path: Path) -> bool:
         about = json.loads((pq.read_schema(path).metadata or {}).get(RUN_METADATA, b"{}"))
     except (OSError, ValueError):
         return False
-    return isinstance(about, dict) and about.get(_INTERRUPTED) is True
+    return isinstance(about, dict) and about.get(INTERRUPTED) is True
 
 
 def describe_dataset(dataset: Dataset) -> dict[str, Any]:

@@ -397,7 +397,7 @@ def _write(rows: Answered, writer: PredictionWriter) -> None:
 
 def _read_batches(job: Job, columns: Sequence[str] = _COLUMNS) -> Iterator[pa.RecordBatch]:
     left = job.num_asked
-    for batch in job.dataset.batches(columns):
+    for batch in job.dataset.batches(columns, first=job.first):
         if left <= 0:
             return
         batch = upgrade_batch(batch, columns)

@@ -27,6 +27,7 @@ from mmscore.infer.predictions_file import is_interrupted
 from mmscore.infer.ray_pool import RayPool
 from mmscore.infer.runner import resume_note
 from mmscore.infer.server import locate_log, resolve_served, run_server
+from mmscore.infer.shards import name_shard_file
 from mmscore.llm.budget import read_price
 from mmscore.llm.cache_lock import Held, hold
 from mmscore.llm.response_cache import AnswerStore, store_path
@@ -51,6 +52,8 @@ def predict(
         UsageError: As `predict_here`.
         Error: As `predict_here`; or the store failed, and the same command sends what is finished.
     """
+    if options.shard is not None:
+        output = name_shard_file(output, options.shard)
     if not is_url(str(output)):
         summary = predict_here(find_local(dataset), Path(output), options, backend, quiet=quiet)
     else:

@@ -7,7 +7,7 @@ import traceback
 from collections.abc import Callable, Generator, Iterator, Sequence
 from functools import cached_property, partial
 from pathlib import Path
-from typing import Annotated
+from typing import Annotated, TypedDict
 
 import msgspec
 import pyarrow.compute as pc
@@ -215,6 +215,16 @@ class RunOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Log the scores to wandb, trackio, mlflow or tensorboard. Repeatable."""
     log_project: str = PROJECT
     """Project or experiment of the tracker that --log names."""
+
+
+class RunKeywords(TypedDict, total=False):
+    """Keywords of `run`: the options of `mmscore run` by their names."""
+
+    work_dir: str | Path | None
+    restart: bool
+    html: bool
+    log: str | Sequence[str]
+    log_project: str
 
 
 def require_numbers(plan: Plan, where: str) -> None:

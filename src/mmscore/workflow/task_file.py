@@ -50,7 +50,7 @@ _NOT_HERE = frozenset(
             "view",
             "rejects",
         ),
-        *("resume", "restart", "share", "csv", "rows", "recipe", "dry-run", "json", "quiet", "options"),
+        *("resume", "restart", "share", "shard", "csv", "rows", "recipe", "dry-run", "json", "quiet", "options"),
         *("html", "html-pictures", "log", "log-project", "model-card", "eval-results"),
     )
 )

@@ -393,7 +393,15 @@ def _load_parquet(path: str, files: Sequence[Path], required: Sequence[str]) -> 
     partial = any(run.get("partial") is True for run in runs)
     responses = any(run.get("n", 1) != 1 for run in runs)
     names |= {OPTIONS} if letters else set()
-    return Rows(path, names, identity, read, partial=partial, replies=responses, run=runs[0])
+    notes = tuple(_describe_shard(file, run) for file, run in zip(files, runs, strict=True) if "shard" in run)
+    return Rows(path, names, identity, read, partial=partial, replies=responses, notes=notes, run=runs[0])
+
+
+def _describe_shard(file: Path, run: Mapping[str, Any]) -> str:
+    """Say that a file is a shard, one part of what a run was asked."""
+    shard = run["shard"]
+    which = f"{shard.get('number')} of {shard.get('of')}" if isinstance(shard, dict) else show(shard)
+    return f"{file}: is shard {which} of a run: its scores are partial. Merge all shards first: mmscore merge."
 
 
 def _run(schema: pa.Schema) -> dict[str, Any]:
