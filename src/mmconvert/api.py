@@ -145,6 +145,7 @@ class PushKeywords(TypedDict, total=False):
     dry_run: bool
     license: str | None
     source: str | None
+    eval_yaml: bool
 
 
 @check_python_call(options=ConvertOptions)

@@ -34,7 +34,7 @@ HEADINGS: dict[str, tuple[str, ...]] = {
     ),
     "Errors": ("on_bad", "rejects", "max_failed", "allow_rejects", "allow_empty"),
     "Resume and parallelism": ("resume", "restart", "workers", "processes", "share", "shard", "engine"),
-    "Hub": ("push", "private", "revision", "create_pr", "model_card", "eval_results"),
+    "Hub": ("push", "private", "revision", "create_pr", "model_card", "eval_results", "eval_yaml"),
     "General": ("dry_run", "json", "verbose", "quiet", "options", "version", "help"),
 }  # fmt: skip
 """Heading -> the options below it, by their flags without hyphens, in their order."""

@@ -13,6 +13,7 @@ from mmconvert.core.errors import UsageError
 from mmconvert.core.progress import show_progress
 from mmconvert.dataset import hub_upload
 from mmconvert.dataset.card import Origin
+from mmconvert.dataset.eval_yaml import EVAL_YAML, build_eval_yaml
 from mmconvert.dataset.hub_limits import check_limits, refuse_beyond
 from mmconvert.dataset.manifest import MANIFEST
 from mmconvert.storage.folders import require_inside
@@ -129,6 +130,8 @@ class PushOptions(UploadOptions, frozen=True, kw_only=True):
     """License of the data for the dataset card, by its Hub id: mit, cc-by-4.0, other."""
     source: str | None = None
     """Where the data comes from, for the dataset card."""
+    eval_yaml: bool = False
+    """Upload eval.yaml too, which makes the splits tasks of a benchmark; for questions without images."""
 
 
 class Pushed(TypedDict):
@@ -175,6 +178,9 @@ def publish(folder: Path, repo_id: str, options: UploadOptions, *, quiet: bool) 
     check_target(repo_id, options)
     with show_progress("check", quiet=quiet) as advance:
         upload = hub_upload.prepare(folder, advance)
+    if isinstance(options, PushOptions) and options.eval_yaml:
+        more = {EVAL_YAML: build_eval_yaml(folder, repo_id.rpartition("/")[2])}
+        upload = msgspec.structs.replace(upload, more=more)
     return publish_upload(upload, repo_id, options, quiet=quiet, origin=origin)
 
 

@@ -3,8 +3,10 @@ import subprocess
 import sys
 
 import pytest
+import yaml
 from msgspec.structs import replace
 
+from mmconvert.core.record import Part, Turn
 from mmconvert.dataset.dataset import DatasetWriter
 from mmconvert.dataset.views import list_sft_turns
 from support.datasets_on_disk import record, write_dataset
@@ -106,3 +108,17 @@ def test_a_conversion_can_be_pushed_at_once(hub, mmconvert, tmp_path):
     files = hub.dataset("user/demo").files()
     assert "data/test-00000-of-00001.parquet" in files
     assert not any(str(tmp_path).encode() in data for data in files.values())
+
+
+def test_a_benchmark_gets_its_eval_yaml(hub, mmconvert, tmp_path):
+    turn = Turn("user", (Part("text", "Which?"),))
+    row = replace(record(0), images=(), messages=(turn,), question="Which?", options=("red", "blue"), answer="A")
+    folder = write_dataset(tmp_path / "text", {"test": [row]})
+    done = mmconvert("push", folder, "user/colours", "--eval-yaml")
+    assert (done.returncode, done.stderr) == (0, "")
+    (task,) = yaml.safe_load(hub.dataset("user/colours").files()["eval.yaml"])["tasks"]
+    assert (task["id"], task["split"]) == ("default_test", "test")
+    with_images = write_dataset(tmp_path / "images", {"test": [record(0)]})
+    refused = mmconvert("push", with_images, "user/other", "--eval-yaml")
+    assert refused.returncode == 1
+    assert "which eval.yaml cannot say" in refused.stderr
