@@ -93,6 +93,8 @@ class ConvertKeywords(FileKeywords, total=False):
     seed: int
     view: ViewName
     limit: int | None
+    where: str | None
+    sample: int | None
     on_bad: Literal["reject", "fail"]
     rejects: FilePath | None
     allow_empty: bool
@@ -120,6 +122,9 @@ class ExportKeywords(TypedDict, total=False):
     images: ImagePlacement | None
     image_dir: FilePath | None
     config_name: str | None
+    where: str | None
+    sample: int | None
+    seed: int
     columns: str | None
     csv_safe: bool
     workers: int | None
@@ -129,6 +134,7 @@ class PreviewKeywords(FileKeywords, total=False):
     """Keywords of `preview`: the fields of `PreviewOptions`."""
 
     rows: int
+    sample: int | None
     transform: Several
     prompt: str | None
     prompt_suffix: str | None

@@ -148,6 +148,7 @@ class PredictKeywords(TypedDict, total=False):
     engine: Literal["local", "ray"]
     shard: str | None
     limit: int | None
+    where: str | None
 
 
 @check_python_call(options=PredictOptions)

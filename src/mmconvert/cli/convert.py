@@ -12,7 +12,7 @@ from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
 from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.console.options import add_struct_options
 from mmconvert.console.published import format_load_call, format_next_step, format_published
-from mmconvert.console.summary import close
+from mmconvert.console.summary import close, describe_chosen
 from mmconvert.core.text.printable import escape_control
 from mmconvert.dataset.publish import Pushed, UploadOptions, check_target, publish
 from mmconvert.pipeline.convert import Summary
@@ -26,6 +26,7 @@ _TERMINAL = {
     "config_name": {"metavar": "NAME"},
     "subset": {"metavar": "NAME"},
     "dataset": {"metavar": "NAME"},
+    "where": {"metavar": "CONDITION"},
     "transform": {"metavar": "NAME[:k=v,...]"},
     "prompt": {"metavar": "NAME[:k=v,...]"},
     "prompt_suffix": {"metavar": "TEXT"},
@@ -100,6 +101,7 @@ def _format_summary(summary: Summary) -> str:
         f"{summary.output}: {counts}, {summary.seconds:.1f} s, {rate:.0f} MB/s, read as {summary.format}",
         *(f"benchmark: {benchmark}" for benchmark in summary.benchmarks),
         *(f"columns: read with {columns}" for columns in summary.columns),
+        *describe_chosen(summary.rows_written, summary.rows_unmatched, summary.rows_read, summary.rows_undrawn),
         *(f"warning: {warning}" for warning in summary.warnings),
     ]
     lines += [f"skipped: {reason}" for reason in summary.reasons if summary.rejects]

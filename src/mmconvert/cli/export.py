@@ -12,6 +12,7 @@ from mmconvert.console.app import EXIT_PARTIAL, OPTIONS_FILE
 from mmconvert.console.dataset_argument import DatasetArgument
 from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.console.options import add_struct_options
+from mmconvert.console.summary import describe_chosen
 from mmconvert.core.text.printable import escape_control
 from mmconvert.pipeline.export import ExportOptions, export_dataset
 
@@ -29,7 +30,13 @@ _SHOWN_LOSSES = 10
     "webdataset), or to name the file as the format's convention does.",
 )
 @add_struct_options(
-    ExportOptions, {"to": {"metavar": "NAME"}, "config_name": {"metavar": "NAME"}, "columns": {"metavar": "NAME"}}
+    ExportOptions,
+    {
+        "to": {"metavar": "NAME"},
+        "config_name": {"metavar": "NAME"},
+        "columns": {"metavar": "NAME"},
+        "where": {"metavar": "CONDITION"},
+    },
 )
 @click.option("--allow-rejects", is_flag=True, help="Exit with 0 although rows, images or turns were dropped.")
 @click.option("--json", "as_json", is_flag=True, help="Print one JSON object.")
@@ -46,6 +53,9 @@ def export(dataset: Path, output: str, options: ExportOptions, allow_rejects: bo
         click.echo(json.dumps(done.to_json(), ensure_ascii=False))
     elif not quiet:
         click.echo(escape_control(f"{done.output}: {done.rows_written:,} rows as {done.format}"))
+        matched = done.rows_read - done.rows_rejected - done.rows_unmatched
+        for line in describe_chosen(matched, done.rows_unmatched, done.rows_read, done.rows_undrawn):
+            click.echo(line)
     if not quiet:
         dropped = [loss for loss in done.losses if not loss.remark]
         _show((f"row {loss.id} {loss.field}: {loss.message}" for loss in dropped), len(dropped))

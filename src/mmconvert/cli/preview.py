@@ -46,6 +46,7 @@ def preview(inputs: tuple[str, ...], output: Path, options: PreviewOptions, as_j
 
 def _format_summary(done: Previewed, output: Path) -> str:
     rows = f"{done.rows:,} rows" if done.whole else f"the first {done.rows:,} rows"
+    rows = f"{done.rows:,} of {done.rows + done.undrawn:,} rows, drawn by --sample" if done.undrawn else rows
     refused = f", {done.refused:,} of them skipped" if done.refused else ""
     refused += f", invalid files: {done.files_refused:,}" if done.files_refused else ""
     return f"{output}: {rows}{refused}, {done.pictures:,} images\nOpen it in a browser: {output.resolve().as_uri()}"

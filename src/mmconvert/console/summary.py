@@ -43,6 +43,21 @@ def _print_table(said: Mapping[str, str], err: bool) -> None:
     Console(stderr=err, highlight=False).print(table)
 
 
+def describe_chosen(matched: int, unmatched: int, drawn: int, undrawn: int) -> list[str]:
+    """Say how many rows `--where` and `--sample` left; nothing where they left all.
+
+    Example:
+        >>> describe_chosen(2, 1, 3, 7)
+        ['2 of 10 rows match --where and are drawn by --sample']
+        >>> describe_chosen(2, 1, 3, 0)
+        ['2 of 3 rows match --where']
+    """
+    if unmatched and undrawn:
+        return [f"{matched:,} of {drawn + undrawn:,} rows match --where and are drawn by --sample"]
+    shown = [(drawn, undrawn, "drawn by --sample"), (matched, unmatched, "match --where")]
+    return [f"{kept:,} of {kept + left:,} rows {what}" for kept, left, what in shown if left]
+
+
 def format_command(*words: object) -> str:
     """Write a command as a shell takes it.
 

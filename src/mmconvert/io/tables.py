@@ -7,6 +7,7 @@ semicolons or tabs in place of commas, and UTF-16 with its mark, are read as wha
 
 import re
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import lru_cache
 from io import BufferedReader
 from itertools import takewhile
 from pathlib import Path
@@ -491,3 +492,28 @@ def _list_readable_cells(names: list[str], cells: list[Cell], where: Where, erro
     texts |= {name: str(cell, "utf-8") for name, cell in zip(names, cells, strict=False) if name not in wrong}
     others = [Rejected.of(build_encoding_error(found, name), where) for name, found in wrong.items()]
     return {"row": Row({name: text or None for name, text in texts.items()}, where), "others": tuple(others[1:])}
+
+
+_TABLES = tuple(DELIMITERS)
+
+
+def refuse_controls(row: Row) -> None:
+    r"""Refuse a row of a table with a control character: no editor shows it, and programs end a text there.
+
+    JSON spells such characters out (`\u0000`) and parquet has them in its own bytes; a table has them by accident.
+
+    Raises:
+        RowError: `text.control`.
+    """
+    for name, value in row.fields.items():
+        # Nearly all texts are printable, which is told much faster than what else they hold.
+        if isinstance(value, str) and not value.isprintable() and (found := CONTROL.search(value)):
+            message = f"character {found.start() + 1:,} is the control character U+{ord(found[0]):04X}. Take it out."
+            raise RowError("text.control", name, message)
+
+
+@lru_cache
+def is_table(file: str) -> bool:
+    """Tell a text table by its name."""
+    # All rows of a file ask for it.
+    return file.lower().endswith(_TABLES)

@@ -7,6 +7,7 @@ publish whole outputs. A row that is refused is kept with its reason; the others
 import contextlib
 import json
 import os
+import shlex
 import shutil
 import time
 from collections import Counter
@@ -33,8 +34,9 @@ from mmconvert.pipeline.distributed import clear, hold_alone, join
 from mmconvert.pipeline.engines import Engine, Run
 from mmconvert.pipeline.inputs import Input, describe_input
 from mmconvert.pipeline.part_writer import Told, follow_progress
-from mmconvert.pipeline.read import ReadOptions, Records, build_too_long_error
+from mmconvert.pipeline.read import UNDRAWN, UNMATCHED, ReadOptions, Records, build_too_long_error
 from mmconvert.pipeline.rejects import choose_rejects_path, write_rejects
+from mmconvert.pipeline.sampling import find_bound
 from mmconvert.plugins.format import Format, Loss, Target, require_honoured
 from mmconvert.plugins.registry import load
 from mmconvert.storage.atomic import open_published_file, open_published_folder, require_folder
@@ -151,6 +153,7 @@ class Summary(msgspec.Struct):
     """What a conversion did.
 
     `columns` says of plain tables which column was taken for which field, as options to type.
+    `rows_unmatched` are left out by `--where`, `rows_undrawn` by `--sample`; the latter are not among `rows_read`.
     Not part of the JSON: `reasons`, the first skipped rows, `predicted`, how many rows have a prediction, and
     `benchmarks`, what was read by its name, with the prompt template that the catalogue gave it.
     """
@@ -170,6 +173,8 @@ class Summary(msgspec.Struct):
     reasons: list[str] = msgspec.field(default_factory=list)
     predicted: int = 0
     benchmarks: list[str] = msgspec.field(default_factory=list)
+    rows_unmatched: int = 0
+    rows_undrawn: int = 0
 
     def to_json(self) -> dict[str, Any]:
         """Give the object that `mmconvert convert --json` prints."""
@@ -240,6 +245,9 @@ def convert(
         job = _Job(
             inputs, [Records(source, how) for source in inputs], output, how, where, rejects_file, facts, sources
         )
+        if how.sample is not None:
+            named = zip((source.id_prefix for source in inputs), job.files, strict=True)
+            job.how = replace(how, drawn=find_bound(named, how.sample, how.seed))
         summary = _run(job)
     summary.seconds = round(time.perf_counter() - started, 3)
     return summary
@@ -496,6 +504,7 @@ def _build_summary(results: Sequence[parts.PartResult], formats: str, output: Pa
         summary.bytes += result.bytes
         warnings += result.warnings
         summary.reasons += map(str, result.rejects[: _SHOWN_REASONS - len(summary.reasons)])
+    summary.rows_unmatched, summary.rows_undrawn = warnings.pop(UNMATCHED, 0), warnings.pop(UNDRAWN, 0)
     if pairs := warnings.pop(parts.PAIRS, 0):
         view = results[0].part.view
         kept = "" if view == EVAL else f", of which --view {view} keeps only the chosen response"
@@ -521,5 +530,8 @@ def _refuse_long(results: Sequence[parts.PartResult]) -> None:
 def _describe_nothing(job: _Job, rejects: Sequence[Rejected]) -> str:
     if rejects:
         return f"no row could be converted; the first of {len(rejects)} reasons: {rejects[0]}"
+    if unmatched := sum(result.warnings[UNMATCHED] for result in job.results):
+        look = shlex.join(["mmconvert", "inspect", str(job.inputs[0].path)])
+        return f"none of {unmatched:,} rows matches --where {job.how.where!r}. Change it, or see the columns: {look}"
     what = "the steps left none of its rows" if any(result.rows_read for result in job.results) else "holds no rows"
     return f"{job.inputs[0].path}: {what}. Give --allow-empty to write an empty dataset."

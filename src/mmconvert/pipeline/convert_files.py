@@ -69,12 +69,17 @@ class ConvertOptions(msgspec.Struct, frozen=True, kw_only=True):
     read_as: str | None = None
     """Emulate the data loader of a framework (as pandas reads the table there); loads the whole table into memory."""
     seed: int = 0
-    """Random seed of transforms."""
+    """Random seed of transforms and of --sample."""
     view: ViewName = EVAL
     """Output layout: evaluation, or training with the answer as assistant turn (sft), prompt and completion,
     preference pairs, or prompts only."""
     limit: Annotated[int, msgspec.Meta(ge=1)] | None = None
     """Convert only the first N samples of each file or split; samples of one row stay together."""
+    where: str | None = None
+    """Convert only samples that match a condition: "task = 'vqa' and width >= 224"."""
+    sample: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    """Convert N random rows, the same for the same --seed. With --where, N of those that match; the input is then
+    read twice."""
     on_bad: Literal["reject", "fail"] = "reject"
     """What to do with invalid rows: skip and list them, or fail."""
     rejects: Path | None = None

@@ -12,7 +12,7 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from mmconvert.chat.file_names import propose_file_name
-from mmconvert.core.errors import UsageError, suggest_spelling
+from mmconvert.core.errors import Error, UsageError, suggest_spelling
 from mmconvert.core.option_fields import Place
 from mmconvert.core.progress import Advance, Done, show_progress
 from mmconvert.core.record import Record
@@ -24,6 +24,8 @@ from mmconvert.dataset.publish import check_free, send_file
 from mmconvert.pipeline.convert import Records, open_target, read, write
 from mmconvert.pipeline.engines.local import ENGINE
 from mmconvert.pipeline.export_parts import can_split, write_parts
+from mmconvert.pipeline.read import UNDRAWN, UNMATCHED
+from mmconvert.pipeline.sampling import find_bound
 from mmconvert.plugins.format import Format, ImagePlacement, Loss, Target
 from mmconvert.plugins.registry import load
 from mmconvert.storage.atomic import require_apart
@@ -44,6 +46,13 @@ class ExportOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Directory for image files."""
     config_name: str | None = None
     """Configuration of the dataset, if it has several."""
+    where: str | None = None
+    """Write only samples that match a condition: "task = 'vqa' and width >= 224"."""
+    sample: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    """Write N random rows, the same for the same --seed. With --where, N of those that match; the dataset is then
+    read twice."""
+    seed: int = 0
+    """Random seed of --sample."""
     columns: str | None = None
     """Column set of the format, for example server."""
     csv_safe: bool = False
@@ -62,6 +71,8 @@ class Exported(msgspec.Struct, frozen=True):
         rows_read: Rows of the dataset.
         rows_rejected: Those of them that could not be read.
         losses: What the format could not hold, row by row.
+        rows_unmatched: Rows that `--where` left out.
+        rows_undrawn: Rows that `--sample` left out; they are not among `rows_read`.
     """
 
     format: str
@@ -69,6 +80,8 @@ class Exported(msgspec.Struct, frozen=True):
     rows_read: int
     rows_rejected: int
     losses: list[Loss]
+    rows_unmatched: int = 0
+    rows_undrawn: int = 0
 
     @property
     def has_dropped(self) -> bool:
@@ -78,7 +91,8 @@ class Exported(msgspec.Struct, frozen=True):
     @property
     def rows_written(self) -> int:
         """Rows of the file: those that could be read and that the format can hold."""
-        return self.rows_read - self.rows_rejected - sum(loss.left_out for loss in self.losses)
+        left_out = sum(loss.left_out for loss in self.losses)
+        return self.rows_read - self.rows_rejected - self.rows_unmatched - left_out
 
     def to_json(self) -> dict[str, Any]:
         """Give the object that `mmconvert export --json` prints."""
@@ -127,7 +141,8 @@ def _export(dataset: Path, output: str, options: ExportOptions, *, quiet: bool) 
     folder = _find_config(dataset, options.config_name)
     ours = open_dataset(folder) if (dataset / MANIFEST).is_file() else None
     total = None if ours is None else ours.num_rows
-    records = read(folder)
+    records = _open_records(folder, options)
+    choosing = options.where is not None or options.sample is not None
     path, is_folder = _choose_place(output, records, options.to)
     require_apart([path], [dataset])
     if total is not None and path.resolve().is_relative_to(os.path.realpath(str(dataset))):
@@ -135,12 +150,26 @@ def _export(dataset: Path, output: str, options: ExportOptions, *, quiet: bool) 
     path.resolve().parent.mkdir(parents=True, exist_ok=True)
     target = Target(path, options.images, options.image_dir, options.columns, options.csv_safe, folder=is_folder)
     workers = options.workers or ENGINE.cores()
-    if ours is not None and workers > 1 and can_split(ours, target, load("mmconvert.formats", options.to)):
+    if (
+        ours is not None
+        and not choosing
+        and workers > 1
+        and can_split(ours, target, load("mmconvert.formats", options.to))
+    ):
         return _export_parts(ours, target, options.to, workers, quiet=quiet)
     with show_progress("export", quiet=quiet) as advance:
-        losses = write(_Facts(records, total, advance), target, options.to)
+        losses = write(_Facts(records, None if choosing else total, advance), target, options.to)
     _show_rejects(records.rejects, quiet=quiet)
-    return Exported(options.to, str(path), records.rows_read, len(records.rejects), losses)
+    left_out = records.warnings[UNMATCHED], records.warnings[UNDRAWN]
+    return Exported(options.to, str(path), records.rows_read, len(records.rejects), losses, *left_out)
+
+
+def _open_records(folder: Path, options: ExportOptions) -> Records:
+    records = read(folder, where=options.where, seed=options.seed)
+    if options.sample is None:
+        return records
+    bound = find_bound([("", records)], options.sample, options.seed)
+    return read(folder, records.format, where=options.where, sample=options.sample, drawn=bound, seed=options.seed)
 
 
 def _show_rejects(rejects: Iterable[Rejected], *, quiet: bool) -> None:
@@ -177,9 +206,12 @@ class _Facts:
         self._advance = advance
 
     def __iter__(self) -> Iterator[Record]:
+        number = 0
         for number, record in enumerate(self._records, 1):
             yield record
             self._advance(Done(number, total=self._total))
+        if not number and (left := self._records.warnings[UNMATCHED]):
+            raise Error(f"{self._records.where.file}: none of {left:,} rows matches --where. Change the condition.")
 
 
 def _find_config(dataset: Path, name: str | None) -> Path:

@@ -329,6 +329,7 @@ def estimate_bytes(source: Input, how: ReadOptions, size: int) -> int:
         size: Its own bytes.
     """
     plain = replace(how, first_rows=_SAMPLE, allow_remote=False, frames=None, fps=None, transforms=(), prompt=None)
+    plain = replace(plain, where=None, drawn=None)
     # What is not whole is told by those who read it.
     with watch_apart(Sources()), contextlib.suppress(Error):
         records = Records(source, plain)

@@ -12,11 +12,12 @@ from typing import Annotated, Any, Literal, cast
 import msgspec
 from msgspec.structs import replace
 
+from mmconvert.core.conditions import parse_condition
 from mmconvert.core.errors import Error, RowError, UsageError, build_memory_error, is_out_of_memory, show
 from mmconvert.core.option_fields import Place, copy_options
 from mmconvert.core.plain_chats import PlainBlock, PlainSource, build_chats
 from mmconvert.core.record import Image, Record
-from mmconvert.core.rows import DELIMITERS, Rejected, Row, Span, Where
+from mmconvert.core.rows import Rejected, Row, Span, Where
 from mmconvert.core.text.image_markers import NO_SAMPLING
 from mmconvert.core.text.options import remove_option_names
 from mmconvert.core.text.turns import change_prompt
@@ -31,11 +32,13 @@ from mmconvert.images.video import build_sampling
 from mmconvert.io import jsonl, list_span_ends
 from mmconvert.io.detect import guess, sample
 from mmconvert.io.field_mapping import check_mapping, parse_mapping
-from mmconvert.io.tables import CONTROL, format_row
+from mmconvert.io.tables import format_row, is_table, refuse_controls
 from mmconvert.pipeline.diagnose import find_further_problems, find_swallowed_rows, list_texts
 from mmconvert.pipeline.inputs import Input
+from mmconvert.pipeline.piece_numbers import PieceNumbers
 from mmconvert.pipeline.prompting import build_prompt_step
 from mmconvert.pipeline.rejects import LONGEST_KEPT, drop_row, keep_row, read_row_id
+from mmconvert.pipeline.sampling import hash_row, list_stored_places
 from mmconvert.plugins.arguments import parse_spec
 from mmconvert.plugins.format import Context, Format, StatedNumbers
 from mmconvert.plugins.registry import load, name_by_content
@@ -46,6 +49,9 @@ from mmconvert.storage.object_store import is_url
 
 MOST_REJECTS = 100_000
 """Refused rows of one file, or a part of one: each is kept with its reason. More are no slips of a few rows."""
+
+UNMATCHED, UNDRAWN = "records that do not match --where", "rows that --sample does not draw"
+"""Counted in `Records.warnings`; whoever tells of them has words of their own."""
 
 OURS = "mmconvert"
 """The format of datasets of this project."""
@@ -94,6 +100,9 @@ class ReadOptions(msgspec.Struct, frozen=True):
         per_host: Most of them from one host, except from `allow_hosts`.
         fetched: Folder that keeps what was fetched for the next run, None for none.
         limit: Stop after the row that gives the record of this number, None for all.
+        where: Condition that records have to match, None for all; others count as `UNMATCHED`.
+        sample: How many rows `drawn` draws, for the manifest.
+        drawn: Read the rows whose `hash_row` with `seed` is up to this, None for all; others count as `UNDRAWN`.
         transforms: Steps that every record goes through, `NAME:k=v,...` each, in order.
         seed: Random seed of transforms.
         prompt: `NAME:k=v,...` of the prompt template that records get after the transforms, None for the format's.
@@ -125,6 +134,9 @@ class ReadOptions(msgspec.Struct, frozen=True):
     per_host: int = PER_HOST
     fetched: Path | None = None
     limit: int | None = None
+    where: str | None = None
+    sample: int | None = None
+    drawn: int | None = None
     transforms: tuple[str, ...] = ()
     seed: int = 0
     prompt: str | None = None
@@ -160,6 +172,8 @@ class ReadOptions(msgspec.Struct, frozen=True):
             "prompt_suffix": self.prompt_suffix,
             "read_as": self.read_as,
             **sampling,
+            **({"where": self.where} if self.where is not None else {}),
+            **({"sample": self.sample} if self.sample is not None else {}),
             **({"code": code} if code else {}),
         }
 
@@ -224,6 +238,7 @@ class Records:
         # A wrong name or parameter is told before the first row.
         load_steps(options.transforms)
         build_prompt_step(options.prompt)
+        self._condition = None if options.where is None else parse_condition(options.where)
         self._reading: Reading | None = load("mmconvert.readings", options.read_as) if options.read_as else None
         self._good: Mapping[str, Any] | None = None
         self.rejects: list[Rejected] = []
@@ -262,7 +277,7 @@ class Records:
             A piece and what it holds, to be read before the next piece is asked for. All counts are
             of the piece available.
         """
-        numbered = _PieceNumbers(sizes)
+        numbered = PieceNumbers(sizes)
         found = self._read_rows_or_blocks(list_span_ends(sizes)) if by_blocks else self._read_rows()
         for _, rows in groupby(found, numbered):
             first, start = numbered.first, numbered.first.offset or 0
@@ -278,12 +293,13 @@ class Records:
         )
         # Whatever looks at rows or changes records is given them.
         changing = (options.mapping, options.transforms, options.prompt, options.prompt_suffix, options.read_as)
+        choosing = (options.where is not None, options.drawn is not None)
         looking = (options.for_scoring, options.every_problem, options.allow_remote, options.decode)
         counting = options.limit is not None or options.first_rows is not None or self._sampling is not None
         if (
             plain is None
             or (plain.rows, plain.records) != (plugin.rows, plugin.records)
-            or any((*changing, *looking, counting, self._input.more, self._input.listed is not None))
+            or any((*changing, *looking, *choosing, counting, self._input.more, self._input.listed is not None))
             or path.suffix.lower() != ".jsonl"
             or jsonl.is_array(path)
             or not source.is_storable
@@ -336,6 +352,8 @@ class Records:
             self.warnings,
         )
         through = self._build_steps(images)
+        if options.drawn is not None:
+            rows = self._draw(rows, options.drawn)
         rows = islice(rows, options.first_rows)
         if fetcher is not None:
             rows = fetch_ahead(rows, partial(self._list_addresses, context=context), fetcher, options.limit)
@@ -388,10 +406,30 @@ class Records:
             elif options.every_problem and not self._good and isinstance(row, Row):
                 self._good = format_row(row).fields
             for record in one.records:
+                if self._condition is not None and not self._condition.matches(record):
+                    self.warnings[UNMATCHED] += 1
+                    continue
                 self.counted += 1
                 yield record
             if options.limit is not None and self.counted >= options.limit:
                 return
+
+    def list_places(self) -> Iterator[Where]:
+        """List the rows that a sample is drawn from: all, or with `where` those that give a record."""
+        if self._condition is None:
+            stored = self._input.path.suffix.lower() == ".parquet" or self.format == OURS
+            files = [self._input.path, *self._input.more]
+            yield from list_stored_places(files) if stored else (item.where for item in self._read_rows())
+            return
+        places = (self.where for _ in self)
+        yield from (next(same) for _, same in groupby(places, lambda where: (where.file, where.row)))
+
+    def _draw(self, rows: Iterator[Row | Rejected], bound: int) -> Iterator[Row | Rejected]:
+        for row in rows:
+            if hash_row(self._options.seed, self._input.id_prefix, row.where) <= bound:
+                yield row
+            else:
+                self.warnings[UNDRAWN] += 1
 
     def _open_fetcher(self) -> Fetcher:
         options = self._options
@@ -478,8 +516,8 @@ class Records:
         for remark in row.remarks:
             context.warn(remark)
         try:
-            if not context.for_scoring and _is_table(row.where.file):
-                _refuse_controls(row)
+            if not context.for_scoring and is_table(row.where.file):
+                refuse_controls(row)
             context.numbers.clear()
             context.videos.clear()
             records = [check_record(record) for record in self.plugin.records(row, context)]
@@ -510,30 +548,6 @@ def _mark_numbered(record: Record, numbers: Collection[str]) -> Record:
     return replace(record, source=replace(record.source, numbered=True))
 
 
-_TABLES = tuple(DELIMITERS)
-
-
-def _refuse_controls(row: Row) -> None:
-    r"""Refuse a row of a table with a control character: no editor shows it, and programs end a text there.
-
-    JSON spells such characters out (`\u0000`) and parquet has them in its own bytes; a table has them by accident.
-
-    Raises:
-        RowError: `text.control`.
-    """
-    for name, value in row.fields.items():
-        # Nearly all texts are printable, which is told much faster than what else they hold.
-        if isinstance(value, str) and not value.isprintable() and (found := CONTROL.search(value)):
-            message = f"character {found.start() + 1:,} is the control character U+{ord(found[0]):04X}. Take it out."
-            raise RowError("text.control", name, message)
-
-
-@lru_cache
-def _is_table(file: str) -> bool:
-    # All rows of a file ask for it.
-    return file.lower().endswith(_TABLES)
-
-
 _MEDIA = re.compile(r"(?:video|audio)s?(?:_(?:\d+|file|path|url)s?)?", re.IGNORECASE)
 """Columns of videos and sounds."""
 
@@ -553,27 +567,6 @@ class _Steps(msgspec.Struct, frozen=True):
     first: Callable[[Record], Record] | None
     transforms: Sequence[Step]
     reword: Callable[[Record], Record] | None
-
-
-class _PieceNumbers:
-    """Numbers the pieces of a file by the bytes at which rows begin.
-
-    Attributes:
-        first: Where the latest piece begins.
-        end: Where it ends.
-    """
-
-    def __init__(self, sizes: Sequence[int]) -> None:
-        self._ends = list_span_ends(sizes)
-        self._number = self.end = 0
-        self.first = Where("", 0)
-
-    def __call__(self, row: Row | Rejected | PlainBlock) -> int:
-        offset = row.where.offset or 0
-        if offset >= self.end:
-            self.first, self.end = row.where, next(end for end in self._ends if end > offset)
-            self._number += 1
-        return self._number
 
 
 class _Made(msgspec.Struct, frozen=True, gc=False):

@@ -22,7 +22,8 @@ from mmconvert.core.run_cache import begin_run
 from mmconvert.images.frame_process import MOST_FRAMES
 from mmconvert.pipeline.check import find_problems, list_remarks
 from mmconvert.pipeline.inputs import Input, plan_inputs
-from mmconvert.pipeline.read import ImageRoot, ReadOptions, Records
+from mmconvert.pipeline.read import UNDRAWN, ImageRoot, ReadOptions, Records
+from mmconvert.pipeline.sampling import find_bound
 from mmconvert.storage.atomic import require_folder
 from mmconvert.storage.source_files import watch_sources
 from mmconvert.viewer.items import Choice, Column, PageItem, Shown, Text
@@ -47,6 +48,8 @@ class PreviewOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     rows: Annotated[int, msgspec.Meta(ge=1)] = 200
     """Maximum number of samples to show, from the start of each split or subset."""
+    sample: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    """Show N random rows of all files instead, the same for the same --seed."""
     format: str | None = None
     """Input format. [default: detected]"""
     image_root: tuple[ImageRoot, ...] = ()
@@ -66,7 +69,7 @@ class PreviewOptions(msgspec.Struct, frozen=True, kw_only=True):
     prompt_suffix: str | None = None
     """Text to append to the last user turn."""
     seed: int = 0
-    """Random seed of transforms."""
+    """Random seed of transforms and of --sample."""
     keep_urls: bool = False
     """Show image URLs as text instead of skipping their rows."""
 
@@ -95,6 +98,7 @@ class Previewed:
         formats: Formats of the files, each once.
         tasks: Records of each task.
         whole: Every row of every file was read.
+        undrawn: Rows that `--sample` left out.
         warnings: Remarks of the readers with their counts.
         output: The page.
         first: The first items of the page, for a notebook; a summary as JSON has none.
@@ -108,6 +112,7 @@ class Previewed:
     formats: list[str] = field(default_factory=list)
     tasks: Counter[str] = field(default_factory=Counter)
     whole: bool = True
+    undrawn: int = 0
     warnings: list[str] = field(default_factory=list)
     output: str = ""
     first: list[PageItem] = field(default_factory=list, repr=False)
@@ -177,8 +182,13 @@ def _items(
     advance: Advance,
 ) -> Iterator[tuple[str, PageItem]]:
     """Give the items of all files with their splits; facts and data of them all are complete at the end."""
-    thumbnails, statistics, skipped = Thumbnails(rows), Statistics(), _Skipped()
-    for source, share in _shared_out(inputs, rows, done):
+    thumbnails, statistics, skipped = Thumbnails(how.sample or rows), Statistics(), _Skipped()
+    shares = _shared_out(inputs, rows, done)
+    if how.sample is not None:
+        drawn_from = ((source.id_prefix, Records(source, how)) for source in inputs)
+        how = replace(how, drawn=find_bound(drawn_from, how.sample, how.seed))
+        shares = ((source, None) for source in inputs)
+    for source, share in shares:
         try:
             for item in _items_of(source, replace(how, first_rows=share), thumbnails, done, statistics, skipped):
                 if len(done.first) < _FIRST:
@@ -212,7 +222,7 @@ class _Skipped:
         return [{"code": code, "rows": n, "message": self._messages[code]} for code, n in self._rows.most_common()]
 
 
-def _shared_out(inputs: Sequence[Input], rows: int, done: Previewed) -> Iterator[tuple[Input, int]]:
+def _shared_out(inputs: Sequence[Input], rows: int, done: Previewed) -> Iterator[tuple[Input, int | None]]:
     """Give files with the most rows to read of each: as many of every split or subset, its first files first."""
     groups = [list(group) for _, group in groupby(inputs, lambda source: (source.split, source.subset))]
     for number, sources in enumerate(groups):
@@ -255,6 +265,7 @@ def _items_of(
         done.refused += 1
         skipped.add(problems[0].code, str(problems[0]))
         yield refused_item(problems, source)
+    done.undrawn += records.warnings.pop(UNDRAWN, 0)
     done.whole &= records.rows_read != how.first_rows or not _goes_on(records, source)
     done.warnings += list_remarks(records, source)
 
@@ -337,6 +348,7 @@ def _with_names(items: Iterable[tuple[str, PageItem]]) -> Iterator[PageItem]:
 def _facts(done: Previewed) -> dict[str, str]:
     facts = {
         "Rows": f"{done.rows:,}" if done.whole else f"first {done.rows:,}",
+        "Drawn from": f"{done.rows + done.undrawn:,} rows" if done.undrawn else None,
         "Samples": f"{done.records:,}" if done.records != done.rows else None,
         "Skipped rows": f"{done.refused:,}",
         "Skipped files": f"{done.files_refused:,}" if done.files_refused else None,

@@ -20,7 +20,7 @@ import msgspec
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.multiprocess import count_usable_cores, hide_main_module
 from mmconvert.core.progress import print_message, show_progress
-from mmconvert.dataset.dataset import open_dataset
+from mmconvert.dataset.selected import open_selected
 from mmconvert.storage.source_files import watch_sources
 from mmscore.infer.backend import KnownBackend
 from mmscore.infer.job import plan_job, summarize_job
@@ -67,7 +67,7 @@ def predict_in_processes(
     # Who must not come in is told so before models are loaded.
     with hold(store_path(output), share=not options.restart):
         pass
-    rows = open_dataset(dataset)
+    rows = open_selected(dataset, options.where)
     each = msgspec.structs.replace(options, processes=1)
     with contextlib.ExitStack() as whole_run:
         known: list[tuple[KnownBackend, AnswerStore]] = []
@@ -110,7 +110,7 @@ def _predict_share(
 ) -> Summary:
     # Each sees the rows that all have done: one of them tells.
     quiet = quiet or number > 0
-    rows = open_dataset(dataset)
+    rows = open_selected(dataset, options.where)
     backend = open_backend(options.plugin, options.build_model_options(quiet=quiet))
     ready(KnownBackend(backend.name, backend.identity, prompt_only=getattr(backend, "prompt_only", False)))
     job = plan_job(rows, output, backend, options, task=task)

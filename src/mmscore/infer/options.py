@@ -108,6 +108,8 @@ class PredictOptions(msgspec.Struct, frozen=True, kw_only=True):
     `mmscore merge` joins the parts."""
     limit: _Positive | None = None
     """Run only the first N samples."""
+    where: str | None = None
+    """Run only samples that match a condition: "task = 'vqa' and len(images) = 1"."""
 
     @property
     def plugin(self) -> str:

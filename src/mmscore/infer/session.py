@@ -11,6 +11,7 @@ from mmconvert.core.errors import UsageError
 from mmconvert.core.progress import print_message, show_progress
 from mmconvert.dataset.dataset import Dataset, open_dataset
 from mmconvert.dataset.publish import send_file
+from mmconvert.dataset.selected import select_rows
 from mmconvert.storage.atomic import require_apart
 from mmconvert.storage.object_store import exists, find_local, is_url, read_file_name
 from mmconvert.storage.source_files import watch_sources
@@ -102,6 +103,7 @@ def predict_here(
         Error: The dataset or the store cannot be read, the model cannot be loaded, or the output cannot be written.
     """
     rows = open_dataset(dataset)
+    rows = _select_rows(rows, options, quiet=quiet)
     _check_output(output, rows, options)
     options = resolve_served(options)
     model = options.build_model_options(quiet=quiet)
@@ -146,8 +148,18 @@ def predict_with(
         UsageError: The protocol is unknown.
         Error: The dataset or the store cannot be read, or the output cannot be written.
     """
+    rows = _select_rows(rows, options, quiet=quiet)
     with hold(store_path(output)) as held:
         return _run_job(plan_job(rows, output, backend(), options, task=task), held, options, quiet=quiet)
+
+
+def _select_rows(rows: Dataset, options: PredictOptions, *, quiet: bool) -> Dataset:
+    if options.where is None:
+        return rows
+    selected = select_rows(rows, options.where)
+    if not quiet:
+        print_message(f"{rows.path}: {selected.num_rows:,} of {rows.num_rows:,} rows match --where {options.where!r}")
+    return selected
 
 
 def open_where_asked(options: PredictOptions, *, quiet: bool) -> Backend:

@@ -23,6 +23,7 @@ from mmscore.core.judge import AUTO
 from mmscore.core.parsed import UNPARSED
 from mmscore.core.predictions.join import join
 from mmscore.core.predictions.load import Refusal, Rows, describe_own_results, list_model_folders, open_rows, read_for
+from mmscore.core.predictions.select import select_rows
 from mmscore.core.recipe import OWN, Metrics, Recipe, Row
 from mmscore.core.report import Counts, Entry, Report
 from mmscore.core.select_recipe import (
@@ -82,6 +83,8 @@ class ScoreOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Benchmark name, if the file does not state it."""
     model: str | None = None
     """Model name, if the file does not state it."""
+    where: str | None = None
+    """Score only samples that match a condition: "task = 'vqa' and category = 'chart'"."""
     by: tuple[str, ...] = ()
     """Also report scores per value of a column, or of extra.KEY; repeatable."""
     average: Literal["micro", "macro"] = "micro"
@@ -115,6 +118,7 @@ class ScoreKeywords(JoinKeywords, total=False):
     model: str | None
     benchmark: str | None
     map: str | Sequence[str]
+    where: str | None
     by: str | Sequence[str]
     workers: int | None
     average: Literal["micro", "macro"]
@@ -306,6 +310,8 @@ def _plan(
         opened = [add_references(rows, benchmark, used, allow_mismatch=allow) for rows in opened]
     chosen = [(rows, choice) for rows in opened for choice in _choose_recipes(rows, named, options)]
     chosen = [(read_for(rows, choice.recipe.results), choice) for rows, choice in chosen]
+    if options.where is not None:
+        chosen = [(select_rows(rows, options.where), choice) for rows, choice in chosen]
     if log:
         _check_log([choice for _, choice in chosen])
     for rows, choice in chosen:

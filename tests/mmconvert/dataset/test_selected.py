@@ -1,0 +1,59 @@
+"""A dataset read as if only the rows that match a condition were there, for `predict` and `score`."""
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+from typing import Any
+
+import pyarrow.parquet as pq
+import pytest
+
+import mmconvert
+import mmscore
+from mmconvert.core.errors import Error
+from mmconvert.dataset.dataset import open_dataset
+from mmconvert.dataset.selected import select_rows
+
+
+@pytest.fixture
+def dataset(tmp_path: Path) -> Path:
+    rows = [
+        {"id": str(i), "question": f"Is {i} even?", "answer": "Yes" if i % 2 == 0 else "No", "category": "abc"[i % 3]}
+        for i in range(600)
+    ]
+    (tmp_path / "rows.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
+    mmconvert.convert(tmp_path / "rows.jsonl", tmp_path / "d", task="yes_no")
+    return tmp_path / "d"
+
+
+def test_sees_the_rows_that_match_alone(dataset: Path) -> None:
+    whole = open_dataset(dataset)
+    selected = select_rows(whole, "category = 'b' and source.row < 301")
+    ids = [record.id for record in selected.records()]
+    assert ids == [record.id for record in whole.records() if record.category == "b" and record.source.row < 301]
+    assert selected.num_rows == len(ids) == 100
+    # Columns that only the condition looks at are not given.
+    assert {tuple(batch.schema.names) for batch in selected.batches(["answer", "id"])} == {("answer", "id")}
+    assert selected.fingerprint != whole.fingerprint != select_rows(whole, "category = 'a'").fingerprint
+    with pytest.raises(Error, match="none of 600 rows matches"):
+        select_rows(whole, "width > 1")
+
+
+def _say_yes(records: Sequence[Any]) -> list[str]:
+    return ["Yes"] * len(records)
+
+
+def test_predicts_and_scores_the_rows_that_match(dataset: Path, tmp_path: Path) -> None:
+    done = mmscore.predict(dataset, tmp_path / "p.parquet", model="yes", backend=_say_yes, where="category = 'b'")
+    assert done.rows == 200
+    assert pq.read_table(tmp_path / "p.parquet")["category"].to_pylist() == ["b"] * 200
+    where = "category != 'a' and source.row < 60"
+    # Of the questions without a prediction those that match are missing.
+    report = mmscore.score(tmp_path / "p.parquet", answers=dataset, where=where)
+    (entry,) = report.entries
+    assert (entry.counts.scored, entry.counts.missing) == (20, 20)
+    assert any(f"20 of 200 rows match --where {where!r}" in message for message in entry.messages)
+    with pytest.raises(Error, match="none of 200 rows matches"):
+        mmscore.score(tmp_path / "p.parquet", where="category = 'z'")
+    with pytest.raises(Error, match="has no column images"):
+        mmscore.score(tmp_path / "p.parquet", where="bytes > 3")
