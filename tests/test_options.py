@@ -16,6 +16,7 @@ import mmscore
 import mmscore.api as scoring
 from mmconvert import api
 from mmconvert.core.option_fields import list_option_fields, read_option_docs
+from mmconvert.curation.stats import StatsOptions
 from mmconvert.dataset.publish import PushOptions
 from mmconvert.dataset.views import VIEWS, ViewName
 from mmconvert.pipeline.convert_files import ConvertOptions
@@ -41,6 +42,7 @@ AT_THE_TERMINAL = {
     "mmconvert export": "output allow_rejects json quiet options",
     "mmconvert preview": "output json quiet options",
     "mmconvert open": "no_browser quiet options",
+    "mmconvert stats": "html json quiet options",
     "mmconvert push": "json quiet options",
     "mmconvert verify": "json quiet",
     "mmconvert list": "json",
@@ -71,6 +73,7 @@ FUNCTIONS: dict[Any, tuple[type[msgspec.Struct], type, str]] = {
     mmconvert.inspect: (FileOptions, api.FileKeywords, ""),
     mmconvert.export: (ExportOptions, api.ExportKeywords, "to"),
     mmconvert.preview: (PreviewOptions, api.PreviewKeywords, ""),
+    mmconvert.stats: (StatsOptions, api.StatsKeywords, ""),
     mmconvert.push: (PushOptions, api.PushKeywords, ""),
     mmscore.predict: (PredictOptions, scoring.PredictKeywords, "model backend resume restart share"),
     mmscore.merge: (MergeOptions, scoring.MergeKeywords, ""),

@@ -68,6 +68,12 @@ def test_a_table_becomes_a_dataset_on_the_hub_and_a_trained_model(hub, tmp_path)
     assert (tmp_path / "trained/checkpoint-2/model.safetensors").exists()
 
 
+@pytest.mark.release
+def test_the_page_on_statistics_can_be_followed(tmp_path):
+    own = {"YOUR_PROCESSOR": str(save_llava(tmp_path / "llava"))}
+    follow(DOCS / "stats.md", tmp_path, words=own)
+
+
 # The follower itself
 
 

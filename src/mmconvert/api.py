@@ -14,6 +14,7 @@ from mmconvert.core.option_fields import build_options
 from mmconvert.core.progress import show_progress
 from mmconvert.core.record import Record, Task
 from mmconvert.core.signature_checks import check_python_call
+from mmconvert.curation.stats import DatasetStatistics, StatsOptions, compute_stats
 from mmconvert.dataset.dataset import Dataset
 from mmconvert.dataset.dataset import open_dataset as _open_dataset
 from mmconvert.dataset.publish import Pushed, PushOptions, publish
@@ -32,11 +33,13 @@ from mmconvert.plugins.listing import list_plugins as find_plugins
 from mmconvert.storage.object_store import find_local
 from mmconvert.viewer.notebook import format_dataset, format_preview, format_record
 from mmconvert.viewer.preview import Previewed, PreviewOptions, preview_files
+from mmconvert.viewer.stats_page import format_stats, require_page, write_stats_page
 
 __all__ = [
     "Benchmark",
     "Checked",
     "Dataset",
+    "DatasetStatistics",
     "Error",
     "Exported",
     "Inspected",
@@ -54,10 +57,13 @@ __all__ = [
     "open_dataset",
     "preview",
     "push",
+    "stats",
     "verify",
 ]
 
-DISPLAYS.update({Record: format_record, Dataset: format_dataset, Previewed: format_preview})
+DISPLAYS.update(
+    {Record: format_record, Dataset: format_dataset, Previewed: format_preview, DatasetStatistics: format_stats}
+)
 
 Asked = TypeVar("Asked", ConvertOptions, FileOptions, PreviewOptions)
 FilePath = str | Path
@@ -229,6 +235,17 @@ def inspect(path: Given, **options: Unpack[FileKeywords]) -> list[Inspected]:
         return [found for name in files.names for found in inspect_files(name, _place(asked, files))]
 
 
+class StatsKeywords(TypedDict, total=False):
+    """Keywords of `stats`: the fields of `StatsOptions`."""
+
+    split: str | None
+    config_name: str | None
+    processor: str | None
+    context: int | None
+    workers: int | None
+    engine: str
+
+
 @check_python_call(options=ExportOptions)
 def export(
     dataset: FilePath, output: FilePath, *, to: str, quiet: bool = True, **options: Unpack[ExportKeywords]
@@ -302,6 +319,33 @@ def push(folder: FilePath, repo_id: str, *, quiet: bool = True, **options: Unpac
         Error: The dataset or the Hub refuses.
     """
     return publish(Path(folder), repo_id, build_options(PushOptions, options, "push"), quiet=quiet)
+
+
+@check_python_call(options=StatsOptions)
+def stats(
+    dataset: FilePath, *, html: FilePath | None = None, quiet: bool = True, **options: Unpack[StatsKeywords]
+) -> DatasetStatistics:
+    """Count a dataset in one pass: samples, images, sizes, turns, lengths, answers, missing and repeated values.
+
+    Args:
+        dataset: A converted dataset: its folder, its name on the Hub, or its URL in a store; or a predictions file.
+        html: Page to write, with charts; an existing one is replaced.
+        quiet: No progress on standard error.
+        **options: Listed here by the decorator.
+
+    Returns:
+        The counts; in a notebook they show themselves as tables and charts.
+
+    Raises:
+        UsageError: Nothing stands there, or a name is unknown.
+        Error: The dataset is damaged, or was not created by mmconvert.
+    """
+    if html is not None:
+        require_page(Path(html))
+    found = compute_stats(dataset, build_options(StatsOptions, options, "stats"), quiet=quiet)
+    if html is not None:
+        write_stats_page(found, Path(html))
+    return found
 
 
 @check_python_call

@@ -42,6 +42,12 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "Open that page in the browser, from a temporary folder.",
         "mmconvert open MMBench_DEV_EN.tsv",
     ),
+    "stats": (
+        "mmconvert.cli.stats:stats",
+        "Count a dataset: images, sizes, turns, lengths, tokens, answers, repeated samples.",
+        "mmconvert stats mmbench",
+        "mmconvert stats train --processor Qwen/Qwen2.5-VL-7B-Instruct --context 4096 --html train.html",
+    ),
     "push": (
         "mmconvert.cli.push:push",
         "Push a converted dataset to the Hub.",

@@ -298,6 +298,16 @@ class Dataset(msgspec.Struct, frozen=True):
         """Rows of all splits."""
         return sum(self.splits.values())
 
+    def require_split(self, split: str) -> None:
+        """Refuse the name of a split that there is not.
+
+        Raises:
+            UsageError: There is no such split.
+        """
+        if split not in self.files:
+            hint = suggest_spelling(split, self.files)
+            raise UsageError(f"{self.path}: no split {split!r}.{hint} Known: {', '.join(self.files)}.")
+
     def batches(
         self, columns: Sequence[str] | None = None, split: str | None = None, *, first: int = 0
     ) -> Iterator[pa.RecordBatch]:
@@ -312,9 +322,8 @@ class Dataset(msgspec.Struct, frozen=True):
             UsageError: There is no such split.
             Error: A file is damaged.
         """
-        if split is not None and split not in self.files:
-            hint = suggest_spelling(split, self.files)
-            raise UsageError(f"{self.path}: no split {split!r}.{hint} Known: {', '.join(self.files)}.")
+        if split is not None:
+            self.require_split(split)
         for name in [split] if split is not None else self.files:
             for file in self.files[name]:
                 left = max(0, first - open_checked_parquet(file).metadata.num_rows) if first else 0

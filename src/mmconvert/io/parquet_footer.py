@@ -72,6 +72,27 @@ def read_footer(file: BufferedReader) -> bytes | None:
     return tail[-_END - length : -_END]
 
 
+def sum_text_bytes(footer: bytes, leaf: int) -> int | None:
+    """Add up how long the texts or bytes of a column are, without reading one.
+
+    Args:
+        footer: What `read_footer` gives, in which `find_bad_footer` finds nothing.
+        leaf: Number of the column of plain values.
+
+    Returns:
+        Bytes of all its values; None where the writer of the file did not say it.
+    """
+    fields = CompactReader(footer).read_struct(_DEPTH, _SHAPE)
+    chunks = (group[_COLUMNS][leaf] for group in fields.get(_ROW_GROUPS) or ())
+    total = 0
+    for chunk in chunks:
+        size: int | None = ((chunk.get(_METADATA) or {}).get(_SIZES) or {}).get(_BYTES)
+        if size is None:
+            return None
+        total += size
+    return total
+
+
 def build_footer_file(footer: bytes) -> bytes:
     """Build a file of a footer alone, from which pyarrow reads it as from the whole file."""
     return MAGIC + footer + len(footer).to_bytes(4, "little") + MAGIC

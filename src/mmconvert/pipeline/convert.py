@@ -341,7 +341,7 @@ class _Job(msgspec.Struct):
 
     def open_crew(self) -> tuple[AbstractContextManager[Run], parts.FilePart]:
         """Give what runs the parts, and what all of them have in common."""
-        engine, where = _load_engine(self.where.engine), self.where
+        engine, where = load_engine(self.where.engine), self.where
         self.plans = parts.plan_parts(self.inputs, self.files, self.how)
         workers = min(where.workers or engine.cores(), parts.count_most_parts(self.inputs, self.plans))
         asked = where.workers or min(engine.cores(), _USUAL_VIDEO_WORKERS)
@@ -476,7 +476,12 @@ def _describe_plan(job: _Job) -> dict[str, Any]:
     }
 
 
-def _load_engine(name: str) -> Engine:
+def load_engine(name: str) -> Engine:
+    """Load what runs tasks.
+
+    Raises:
+        UsageError: There is no such engine, or the package that it needs is missing.
+    """
     try:
         engine: Engine = load("mmconvert.engines", name)
     except ModuleNotFoundError as error:
