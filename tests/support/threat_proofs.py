@@ -203,6 +203,12 @@ REPLIES: dict[str, tuple[str, ...]] = {
         f"{SCORE}/judges/test_evalscope.py::test_a_reply_without_a_verdict_is_a_failure_and_no_score",
         f"{SCORE}/judges/test_evalscope.py::test_a_number_out_of_range_is_a_failure_and_is_not_cut",
     ),
+    "The files of a batch count for the requests of that batch alone, the first line of each": (
+        f"{SCORE}/scoring/judging/test_batch.py::test_lines_in_any_order_twice_or_of_nobody_change_nothing",
+    ),
+    "names of files and batches that could be paths are refused": (
+        f"{SCORE}/scoring/judging/test_batch.py::test_a_response_that_is_no_batch_is_named_and_the_file_is_sent_once",
+    ),
     "An API server's output is read so that nonsense (a number of 400 digits, a pause until the year "
     "10^20, control characters in a redirect) costs one sample": (
         f"{SCORE}/llm/test_hostile_service.py::test_hostile_numbers_and_pauses_cost_one_row",

@@ -163,8 +163,8 @@ def test_the_next_batch_is_read_while_rows_are_under_way(tmp_path, output):
     class Dataset:
         path, num_rows, fingerprint = data.path, data.num_rows, data.fingerprint
 
-        def batches(self, columns):
-            for batch in data.batches(columns):
+        def batches(self, columns, first=0):
+            for batch in data.batches(columns, first=first):
                 read_when.append(backend.given)
                 yield batch
 
