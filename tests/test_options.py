@@ -31,6 +31,7 @@ from mmscore.infer.shards import MergeOptions
 from mmscore.reporting.submit import SubmitOptions
 from mmscore.scoring.evaluate import ScoreKeywords, ScoreOptions
 from mmscore.workflow.leaderboard import LeaderboardOptions
+from mmscore.workflow.pairs import PairsOptions
 from mmscore.workflow.rank import RankOptions
 from mmscore.workflow.run import RunOptions
 from mmscore.workflow.score import ReportOptions
@@ -57,6 +58,7 @@ AT_THE_TERMINAL = {
     "mmscore compare": "allow_rejects json options",
     "mmscore explain": "json options",
     "mmscore judge": "recipe dry_run json quiet options",
+    "mmscore pairs": "output json quiet options",
     "mmscore rank": "allow_rejects json options",
     "mmscore leaderboard": "output json quiet",
     "mmscore submit": "output allow_rejects json quiet options",
@@ -82,6 +84,7 @@ FUNCTIONS: dict[Any, tuple[type[msgspec.Struct], type, str]] = {
     mmscore.run: (RunOptions, scoring.RunKeywords, ""),
     mmscore.compare: (CompareOptions, scoring.CompareKeywords, "judge"),
     mmscore.explain: (ExplainOptions, scoring.ExplainKeywords, ""),
+    mmscore.pairs: (PairsOptions, scoring.PairsKeywords, "judge"),
     mmscore.rank: (RankOptions, scoring.RankKeywords, ""),
     mmscore.leaderboard: (LeaderboardOptions, scoring.LeaderboardKeywords, ""),
     mmscore.bundle: (BundleOptions, scoring.BundleKeywords, ""),

@@ -13,10 +13,10 @@ from mmconvert.pipeline.objects import Data, open_dataset_of, open_inputs
 from mmconvert.plugins.listing import ListedPlugin
 from mmconvert.plugins.listing import list_plugins as find_plugins
 from mmconvert.storage.source_files import watch_sources
-from mmscore.analysis.bundle import Bundle, BundleOptions, Verification, bundle_files
+from mmscore.analysis.bundle import Bundle, BundleKeywords, BundleOptions, Verification, bundle_files
 from mmscore.analysis.bundle import verify as verify_bundle
-from mmscore.analysis.compare import CompareOptions, Comparison, compare_files
-from mmscore.analysis.explain import ExplainOptions, Explanation, explain_file
+from mmscore.analysis.compare import CompareKeywords, CompareOptions, Comparison, compare_files
+from mmscore.analysis.explain import ExplainKeywords, ExplainOptions, Explanation, explain_file
 from mmscore.analysis.rank import Ranking
 from mmscore.core.recipe import Recipe
 from mmscore.core.table import Scored
@@ -30,12 +30,10 @@ from mmscore.reporting.live.server import LiveView, ViewOptions
 from mmscore.reporting.notebook import NotebookReport as Report
 from mmscore.reporting.notebook import format_comparison
 from mmscore.reporting.publish import HubOptions, PushedPredictions, push_results
-from mmscore.reporting.submit import Submission, SubmitOptions
+from mmscore.reporting.submit import Submission, SubmitKeywords, SubmitOptions
 from mmscore.reporting.submit import submit as write_submission
 from mmscore.reporting.track import choose_trackers
 from mmscore.scoring.evaluate import (
-    FileKeywords,
-    JoinKeywords,
     ScoreKeywords,
     ScoreOptions,
     list_files,
@@ -43,8 +41,9 @@ from mmscore.scoring.evaluate import (
     score_results,
 )
 from mmscore.scoring.judging.request import JudgeRequest
-from mmscore.workflow.leaderboard import LeaderboardOptions, write_leaderboard
-from mmscore.workflow.rank import RankOptions, rank_files
+from mmscore.workflow.leaderboard import LeaderboardKeywords, LeaderboardOptions, write_leaderboard
+from mmscore.workflow.pairs import Pairs, PairsKeywords, PairsOptions, write_pairs
+from mmscore.workflow.rank import RankKeywords, RankOptions, rank_files
 from mmscore.workflow.run import (
     Results,
     RunKeywords,
@@ -69,6 +68,7 @@ __all__ = [
     "LiveView",
     "Merged",
     "Outcome",
+    "Pairs",
     "Ranking",
     "Report",
     "Submission",
@@ -81,6 +81,7 @@ __all__ = [
     "leaderboard",
     "list_plugins",
     "merge",
+    "pairs",
     "predict",
     "push",
     "rank",
@@ -185,7 +186,7 @@ def predict(
         Counts; rows = answered + failed.
 
     Raises:
-        UsageError: An option is unknown or excludes another, or the output stands already.
+        UsageError: An option is unknown or excludes another, or the output exists.
         Error: The dataset cannot be read, the model cannot be loaded, or the output cannot be written.
 
     Example:
@@ -221,62 +222,6 @@ def merge(shards: Sequence[str | Path], output: str | Path, **options: Unpack[Me
         Error: A shard is missing, unfinished, given twice or of another run.
     """
     return merge_shards(shards, output, build_options(MergeOptions, options, "merge"))
-
-
-class CompareKeywords(JoinKeywords, total=False):
-    """Keywords of `compare`: the options of `mmscore compare` by their names."""
-
-    recipe: str | None
-    by: str | Sequence[str]
-    all: bool
-    resamples: int
-    seed: int
-    output: str | Path | None
-
-
-class ExplainKeywords(JoinKeywords, total=False):
-    """Keywords of `explain`: the options of `mmscore explain` by their names."""
-
-    recipe: str | Sequence[str]
-    score: str | None
-    limit: int
-    output: str | Path | None
-
-
-class LeaderboardKeywords(TypedDict, total=False):
-    """Keywords of `leaderboard`: the options of `mmscore leaderboard` by their names."""
-
-    title: str
-
-
-class RankKeywords(TypedDict, total=False):
-    """Keywords of `rank`: the options of `mmscore rank` by their names."""
-
-    by: Literal["dimension", "dataset", "aspect", "subaspect"]
-    recipe: str | None
-    recipe_options: str | Path | None
-    format: str | None
-    model: str | None
-    method: Literal["generation", "likelihood"] | None
-    metric: str | None
-    output: str | Path | None
-    csv: str | Path | None
-    markdown: str | Path | None
-
-
-class BundleKeywords(FileKeywords, total=False):
-    """Keywords of `bundle`: the options of `mmscore bundle` by their names."""
-
-    recipe: str | Sequence[str]
-    by: str | Sequence[str]
-    average: Literal["micro", "macro"]
-
-
-class SubmitKeywords(TypedDict, total=False):
-    """Keywords of `submit`: the options of `mmscore submit` by their names."""
-
-    format: str | None
-    columns: str | None
 
 
 @check_python_call(options=ReportOptions)
@@ -468,6 +413,34 @@ def explain(predictions: str | Path, **options: Unpack[ExplainKeywords]) -> Expl
         Error: The file is damaged, has no references, or no row is scored (by both recipes).
     """
     return explain_file(str(predictions), build_options(ExplainOptions, options, "explain"))
+
+
+@check_python_call(options=PairsOptions)
+def pairs(
+    predictions: str | Path,
+    output: str | Path,
+    *,
+    judge: JudgeRequest | str | None = None,
+    **options: Unpack[PairsKeywords],
+) -> Pairs:
+    """Write the best and the worst of several responses to each question as a dataset of preference pairs.
+
+    Args:
+        predictions: As `score`, one file with several responses to a question, as `predict` writes it with `n`.
+        output: The folder that shall appear.
+        judge: As `score`.
+        **options: Options of `mmscore pairs` by their names; `keep="right"` writes every right response instead.
+
+    Returns:
+        What was written, and why other questions gave nothing.
+
+    Raises:
+        UsageError: As `score`; or there is no such score, or the output exists.
+        Error: As `score`; or no question gives a sample, or prompts or images are missing.
+    """
+    request = JudgeRequest(judge) if isinstance(judge, str) else judge
+    asked = build_options(PairsOptions, {**options, "judge": request}, "pairs")
+    return write_pairs(str(predictions), output, asked)
 
 
 @check_python_call(options=RankOptions)

@@ -5,8 +5,8 @@ import click
 HEADINGS: dict[str, tuple[str, ...]] = {
     "Input": (
         "format", "map", "answers", "allow_mismatch", "split", "config_name", "subset", "benchmark", "dataset", "task",
-        "limit", "where", "sample", "max_rows", "read_as", "md5", "sha256", "import", "files_only", "train", "processor",
-        "context",
+        "limit", "where", "sample", "max_rows", "read_as", "md5", "sha256", "import", "files_only", "train",
+        "processor", "context",
     ),
     "Images and video": (
         "image_root", "keep_urls", "allow_remote", "allow_host", "per_host", "verify", "max_image_mb", "max_image_side",
@@ -21,7 +21,8 @@ HEADINGS: dict[str, tuple[str, ...]] = {
                  "output_scores"),
     "Server": ("port", "base_url", "serve", "api_key_env", "concurrency", "timeout", "extra_body", "json_schema"),
     "Budget": ("max_calls", "max_total_tokens", "price", "max_cost"),
-    "Scoring": ("recipe", "also", "recipe_options", "by", "average", "all", "score", "metric", "resamples"),
+    "Scoring": ("recipe", "also", "recipe_options", "by", "average", "all", "score", "metric", "resamples", "keep",
+                "min_gap", "right_from"),
     "Judge": (
         "judge", "judge_model", "judge_base_url", "judge_strategy", "judge_concurrency", "judge_batch",
         "judge_prompt", "judge_system", "judge_generation", "judge_repeats", "judge_aggregation", "judge_min_valid",
@@ -42,6 +43,8 @@ HEADINGS: dict[str, tuple[str, ...]] = {
 
 _ELSEWHERE = {
     ("compare", "seed"): "Scoring",
+    ("pairs", "split"): "Output",
+    ("pairs", "api_key_env"): "Judge",
     ("predict", "seed"): "Sampling",
     ("preview", "rows"): "Input",
     ("open", "rows"): "Input",

@@ -34,7 +34,7 @@ from mmscore.core.recipe_options import is_inline
 from mmscore.core.report import Report
 from mmscore.core.select_recipe import find_recipe
 from mmscore.scoring.collector import find_source_column
-from mmscore.scoring.evaluate import ScoreOptions, score_each
+from mmscore.scoring.evaluate import FileKeywords, ScoreOptions, score_each
 from mmscore.scoring.signature import list_versions
 
 SCHEMA_VERSION = 1
@@ -65,6 +65,14 @@ class BundleOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Also report scores per value of a column, or of extra.KEY; repeatable."""
     average: Literal["micro", "macro"] = "micro"
     """Average over samples, or over the groups of the first --by."""
+
+
+class BundleKeywords(FileKeywords, total=False):
+    """Keywords of `bundle`: the options of `mmscore bundle` by their names."""
+
+    recipe: str | Sequence[str]
+    by: str | Sequence[str]
+    average: Literal["micro", "macro"]
 
 
 class Request(msgspec.Struct, frozen=True):

@@ -1,6 +1,7 @@
 """Two predictions files under one recipe: how far apart, and whether that is more than chance."""
 
 from collections.abc import Mapping, Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
@@ -21,7 +22,7 @@ from mmscore.core.report import Entry, drop_infinite, json_text, publish
 from mmscore.core.select_recipe import RecipeChoice
 from mmscore.core.table import CLUSTER, SCORED, Floats, Scored
 from mmscore.scoring.bootstrap import NumberDifference, compare_numbers
-from mmscore.scoring.evaluate import ScoreOptions, score_results
+from mmscore.scoring.evaluate import JoinKeywords, ScoreOptions, score_results
 from mmscore.scoring.judging.request import JudgeRequest
 from mmscore.scoring.paired_tests import RESAMPLES, SEED, Difference, adjust_holm, compare_paired
 from mmscore.scoring.scored_file import Result
@@ -219,6 +220,17 @@ class CompareOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Random seed of the bootstrap."""
     output: str | None = None
     """Write the comparison as JSON to this file."""
+
+
+class CompareKeywords(JoinKeywords, total=False):
+    """Keywords of `compare`: the options of `mmscore compare` by their names."""
+
+    recipe: str | None
+    by: str | Sequence[str]
+    all: bool
+    resamples: int
+    seed: int
+    output: str | Path | None
 
 
 @watch_sources()

@@ -2,6 +2,7 @@
 
 import math
 from collections.abc import Sequence
+from pathlib import Path
 from typing import Annotated, Any
 
 import msgspec
@@ -20,6 +21,7 @@ from mmscore.core.recipe import Metrics
 from mmscore.core.report import build_metrics_json, json_text, publish
 from mmscore.core.select_recipe import RecipeChoice
 from mmscore.core.table import SCORED, Floats, Scored
+from mmscore.scoring.evaluate import JoinKeywords
 from mmscore.scoring.scored_file import ScoredFile, choose_recipes, open_joined, score_by_recipe
 
 SCHEMA_VERSION = 1
@@ -145,6 +147,15 @@ class ExplainOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Maximum number of samples to show."""
     output: str | None = None
     """Write the explanation as JSON to this file."""
+
+
+class ExplainKeywords(JoinKeywords, total=False):
+    """Keywords of `explain`: the options of `mmscore explain` by their names."""
+
+    recipe: str | Sequence[str]
+    score: str | None
+    limit: int
+    output: str | Path | None
 
 
 @watch_sources()

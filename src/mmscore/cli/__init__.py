@@ -54,6 +54,12 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "Run a judge model on predictions and cache its verdicts.",
         "mmscore judge predictions.parquet --judge own --judge-model NAME --judge-base-url http://127.0.0.1:8000/v1",
     ),
+    "pairs": (
+        "mmscore.cli.pairs:pairs",
+        "Turn several responses a question into preference pairs, or into SFT samples.",
+        "mmscore pairs answers.parquet --answers data -o pairs",
+        "mmscore pairs answers.parquet --answers data -o right --keep right",
+    ),
     "rank": (
         "mmscore.cli.rank:rank_models",
         "Rank models over many datasets by average score and average rank.",

@@ -3,7 +3,7 @@
 from collections import Counter
 from collections.abc import Iterator, Mapping
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import msgspec
 
@@ -67,6 +67,13 @@ class SubmitOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Format of the submission, for example mmbench."""
     columns: str | None = None
     """Column set of the format; for mmbench: submission or server."""
+
+
+class SubmitKeywords(TypedDict, total=False):
+    """Keywords of `submit`: the options of `mmscore submit` by their names."""
+
+    format: str | None
+    columns: str | None
 
 
 @watch_sources()

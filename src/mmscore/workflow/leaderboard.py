@@ -2,7 +2,7 @@
 
 from collections.abc import Iterable
 from pathlib import Path
-from typing import Any
+from typing import Any, TypedDict
 
 import msgspec
 
@@ -22,6 +22,12 @@ class LeaderboardOptions(msgspec.Struct, frozen=True, kw_only=True):
 
     title: str = "Leaderboard"
     """Title of the page."""
+
+
+class LeaderboardKeywords(TypedDict, total=False):
+    """Keywords of `leaderboard`: the options of `mmscore leaderboard` by their names."""
+
+    title: str
 
 
 @watch_sources()

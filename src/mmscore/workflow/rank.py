@@ -2,7 +2,8 @@
 
 import os
 from collections.abc import Callable, Mapping, Sequence
-from typing import Literal
+from pathlib import Path
+from typing import Literal, TypedDict
 
 import msgspec
 from msgspec.structs import replace
@@ -69,6 +70,21 @@ class RankOptions(msgspec.Struct, frozen=True, kw_only=True):
                 f"{path}: holds {len(found)} entries, and {label}= names the dataset of one. Leave it out."
             )
         return [replace(entry, dataset=label or entry.dataset) for entry in found]
+
+
+class RankKeywords(TypedDict, total=False):
+    """Keywords of `rank`: the options of `mmscore rank` by their names."""
+
+    by: Literal["dimension", "dataset", "aspect", "subaspect"]
+    recipe: str | None
+    recipe_options: str | Path | None
+    format: str | None
+    model: str | None
+    method: Literal["generation", "likelihood"] | None
+    metric: str | None
+    output: str | Path | None
+    csv: str | Path | None
+    markdown: str | Path | None
 
 
 def _format_version(entry: Entry) -> str:

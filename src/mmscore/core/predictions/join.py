@@ -109,6 +109,7 @@ def join(predictions: Rows, references: Rows, *, allow_mismatch: bool = False) -
         rejected=predictions.rejected + lost,
         missing=tuple(missing.to_pylist()),
         sides=(predictions, references),
+        partner=partner.drop_null(),
         reread=reread and (lambda reading: join(reread(reading), references, allow_mismatch=True)),
         notes=(*predictions.notes, *references.notes, *notes),
         mismatch=mismatch,

@@ -119,6 +119,7 @@ class Rows(msgspec.Struct, frozen=True):
         replies: The run asked for several responses a question, which `variant` numbers.
         title: What the rows are called where they name no model.
         sides: The predictions and the references, where these rows are both, joined.
+        partner: Row number of each row in the references; None where nothing was joined.
         notes: Remarks on how the columns were read, and how these were joined.
         mismatch: How many of the joined rows differ in what they ask, `N/M`, where that was allowed; else empty.
         run: What the run that wrote the first file says of itself; empty where it says nothing.
@@ -138,6 +139,7 @@ class Rows(msgspec.Struct, frozen=True):
     replies: bool = False
     title: str = ""
     sides: "tuple[Rows, ...]" = ()
+    partner: pa.Array | None = None
     notes: tuple[str, ...] = ()
     mismatch: str = ""
     run: Mapping[str, Any] = msgspec.field(default_factory=dict)
