@@ -146,6 +146,8 @@ class PreviewKeywords(FileKeywords, total=False):
     prompt_suffix: str | None
     seed: int
     keep_urls: bool
+    loss: bool
+    processor: str | None
 
 
 class PushKeywords(TypedDict, total=False):

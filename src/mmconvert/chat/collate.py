@@ -54,6 +54,11 @@ class CollatorCounts:
     nothing: int = 0
 
 
+UNENDED = (
+    "the chat template puts no special token behind an answer, so that the model does not learn to stop. To add the "
+    "tokenizer's: ChatCollator(processor, add_end_token=True)."
+)
+
 _REMARKS = {
     "skipped": "a row is longer than max_length and left out of its batch. To keep batches full, leave such rows out "
     "before training: dataset.filter(collator.fits).",
@@ -61,8 +66,7 @@ _REMARKS = {
     "rewritten": "the chat template rewrites an earlier turn of the assistant, for example takes out its thinking. "
     'Such turns are not learnt. To learn them in sequences of their own: ChatCollator(processor, rewritten="split").',
     "unclear": "the chat template renders no prompt before a turn of the assistant. Such turns are not learnt.",
-    "unended": "the chat template puts no special token behind an answer, so that the model does not learn to stop. "
-    "To add the tokenizer's: ChatCollator(processor, add_end_token=True).",
+    "unended": UNENDED,
     "nothing": "nothing is learnt of a row.",
 }
 """What is said the first time that something is counted."""
@@ -217,6 +221,10 @@ class ChatCollator:
         """Give the tensors of sequences, and their tokens."""
         return self._encoder.encode([Rendered(one.found.text, one.images, one.found.spans) for one in sequences])
 
+    def is_ended(self, found: LearntText) -> bool:
+        """Tell whether a special token ends every learnt turn."""
+        return all(ends_with_token(found.text[start:end], self._special) for start, end in found.spans)
+
     def _encode(self, talks: Sequence[Talk]) -> tuple[list[Sequenced], Encoded]:
         sequences = [sequence for talk in talks for sequence in self.render(talk)]
         return sequences, self.encode(sequences)
@@ -268,11 +276,10 @@ class ChatCollator:
     def _count_sequences(self, sequences: Sequence[Sequenced], learnt: Any) -> None:
         for one, own in zip(sequences, learnt, strict=True):
             found = one.found
-            texts = [found.text[start:end] for start, end in found.spans]
             self._count("split", int(not one.main))
             self._count("rewritten", len(found.rewritten) if self._rewritten == "leave_out" else 0)
             self._count("unclear", len(found.unclear))
-            self._count("unended", int(not all(ends_with_token(text, self._special) for text in texts)))
+            self._count("unended", int(not self.is_ended(found)))
             self._count("nothing", int(not own.any()))
 
     def _count(self, what: str, more: int = 1) -> None:

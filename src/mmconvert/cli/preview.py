@@ -18,6 +18,7 @@ PREVIEW_TERMINAL = {
     "transform": {"metavar": "NAME[:k=v,...]"},
     "prompt": {"metavar": "NAME[:k=v,...]"},
     "prompt_suffix": {"metavar": "TEXT"},
+    "processor": {"metavar": "MODEL"},
 }
 
 
@@ -34,7 +35,8 @@ def preview(inputs: tuple[str, ...], output: Path, options: PreviewOptions, as_j
     """Write one self-contained HTML page with samples of a dataset, or of any file that convert reads.
 
     The page shows turns with their images, options, answers, and every problem of rows that convert would skip.
-    --prompt and --transform show their result before anything is converted.
+    --prompt and --transform show their result before anything is converted. --loss --processor MODEL shows the tokens
+    of each sample, those that training learns in colour.
     """
     done = preview_files(inputs, output, options, quiet=quiet or as_json)
     if as_json:
@@ -49,4 +51,6 @@ def _format_summary(done: Previewed, output: Path) -> str:
     rows = f"{done.rows:,} of {done.rows + done.undrawn:,} rows, drawn by --sample" if done.undrawn else rows
     refused = f", {done.refused:,} of them skipped" if done.refused else ""
     refused += f", invalid files: {done.files_refused:,}" if done.files_refused else ""
-    return f"{output}: {rows}{refused}, {done.pictures:,} images\nOpen it in a browser: {output.resolve().as_uri()}"
+    tokens = f", {done.tokens:,} tokens, of which {done.learnt:,} are learnt" if done.tokens else ""
+    place = f"Open it in a browser: {output.resolve().as_uri()}"
+    return f"{output}: {rows}{refused}, {done.pictures:,} images{tokens}\n{place}"

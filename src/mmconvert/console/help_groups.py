@@ -6,7 +6,7 @@ HEADINGS: dict[str, tuple[str, ...]] = {
     "Input": (
         "format", "map", "answers", "allow_mismatch", "split", "config_name", "subset", "benchmark", "dataset", "task",
         "limit", "where", "sample", "max_rows", "read_as", "md5", "sha256", "import", "files_only", "train",
-        "processor", "context",
+        "processor", "context", "loss",
     ),
     "Images and video": (
         "image_root", "keep_urls", "allow_remote", "allow_host", "per_host", "verify", "max_image_mb", "max_image_side",

@@ -13,7 +13,8 @@ from typing import Any
 import msgspec
 import numpy as np
 
-from mmconvert.core.errors import Error, UsageError, take_first_line
+from mmconvert.chat.processors import load_processor
+from mmconvert.core.errors import Error, take_first_line
 from mmconvert.curation.tallies import Integers
 
 _SIZE_BITS = (1 << 32) - 1
@@ -142,16 +143,4 @@ def open_token_counter(name: str) -> TokenCounter:
     Raises:
         UsageError: transformers is missing, there is no such processor, or it has no chat template.
     """
-    try:
-        from transformers import AutoProcessor
-    except ImportError:
-        raise UsageError('--processor needs transformers. Install it: pip install "mmconvert[infer]"') from None
-    try:
-        processor = AutoProcessor.from_pretrained(name, trust_remote_code=False)
-    except Exception as error:  # damaged files, networks and missing packages, each with an error of its own
-        message = f"--processor {name}: cannot be loaded ({take_first_line(error)})."
-        raise UsageError(f"{message} Name a folder with its files, or an id of the Hub.") from None
-    if getattr(processor, "chat_template", None) is None:
-        message = f"--processor {name}: has no chat template, which says how turns become text."
-        raise UsageError(f"{message} Name the processor of a chat model.")
-    return TokenCounter(name, processor)
+    return TokenCounter(name, load_processor(name))

@@ -6,8 +6,8 @@ from typing import Literal
 import msgspec
 
 Plain = str | int | float | bool | None
-Tone = Literal["", "good", "bad", "warn", "code"]
-"""How a text stands: right or agreed, wrong or refused, worth a look, or as code; "" for plain."""
+Tone = Literal["", "good", "bad", "warn", "code", "tokens"]
+"""How a text stands: right or agreed, wrong or refused, worth a look, as code or as tokens; "" for plain."""
 
 
 class TextSpan(msgspec.Struct, frozen=True):

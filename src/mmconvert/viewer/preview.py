@@ -12,6 +12,8 @@ from typing import Annotated, Any, Literal
 import msgspec
 from msgspec.structs import replace
 
+from mmconvert.chat.collate import UNENDED
+from mmconvert.chat.processors import load_processor
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.notebook import show_html
 from mmconvert.core.option_fields import copy_options
@@ -26,7 +28,9 @@ from mmconvert.pipeline.read import UNDRAWN, ImageRoot, ReadOptions, Records
 from mmconvert.pipeline.sampling import find_bound
 from mmconvert.storage.atomic import require_folder
 from mmconvert.storage.source_files import watch_sources
+from mmconvert.viewer import learnt
 from mmconvert.viewer.items import Choice, Column, PageItem, Shown, Text
+from mmconvert.viewer.learnt import LossView
 from mmconvert.viewer.page import write_page
 from mmconvert.viewer.records import COLUMNS, FILTERS, SKIPPED, build_item
 from mmconvert.viewer.statistics import Statistics
@@ -72,6 +76,10 @@ class PreviewOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Random seed of transforms and of --sample."""
     keep_urls: bool = False
     """Show image URLs as text instead of skipping their rows."""
+    loss: bool = False
+    """Show the tokens of each sample under --processor, those that training learns in colour."""
+    processor: str | None = None
+    """Directory or Hub ID of a model whose processor makes the tokens of --loss; the model is not loaded."""
 
     def reading(self) -> ReadOptions:
         """Say how each file is read."""
@@ -94,7 +102,9 @@ class Previewed:
         records: Records on the page.
         refused: Refused rows on the page.
         files_refused: Files that a conversion would refuse as a whole; the page names them.
-        images: Images of the records.
+        pictures: Images of the records.
+        tokens: Tokens of the samples with --loss.
+        learnt: Tokens that training learns among them.
         formats: Formats of the files, each once.
         tasks: Records of each task.
         whole: Every row of every file was read.
@@ -109,6 +119,8 @@ class Previewed:
     refused: int = 0
     files_refused: int = 0
     pictures: int = 0
+    tokens: int = field(default=0, repr=False)
+    learnt: int = field(default=0, repr=False)
     formats: list[str] = field(default_factory=list)
     tasks: Counter[str] = field(default_factory=Counter)
     whole: bool = True
@@ -146,8 +158,13 @@ def preview_files(inputs: Sequence[str], output: Path, options: PreviewOptions, 
     if output.suffix.lower() not in _SUFFIXES:
         # What stands there is replaced, and should be no table.
         raise UsageError(f"{output}: a page is an HTML file. Use the extension: {output.with_suffix(_SUFFIXES[0])}.")
+    if options.loss != (options.processor is not None):
+        raise UsageError(
+            "--loss and --processor go together: --loss --processor MODEL shows the tokens that are learnt."
+        )
     sources = plan_inputs(inputs, every_set=True)
     begin_run()
+    loss = LossView(load_processor(options.processor)) if options.processor else None
     done = Previewed(output=str(output))
     facts: dict[str, str] = {}
     data: dict[str, Any] = {}
@@ -156,14 +173,15 @@ def preview_files(inputs: Sequence[str], output: Path, options: PreviewOptions, 
         write_page(
             output,
             ", ".join(Path(name).name or name for name in inputs),
-            items=_with_names(_items(sources, options.reading(), options.rows, done, (facts, data), advance)),
+            items=_with_names(_items(sources, (options.reading(), options.rows, loss), done, (facts, data), advance)),
             unit=("sample", "samples"),
             first=SKIPPED,
             columns=[
                 *(*COLUMNS[:2], Column(PROBLEM, kind="long"), *COLUMNS[2:], *[Column(_SPLIT)] * len(by_split)),
+                *(learnt.COLUMNS if loss else ()),
                 Column(_CODE, kind="hidden"),
             ],
-            filters=[*FILTERS, Choice(_CODE, quiet=True), *by_split],
+            filters=[*FILTERS, *(learnt.FILTERS if loss else ()), Choice(_CODE, quiet=True), *by_split],
             facts=facts,
             data=data,
             styles=[_HERE / "preview.css"],
@@ -175,13 +193,13 @@ def preview_files(inputs: Sequence[str], output: Path, options: PreviewOptions, 
 
 def _items(
     inputs: Sequence[Input],
-    how: ReadOptions,
-    rows: int,
+    options: tuple[ReadOptions, int, LossView | None],
     done: Previewed,
     said: tuple[dict[str, str], dict[str, Any]],
     advance: Advance,
 ) -> Iterator[tuple[str, PageItem]]:
     """Give the items of all files with their splits; facts and data of them all are complete at the end."""
+    how, rows, loss = options
     thumbnails, statistics, skipped = Thumbnails(how.sample or rows), Statistics(), _Skipped()
     shares = _shared_out(inputs, rows, done)
     if how.sample is not None:
@@ -190,7 +208,8 @@ def _items(
         shares = ((source, None) for source in inputs)
     for source, share in shares:
         try:
-            for item in _items_of(source, replace(how, first_rows=share), thumbnails, done, statistics, skipped):
+            own = (replace(how, first_rows=share), loss)
+            for item in _items_of(source, own, thumbnails, done, statistics, skipped):
                 if len(done.first) < _FIRST:
                     done.first.append(item)
                 yield source.split, item
@@ -203,6 +222,10 @@ def _items(
             done.files_refused += 1
             skipped.add(_WHOLE_FILE, str(error))
             yield source.split, _refused_file(source, error)
+    if loss:
+        done.tokens, done.learnt = loss.tokens, loss.learnt
+        if loss.unended:
+            done.warnings.append(f"{loss.unended:,} samples: {UNENDED}")
     said[0].update(_facts(done))
     said[1].update(statistics=statistics.to_json(), skipped=skipped.to_json())
 
@@ -242,12 +265,13 @@ def _refused_file(source: Input, error: Error) -> PageItem:
 
 def _items_of(
     source: Input,
-    how: ReadOptions,
+    options: tuple[ReadOptions, LossView | None],
     thumbnails: Thumbnails,
     done: Previewed,
     statistics: Statistics,
     skipped: _Skipped,
 ) -> Iterator[PageItem]:
+    how, loss = options
     records = Records(source, how)
     done.formats += [records.format] if records.format not in done.formats else []
     refused: dict[tuple[str, int], list[Rejected]] = {}
@@ -260,6 +284,7 @@ def _items_of(
         done.tasks[found.task] += 1
         statistics.add(found)
         item = build_item(found, thumbnails)
+        item = loss.describe(item, found) if loss else item
         yield replace(item, cells={**item.cells, "row": row, _SPLIT: source.split})
     for _, problems in sorted(refused.items()):
         done.refused += 1
@@ -355,5 +380,7 @@ def _facts(done: Previewed) -> dict[str, str]:
         "Images": f"{done.pictures:,}",
         "Format": ", ".join(done.formats),
         "Tasks": ", ".join(done.tasks),
+        "Tokens": f"{done.tokens:,}" if done.tokens else None,
+        "Learnt tokens": f"{done.learnt:,} ({done.learnt / done.tokens:.1%})" if done.tokens else None,
     }
     return {label: value for label, value in facts.items() if value}
