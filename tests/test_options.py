@@ -16,6 +16,7 @@ import mmscore
 import mmscore.api as scoring
 from mmconvert import api
 from mmconvert.core.option_fields import list_option_fields, read_option_docs
+from mmconvert.curation.mix import MixOptions
 from mmconvert.curation.stats import StatsOptions
 from mmconvert.dataset.publish import PushOptions
 from mmconvert.dataset.views import VIEWS, ViewName
@@ -44,6 +45,7 @@ AT_THE_TERMINAL = {
     "mmconvert preview": "output json quiet options",
     "mmconvert open": "no_browser quiet options",
     "mmconvert stats": "html json quiet options",
+    "mmconvert mix": "output json quiet options",
     "mmconvert push": "json quiet options",
     "mmconvert verify": "json quiet",
     "mmconvert list": "json",
@@ -76,6 +78,7 @@ FUNCTIONS: dict[Any, tuple[type[msgspec.Struct], type, str]] = {
     mmconvert.export: (ExportOptions, api.ExportKeywords, "to"),
     mmconvert.preview: (PreviewOptions, api.PreviewKeywords, ""),
     mmconvert.stats: (StatsOptions, api.StatsKeywords, ""),
+    mmconvert.mix: (MixOptions, api.MixKeywords, ""),
     mmconvert.push: (PushOptions, api.PushKeywords, ""),
     mmscore.predict: (PredictOptions, scoring.PredictKeywords, "model backend resume restart share"),
     mmscore.merge: (MergeOptions, scoring.MergeKeywords, ""),

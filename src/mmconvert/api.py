@@ -14,6 +14,8 @@ from mmconvert.core.option_fields import build_options
 from mmconvert.core.progress import show_progress
 from mmconvert.core.record import Record, Task
 from mmconvert.core.signature_checks import check_python_call
+from mmconvert.curation.mix import Mixed, MixOptions, mix_datasets
+from mmconvert.curation.shares import Exhausted
 from mmconvert.curation.stats import DatasetStatistics, StatsOptions, compute_stats
 from mmconvert.dataset.dataset import Dataset
 from mmconvert.dataset.dataset import open_dataset as _open_dataset
@@ -44,6 +46,7 @@ __all__ = [
     "Exported",
     "Inspected",
     "ListedPlugin",
+    "Mixed",
     "Previewed",
     "Record",
     "Summary",
@@ -54,6 +57,7 @@ __all__ = [
     "inspect",
     "list_benchmarks",
     "list_plugins",
+    "mix",
     "open_dataset",
     "preview",
     "push",
@@ -148,6 +152,18 @@ class PreviewKeywords(FileKeywords, total=False):
     keep_urls: bool
     loss: bool
     processor: str | None
+
+
+class MixKeywords(TypedDict, total=False):
+    """Keywords of `mix`: the fields of `MixOptions`."""
+
+    samples: int | None
+    temperature: float
+    exhausted: Exhausted
+    split: str | None
+    output_split: str
+    seed: int
+    overwrite: bool
 
 
 class PushKeywords(TypedDict, total=False):
@@ -301,6 +317,29 @@ def preview(
     asked = build_options(PreviewOptions, options, "preview")
     with open_inputs(inputs, "preview", format=asked.format, mapping=asked.map) as files:
         return preview_files(files.names, Path(output), _place(asked, files), quiet=quiet)
+
+
+@check_python_call(options=MixOptions)
+def mix(
+    sources: FilePath | Sequence[FilePath], output: FilePath, *, quiet: bool = True, **options: Unpack[MixKeywords]
+) -> Mixed:
+    """Mix datasets into one by weights; it is written atomically.
+
+    Args:
+        sources: `[NAME=]DATASET[:WEIGHT]` each, or a YAML file that lists datasets as LLaVA-OneVision does.
+        output: Folder that shall appear, or its URL.
+        quiet: No progress on standard error.
+        **options: Listed here by the decorator.
+
+    Returns:
+        What was taken of each source.
+
+    Raises:
+        UsageError: A source is missing or named twice, weights make no sense, or the output stands already.
+        Error: Sources have different layouts, or one is damaged.
+    """
+    given = [sources] if isinstance(sources, str | Path) else sources
+    return mix_datasets([*map(str, given)], str(output), build_options(MixOptions, options, "mix"), quiet=quiet)
 
 
 @check_python_call(options=PushOptions)

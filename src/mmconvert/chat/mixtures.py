@@ -1,7 +1,8 @@
 """Mixtures: a file that lists the files of a training set and says how much of each is taken."""
 
+import re
 from collections import Counter
-from collections.abc import Collection, Iterator, Mapping, Sequence
+from collections.abc import Callable, Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
@@ -28,6 +29,33 @@ class Portion(msgspec.Struct, frozen=True):
     files: tuple[tuple[str, Path], ...]
     chosen: Collection[int] | None = None
     facts: Mapping[str, Any] = {}
+
+
+_STRATEGY = re.compile(r"all|(first|end|random)(?::([0-9]{1,12})(%?))?")
+STRATEGIES = "all, first:N, end:N or random:N, N a number or a share such as 10%"
+
+
+def parse_strategy(text: object, count: Callable[[], int]) -> tuple[str, int] | None:
+    """Read how much of an entry is taken, as LLaVA-OneVision's mixtures say it; a share is rounded up.
+
+    Args:
+        text: One of `STRATEGIES`.
+        count: Counts the rows of the entry, where that is needed.
+
+    Returns:
+        all, first, end or random, and the number of rows, 0 for all; None where the text says something else.
+
+    Example:
+        >>> parse_strategy("first:10%", lambda: 25), parse_strategy("all", lambda: 25), parse_strategy("some", int)
+        (('first', 3), ('all', 0), None)
+    """
+    match = _STRATEGY.fullmatch(text.strip()) if isinstance(text, str) else None
+    if match is None:
+        return None
+    if match[2] is None:
+        return "all", 0
+    asked, rows = int(match[2]), count()
+    return match[1], min(rows, -(-asked * rows // 100) if match[3] else asked)
 
 
 def count_records(files: Sequence[Path]) -> int:

@@ -48,6 +48,11 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "mmconvert stats mmbench",
         "mmconvert stats train --processor Qwen/Qwen2.5-VL-7B-Instruct --context 4096 --html train.html",
     ),
+    "mix": (
+        "mmconvert.cli.mix:mix",
+        "Mix datasets into one, by weights.",
+        "mmconvert mix chart:0.5 ocr:0.3 chat -o mixed --samples 100000",
+    ),
     "push": (
         "mmconvert.cli.push:push",
         "Push a converted dataset to the Hub.",

@@ -5,7 +5,8 @@ import click
 HEADINGS: dict[str, tuple[str, ...]] = {
     "Input": (
         "format", "map", "answers", "allow_mismatch", "split", "config_name", "subset", "benchmark", "dataset", "task",
-        "limit", "where", "sample", "max_rows", "read_as", "md5", "sha256", "import", "files_only", "train",
+        "limit", "where", "sample", "samples", "exhausted", "max_rows", "read_as",
+         "md5", "sha256", "import", "files_only", "train",
         "processor", "context", "loss",
     ),
     "Images and video": (
@@ -30,7 +31,8 @@ HEADINGS: dict[str, tuple[str, ...]] = {
         "judge_cache", "rejudge",
     ),
     "Output": (
-        "output", "title", "work_dir", "init", "to", "columns", "csv", "markdown", "html", "html_rows", "html_pictures",
+        "output", "output_split",
+        "title", "work_dir", "init", "to", "columns", "csv", "markdown", "html", "html_rows", "html_pictures",
         "rows", "log", "log_project", "no_browser", "images", "image_dir", "csv_safe", "append", "overwrite", "license",
         "source",
     ),
@@ -45,6 +47,8 @@ _ELSEWHERE = {
     ("compare", "seed"): "Scoring",
     ("pairs", "split"): "Output",
     ("pairs", "api_key_env"): "Judge",
+    ("mix", "seed"): "Input",
+    ("mix", "temperature"): "Input",
     ("predict", "seed"): "Sampling",
     ("preview", "rows"): "Input",
     ("open", "rows"): "Input",

@@ -22,12 +22,16 @@ class SelectedDataset(Dataset, frozen=True):
 
     condition: Condition
 
-    def batches(self, columns: Sequence[str] | None = None, split: str | None = None) -> Iterator[pa.RecordBatch]:
-        """Read batches as `Dataset.batches` does, of the rows that match."""
+    def batches(
+        self, columns: Sequence[str] | None = None, split: str | None = None, *, first: int = 0
+    ) -> Iterator[pa.RecordBatch]:
+        """Read batches as `Dataset.batches` does, of the rows that match; `first` counts these alone."""
         wanted = None if columns is None else sorted({*columns, *self.condition.columns})
         for batch in super().batches(wanted, split):
             mask = mask_rows(batch, self.condition, str(self.path))
             kept = batch.filter(build_column(mask, pa.bool_()))
+            skipped = min(first, len(kept))
+            kept, first = kept.slice(skipped), first - skipped
             yield kept if columns is None else kept.select([name for name in columns if name in kept.schema.names])
 
 

@@ -33,14 +33,13 @@ KEYS = ("from", "value")
 DATASETS, FILE, STRATEGY = "datasets", "json_path", "sampling_strategy"
 SEED = 0
 
-_STRATEGY = re.compile(r"all|(first|end|random)(?::([0-9]{1,12})(%?))?")
 _BRACES = re.compile(r"([^{}]*)\{([^{}]*)\}([^{}]*)")
 
 
 def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     portions: list[mixtures.Portion] = []
     remarks: list[str] = []
-    for entry in _read_mixture(path):
+    for entry in read_mixture(path):
         files = [find_listed_file(path, FILE, name) for name in expand_braces(entry[FILE].strip())]
         chosen, remark = _choose_rows(path, entry, files)
         portions.append(mixtures.Portion(tuple((file.stem, file) for file in files), chosen))
@@ -48,7 +47,12 @@ def _read_rows(path: Path, span: Span | None) -> Iterator[Row | Rejected]:
     yield from mixtures.read_portions(portions, remarks)
 
 
-def _read_mixture(path: Path) -> list[dict[str, Any]]:
+def read_mixture(path: Path) -> list[dict[str, Any]]:
+    """Read the entries of a mixture.
+
+    Raises:
+        Error: The file is none.
+    """
     values = read_yaml(path)
     entries = values.get(DATASETS) if isinstance(values, dict) else None
     if not isinstance(entries, list) or not entries:
@@ -73,20 +77,25 @@ def expand_braces(name: str) -> list[str]:
 def _choose_rows(path: Path, entry: dict[str, Any], files: list[Path]) -> tuple[Collection[int] | None, str]:
     """Choose the rows of an entry, and say how many they are; None and "" for all."""
     strategy = entry.get(STRATEGY, "all")
-    match = _STRATEGY.fullmatch(strategy.strip()) if isinstance(strategy, str) else None
-    if match is None:
-        known = "all, first:N, end:N or random:N, N a number or a share such as 10%"
-        raise Error(f"{path}: {entry[FILE]}: {STRATEGY}: expected {known} {show(strategy)}. Correct it.")
-    if match[2] is None:
+    count = 0
+
+    def count_rows() -> int:
+        nonlocal count
+        count = mixtures.count_records(files)
+        return count
+
+    found = mixtures.parse_strategy(strategy, count_rows)
+    if found is None:
+        message = f"{path}: {entry[FILE]}: {STRATEGY}: expected {mixtures.STRATEGIES} {show(strategy)}. Correct it."
+        raise Error(message)
+    kind, taken = found
+    if kind == "all":
         return None, ""
-    count = mixtures.count_records(files)
-    asked = int(match[2])
-    taken = min(count, -(-asked * count // 100) if match[3] else asked)
     said = f"{entry[FILE]}: {strategy.strip()} takes {taken:,} of {count:,} rows"
-    if match[1] == "random":
+    if kind == "random":
         draw = random.Random(f"{SEED} {entry[FILE]}")
         return frozenset(draw.sample(range(count), taken)), f"{said}, drawn with the seed {SEED}"
-    return range(taken) if match[1] == "first" else range(count - taken, count), said
+    return range(taken) if kind == "first" else range(count - taken, count), said
 
 
 def _read_records(row: Row, context: Context) -> Iterable[Record]:
@@ -100,7 +109,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
 
 def _find_mismatch(sample: Sample) -> str | None:
     try:
-        _read_mixture(sample.path)
+        read_mixture(sample.path)
     except Error as error:
         return str(error).partition(": ")[2]
     return None
