@@ -95,6 +95,16 @@ def text_messages() -> Path:
     return made("messages-1m.jsonl", make)
 
 
+def text_dataset() -> Path:
+    """The same as a dataset."""
+
+    def make(folder: Path) -> None:
+        command = [sys.executable, "-m", "mmconvert", "convert", str(text_messages()), "--quiet", "-o", str(folder)]
+        subprocess.run(command, check=True)
+
+    return made("messages-1m", make)
+
+
 def small_files() -> Path:
     """A folder of 2,000 files of OpenAI messages without images, 50 kB each."""
 
@@ -143,6 +153,22 @@ def predictions(count: int) -> Path:
 
     return made(f"predictions-{count}.parquet", make)
 
+
+COUNTING = """
+import pandas, pathlib, sys
+for file in sorted(pathlib.Path(sys.argv[1]).glob("data/*.parquet")):
+    names = ["id", "messages", "image_info", "question", "answer", "task", "category"]
+    frame = pandas.read_parquet(file, columns=names)
+    print(frame.task.value_counts(), frame.category.value_counts(), frame.isna().mean())
+    print(frame.id.duplicated().sum(), frame.question.duplicated().sum(), frame.answer.str.len().describe())
+    print(frame.messages.map(len).describe())
+    texts = frame.messages.map(lambda turns: "".join(part["text"] for turn in turns for part in turn["content"]))
+    print(texts.str.len().describe(), texts.duplicated().sum())
+    images = [image for row in frame.image_info for image in row]
+    images = pandas.DataFrame(images, columns=["width", "height", "sha256"])
+    print(images.describe(), images.sha256.duplicated().sum())
+"""
+"""What a user counts with pandas, file by file: lengths, turns, sizes, values, duplicates; no scripts, no splits."""
 
 FLOOR = """
 import csv, hashlib, io, os, sys

@@ -104,6 +104,8 @@ class TokenCounter:
         return self._image_tokens[size]
 
     def _ask_processor(self, width: int, height: int) -> int:
+        if not hasattr(self._processor, "image_processor"):
+            raise Error(f"{self.name}: takes no images. Name the processor of a vision-language model.")
         ask = getattr(self._processor, "_get_num_multimodal_tokens", None)
         try:
             if ask is not None:

@@ -17,9 +17,9 @@ from mmconvert.viewer.thumbnails import format_bytes
 
 _HERE = files("mmconvert.viewer")
 _SUFFIXES = (".html", ".htm")
-_WIDTH, _LINE, _BAR = 420, 22, 14
+_WIDTH, _LINE, _BAR = 460, 22, 14
 """Pixels of a chart's width, of the height of a line, and of the bar in it."""
-_LABEL, _COUNT = 130, 70
+_LABEL, _COUNT = 165, 75
 """Pixels beside the bars for labels and counts."""
 _LETTERS = 20
 """Letters of a label that have room; the whole label is its title."""
@@ -68,16 +68,18 @@ def format_stats(found: DatasetStatistics) -> str:
 
 
 def _format_table(table: StatsTable) -> str:
-    cells = [_format_row("th", table.heads)] if table.rows else []
-    cells += [_format_row("td", row) for row in table.rows]
+    cells = [f"<tr>{''.join(f'<th>{_escape(head)}</th>' for head in table.heads)}</tr>"] if table.rows else []
+    cells += [_format_row(row, table.heads) for row in table.rows]
     grid = f'<div class="wide"><table>{"".join(cells)}</table></div>' if cells else ""
     note = f"<p>{_escape(table.note)}</p>" if table.note else ""
     kind = " wide" if len(table.heads) > 5 else ""
     return f'<section class="stats{kind}"><h2>{_escape(table.title)}</h2>{grid}{_draw_bars(table.bars)}{note}</section>'
 
 
-def _format_row(tag: str, cells: Sequence[str]) -> str:
-    return f"<tr>{''.join(f'<{tag}>{_escape(cell)}</{tag}>' for cell in cells)}</tr>"
+def _format_row(cells: Sequence[str], heads: Sequence[str]) -> str:
+    # On a narrow screen the head stands before each number.
+    named = (f'<td data-head="{_escape(head)}">{_escape(cell)}</td>' for cell, head in zip(cells, heads, strict=True))
+    return f"<tr>{''.join(named)}</tr>"
 
 
 def _draw_bars(bars: Sequence[Bar]) -> str:
@@ -99,8 +101,8 @@ def _draw_bars(bars: Sequence[Bar]) -> str:
     height = len(bars) * _LINE
     # Colours of their own, for a notebook has no style of ours; the page's style sets others.
     return (
-        f'<svg role="img" width="{_WIDTH}" height="{height}" viewBox="0 0 {_WIDTH} {height}" '
-        f'fill="#4a7bd0" font-size="12">{"".join(lines)}</svg>'
+        f'<div><svg role="img" width="{_WIDTH}" height="{height}" viewBox="0 0 {_WIDTH} {height}" '
+        f'fill="#4a7bd0" font-size="12">{"".join(lines)}</svg></div>'
     )
 
 
