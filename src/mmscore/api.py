@@ -44,6 +44,7 @@ from mmscore.scoring.judging.request import JudgeRequest
 from mmscore.workflow.leaderboard import LeaderboardKeywords, LeaderboardOptions, write_leaderboard
 from mmscore.workflow.pairs import Pairs, PairsKeywords, PairsOptions, write_pairs
 from mmscore.workflow.rank import RankKeywords, RankOptions, rank_files
+from mmscore.workflow.reward import Reward
 from mmscore.workflow.run import (
     Results,
     RunKeywords,
@@ -54,7 +55,7 @@ from mmscore.workflow.run import (
     write_pages,
     write_summary,
 )
-from mmscore.workflow.score import ReportOptions, score_to_files
+from mmscore.workflow.score import ReportKeywords, ReportOptions, score_to_files
 from mmscore.workflow.task_file import PREDICT, build_plan
 from mmscore.workflow.task_readers import Outcome
 
@@ -71,6 +72,7 @@ __all__ = [
     "Pairs",
     "Ranking",
     "Report",
+    "Reward",
     "Submission",
     "Summary",
     "Verification",
@@ -85,6 +87,7 @@ __all__ = [
     "predict",
     "push",
     "rank",
+    "reward",
     "run",
     "score",
     "submit",
@@ -93,20 +96,6 @@ __all__ = [
 ]
 
 DISPLAYS[Comparison] = format_comparison
-
-
-class ReportKeywords(ScoreKeywords, total=False):
-    """Keywords of `score`: the options of `mmscore score` by their names."""
-
-    output: str | Path | None
-    csv: str | Path | None
-    html: str | Path | None
-    html_rows: int
-    html_pictures: str | Path | None
-    rows: str | Path | None
-    log: str | Sequence[str]
-    log_project: str
-    max_failed: float
 
 
 class PredictKeywords(TypedDict, total=False):
@@ -456,6 +445,36 @@ def rank(predictions: str | Path | Sequence[str | Path], **options: Unpack[RankK
         Error: As `score`; or numbers of several recipes would be ranked together.
     """
     return rank_files(_list_texts(predictions), build_options(RankOptions, options, "rank"))
+
+
+@check_python_call
+def reward(
+    recipe: str | Recipe,
+    *,
+    score: str | None = None,
+    recipe_options: str | Path | None = None,
+    columns: Mapping[str, str] | None = None,
+) -> Reward:
+    """Make a recipe the reward function of TRL's `GRPOTrainer`, or verl's `compute_score`.
+
+    Args:
+        recipe: Name of a recipe, NAME@VERSION for a version; or the recipe.
+        score: Score that is the reward; None for the first that the recipe gives a response.
+        recipe_options: YAML or JSON file with options of the recipe.
+        columns: Field -> column of the training data, where its name is another: `{"answer": "solution"}`.
+
+    Returns:
+        The function. Each response is scored by itself, without a thinking block at its beginning.
+
+    Raises:
+        UsageError: There is no such recipe, or it has no scores without a judge.
+
+    Example:
+        >>> score_choice = reward("own_choice")
+        >>> score_choice(completions=["B", "A. red"], answer=["A", "A"], options=[["red", "blue"]] * 2)
+        [0.0, 1.0]
+    """
+    return Reward(recipe, score, recipe_options, columns)
 
 
 @check_python_call(options=LeaderboardOptions)

@@ -19,7 +19,7 @@ from mmscore.reporting.html.settings import format_score_command
 from mmscore.reporting.scored_rows import RowsWriter
 from mmscore.reporting.track import TRACKERS, choose_trackers, log_scores
 from mmscore.reporting.tracker import PROJECT, Tracker
-from mmscore.scoring.evaluate import ScoreOptions, format_kit_log, score_results
+from mmscore.scoring.evaluate import ScoreKeywords, ScoreOptions, format_kit_log, score_results
 from mmscore.scoring.scored_file import Result
 
 
@@ -68,6 +68,20 @@ class ReportOptions(ScoreOptions, frozen=True, kw_only=True):
         if len(files) > 1:
             raise UsageError(f"--log: a framework's log is one file, found: {', '.join(files)}. Name one.")
         return choose_trackers([name for name in self.log if name in TRACKERS])
+
+
+class ReportKeywords(ScoreKeywords, total=False):
+    """Keywords of `score`: the options of `mmscore score` by their names."""
+
+    output: str | Path | None
+    csv: str | Path | None
+    html: str | Path | None
+    html_rows: int
+    html_pictures: str | Path | None
+    rows: str | Path | None
+    log: str | Sequence[str]
+    log_project: str
+    max_failed: float
 
 
 @watch_sources()
