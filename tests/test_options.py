@@ -16,7 +16,10 @@ import mmscore
 import mmscore.api as scoring
 from mmconvert import api
 from mmconvert.core.option_fields import list_option_fields, read_option_docs
+from mmconvert.curation.dedupe import DedupeOptions
+from mmconvert.curation.fingerprints import FingerprintOptions
 from mmconvert.curation.mix import MixOptions
+from mmconvert.curation.overlap import OverlapOptions
 from mmconvert.curation.stats import StatsOptions
 from mmconvert.dataset.publish import PushOptions
 from mmconvert.dataset.views import VIEWS, ViewName
@@ -46,6 +49,9 @@ AT_THE_TERMINAL = {
     "mmconvert open": "no_browser quiet options",
     "mmconvert stats": "html json quiet options",
     "mmconvert mix": "output json quiet options",
+    "mmconvert dedupe": "output json quiet options",
+    "mmconvert overlap": "with output json quiet options",
+    "mmconvert fingerprint": "output json quiet options",
     "mmconvert push": "json quiet options",
     "mmconvert verify": "json quiet",
     "mmconvert list": "json",
@@ -79,6 +85,9 @@ FUNCTIONS: dict[Any, tuple[type[msgspec.Struct], type, str]] = {
     mmconvert.preview: (PreviewOptions, api.PreviewKeywords, ""),
     mmconvert.stats: (StatsOptions, api.StatsKeywords, ""),
     mmconvert.mix: (MixOptions, api.MixKeywords, ""),
+    mmconvert.dedupe: (DedupeOptions, api.DedupeKeywords, ""),
+    mmconvert.overlap: (OverlapOptions, api.OverlapKeywords, ""),
+    mmconvert.fingerprint: (FingerprintOptions, api.FingerprintKeywords, ""),
     mmconvert.push: (PushOptions, api.PushKeywords, ""),
     mmscore.predict: (PredictOptions, scoring.PredictKeywords, "model backend resume restart share"),
     mmscore.merge: (MergeOptions, scoring.MergeKeywords, ""),

@@ -43,7 +43,9 @@ def test_a_how_to_begins_with_the_demo_files(page):
     assert first.command.startswith("mmconvert demo --files-only demo\n")
 
 
-@pytest.mark.parametrize("page", _defer(["bad-input", "faq", "install", "why-frameworks-disagree"]))
+@pytest.mark.parametrize(
+    "page", _defer(["bad-input", "dedupe", "faq", "install", "overlap", "why-frameworks-disagree"])
+)
 def test_what_an_explanation_shows_is_so(page, tmp_path):
     follow(DOCS / f"{page}.md", tmp_path)
 

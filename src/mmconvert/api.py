@@ -14,7 +14,10 @@ from mmconvert.core.option_fields import build_options
 from mmconvert.core.progress import show_progress
 from mmconvert.core.record import Record, Task
 from mmconvert.core.signature_checks import check_python_call
+from mmconvert.curation.dedupe import Deduped, DedupeOptions, dedupe_dataset
+from mmconvert.curation.fingerprints import Fingerprinted, FingerprintOptions, write_fingerprints
 from mmconvert.curation.mix import Mixed, MixOptions, mix_datasets
+from mmconvert.curation.overlap import Overlap, OverlapOptions
 from mmconvert.curation.shares import Exhausted
 from mmconvert.curation.stats import DatasetStatistics, StatsOptions, compute_stats
 from mmconvert.dataset.dataset import Dataset
@@ -34,6 +37,7 @@ from mmconvert.plugins.listing import ListedPlugin
 from mmconvert.plugins.listing import list_plugins as find_plugins
 from mmconvert.storage.object_store import find_local
 from mmconvert.viewer.notebook import format_dataset, format_preview, format_record
+from mmconvert.viewer.overlap import check_overlap
 from mmconvert.viewer.preview import Previewed, PreviewOptions, preview_files
 from mmconvert.viewer.stats_page import format_stats, require_page, write_stats_page
 
@@ -42,23 +46,29 @@ __all__ = [
     "Checked",
     "Dataset",
     "DatasetStatistics",
+    "Deduped",
     "Error",
     "Exported",
+    "Fingerprinted",
     "Inspected",
     "ListedPlugin",
     "Mixed",
+    "Overlap",
     "Previewed",
     "Record",
     "Summary",
     "UsageError",
     "check",
     "convert",
+    "dedupe",
     "export",
+    "fingerprint",
     "inspect",
     "list_benchmarks",
     "list_plugins",
     "mix",
     "open_dataset",
+    "overlap",
     "preview",
     "push",
     "stats",
@@ -176,6 +186,38 @@ class PushKeywords(TypedDict, total=False):
     license: str | None
     source: str | None
     eval_yaml: bool
+
+
+class FingerprintKeywords(TypedDict, total=False):
+    """Keywords of `fingerprint`: the fields of `FingerprintOptions`."""
+
+    workers: int | None
+    engine: str
+
+
+class DedupeKeywords(FingerprintKeywords, total=False):
+    """Keywords of `dedupe`: the fields of `DedupeOptions`."""
+
+    near: bool
+    by: Literal["image", "text", "both"]
+    distance: int
+    similarity: float
+    overwrite: bool
+
+
+class OverlapKeywords(FingerprintKeywords, total=False):
+    """Keywords of `overlap` beside `output`: the fields of `OverlapOptions`."""
+
+    fingerprints: FilePath | Sequence[FilePath]
+    near: bool
+    exact: bool
+    distance: int
+    similarity: float
+    min_words: int
+    allow_remote: bool
+    html: FilePath | None
+    drop: bool
+    overwrite: bool
 
 
 @check_python_call(options=ConvertOptions)
@@ -387,6 +429,81 @@ def stats(
     if html is not None:
         write_stats_page(found, Path(html))
     return found
+
+
+@check_python_call(options=DedupeOptions)
+def dedupe(dataset: FilePath, output: FilePath, *, quiet: bool = True, **options: Unpack[DedupeKeywords]) -> Deduped:
+    """Write a dataset without its duplicates; of each group the first sample stays.
+
+    Args:
+        dataset: A converted dataset: its folder, its URL, or its id on the Hub.
+        output: Folder that shall appear, or its URL in a store.
+        quiet: No progress on standard error.
+        **options: Listed here by the decorator.
+
+    Returns:
+        Counts, and the groups of duplicates with the sample that stays.
+
+    Raises:
+        UsageError: The dataset does not exist or was not created by mmconvert, or the output exists.
+        Error: The dataset is damaged.
+    """
+    return dedupe_dataset(dataset, str(output), build_options(DedupeOptions, options, "dedupe"), quiet=quiet)
+
+
+@check_python_call(options=OverlapOptions)
+def overlap(
+    train: FilePath,
+    benchmarks: FilePath | Sequence[FilePath] = (),
+    output: FilePath | None = None,
+    *,
+    quiet: bool = True,
+    **options: Unpack[OverlapKeywords],
+) -> Overlap:
+    """Find samples of benchmarks in a training set, by their images and by their questions.
+
+    Args:
+        train: A converted dataset: its folder, its URL, or its id on the Hub.
+        benchmarks: Datasets likewise, files of fingerprints, or whatever `convert` reads, such as names of benchmarks.
+        output: With `drop`: folder for the training set without the found samples, or its URL in a store.
+        quiet: No progress on standard error.
+        **options: Listed here by the decorator.
+
+    Returns:
+        What was found of each benchmark, and the pairs.
+
+    Raises:
+        UsageError: A dataset is missing, two benchmarks have one name, or options do not fit.
+        Error: A dataset is damaged.
+    """
+    asked = build_options(OverlapOptions, options, "overlap")
+    names = [benchmarks] if isinstance(benchmarks, str | Path) else benchmarks
+    return check_overlap(train, names, None if output is None else str(output), asked, quiet=quiet)
+
+
+@check_python_call(options=FingerprintOptions)
+def fingerprint(
+    datasets: FilePath | Sequence[FilePath],
+    output: FilePath,
+    *,
+    quiet: bool = True,
+    **options: Unpack[FingerprintKeywords],
+) -> Fingerprinted:
+    """Write hashes of the images and questions of datasets into one file, without their content.
+
+    Args:
+        datasets: Converted datasets: folders, URLs or ids on the Hub.
+        output: The parquet file; an existing one is replaced.
+        quiet: No progress on standard error.
+        **options: Listed here by the decorator.
+
+    Raises:
+        UsageError: A dataset is missing, two have one name, or the file cannot be written there.
+        Error: A dataset is damaged, or not created by mmconvert.
+    """
+    asked = build_options(FingerprintOptions, options, "fingerprint")
+    names = [datasets] if isinstance(datasets, str | Path) else datasets
+    return write_fingerprints(names, Path(output), asked, quiet=quiet)
 
 
 @check_python_call

@@ -53,6 +53,23 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "Mix datasets into one, by weights.",
         "mmconvert mix chart:0.5 ocr:0.3 chat -o mixed --samples 100000",
     ),
+    "dedupe": (
+        "mmconvert.cli.dedupe:dedupe",
+        "Write a dataset without its duplicates.",
+        "mmconvert dedupe train -o clean",
+        "mmconvert dedupe train -o clean --near --by image",
+    ),
+    "overlap": (
+        "mmconvert.cli.overlap:overlap",
+        "Find samples of benchmarks in a training set.",
+        "mmconvert overlap train --with mmbench --with mmstar --html overlap.html",
+        "mmconvert overlap train --fingerprints benchmarks.parquet --drop -o clean",
+    ),
+    "fingerprint": (
+        "mmconvert.cli.fingerprint:fingerprint",
+        "Write hashes of datasets into a file, without their content.",
+        "mmconvert fingerprint mmbench mmstar -o benchmarks.parquet",
+    ),
     "push": (
         "mmconvert.cli.push:push",
         "Push a converted dataset to the Hub.",
