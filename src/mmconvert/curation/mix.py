@@ -58,7 +58,7 @@ class MixOptions(msgspec.Struct, frozen=True, kw_only=True):
     """When a source has no more rows: stop the mixture, repeat the source until every one was used up, or continue
     with the others, each sample once."""
     split: str | None = None
-    """Split to take of each source. [default: its only one]"""
+    """Split to take of each source; not needed for sources with only one."""
     output_split: str = "train"
     """Name of the split of the mixture."""
     seed: int = 0
