@@ -3,8 +3,8 @@ r"""verl's RL prompts: parquet with `data_source`, `prompt`, `images`, `ability`
 Content is one text; `<image>` stands for the next of the row's `images`. `reward_model.ground_truth` is what a rule
 compares with: the letter of a choice, else the first reference. Written are prompts alone: a response that ends the
 turns is the reference where there is no other. `extra_info` tells the scorer `split`, `index`, `answer`, `question`,
-and `id`, `task` and all `references` (a JSON list), by which rows come back. Source: volcengine/verl@b178a3c
-verl/utils/dataset/rl_dataset.py, examples/data_preprocess/geo3k.py.
+and `id`, `task`, all `references` and the `options` of a choice (JSON lists), by which rows come back. Source:
+volcengine/verl@b178a3c verl/utils/dataset/rl_dataset.py, examples/data_preprocess/geo3k.py.
 
 Kept: `data_source` as `dataset`, `ability` as `category`, other fields in `extra`.
 Refused: more or fewer `<image>` than images (`placeholder.count`), unknown roles, videos (`media.unsupported`).
@@ -63,6 +63,7 @@ _SCHEMA = attach_features(
                         ("id", pa.string()),
                         ("task", pa.string()),
                         ("references", pa.string()),
+                        ("options", pa.string()),
                     ]
                 ),
             ),
@@ -83,6 +84,8 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     info = fields.pop("extra_info", None)
     facts = {name: value for name, value in info.items() if value is not None} if isinstance(info, dict) else {}
     known = {name: facts.pop(name) for name in _TEXTS if isinstance(facts.get(name), str)}
+    if options := _read_options(facts.get("options")):
+        del facts["options"]
     if facts.get("index") == row.where.row:
         del facts["index"]
     source, ability = fields.pop("data_source", None), fields.pop("ability", None)
@@ -98,6 +101,7 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
         id=record.sample,
         task=context.task or (task if task in _TASKS else "vqa"),
         question=known.get("question") or record.question,
+        options=options,
         answer=_write_text(truth) if truth is not None and not isinstance(truth, list) else next(iter(answers), None),
         answers=answers,
         label=None if truth is None else encode_json(truth),
@@ -115,6 +119,17 @@ def _read_references(text: str | None, truth: Any) -> tuple[str, ...]:
             found = parse_json(text)
         values = found if isinstance(found, list) else [found]
     return tuple(_write_text(value) for value in values if value is not None)
+
+
+def _read_options(text: Any) -> tuple[str | None, ...]:
+    """Read the list that we write; () for anything else of that name, which is the user's own."""
+    try:
+        found = parse_json(text) if isinstance(text, str) else None
+    except RowError:
+        return ()
+    if not isinstance(found, list) or not all(option is None or isinstance(option, str) for option in found):
+        return ()
+    return tuple(found)
 
 
 def _write_text(value: Any) -> str:
@@ -149,8 +164,6 @@ def _build_rows(records: Iterable[Record], target: Target, losses: list[Loss]) -
             losses.append(Loss(record.id, error.field or "messages", message, left_out=True))
             continue
         written += 1
-        if record.options:
-            losses.append(Loss(record.id, "options", "the format has no field for them; they stay in the prompt text"))
         losses += list_losses(record, (*_HELD, "options"), target)
         report_lost_extra(record, losses)
         yield row
@@ -183,6 +196,7 @@ def _build_fields(record: Record, number: int, target: Target) -> dict[str, Any]
             "id": record.id,
             "task": record.task,
             "references": encode_json(references),
+            "options": encode_json(record.options) if record.options else None,
         },
     }
 

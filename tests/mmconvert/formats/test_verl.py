@@ -1,5 +1,6 @@
 """verl's RL prompts: the columns as its own example writes them, and the way back."""
 
+import json
 from pathlib import Path
 from typing import Any
 
@@ -48,7 +49,8 @@ def test_the_columns_are_those_of_verl(tmp_path: Path) -> None:
     assert row["reward_model"] == {"style": "rule", "ground_truth": "B"}
     info = row["extra_info"]
     assert (info["split"], info["index"], info["answer"], info["question"]) == ("train", 0, "B", "Which tag?")
-    assert losses == [("q1", "options", False)]
+    assert info["options"] == '["a","b"]'
+    assert losses == []
     data = datasets.load_dataset("parquet", data_files=str(tmp_path / "v.parquet"), split="train")
     assert data.features["images"] == datasets.List(datasets.Image())
     assert data[0]["images"][0].size == (IMAGE.width, IMAGE.height)
@@ -60,11 +62,19 @@ def test_a_prompt_comes_back(tmp_path: Path) -> None:
     assert guess(tmp_path / "v.parquet")[0] == "verl"
     first, second = read(tmp_path / "v.parquet", "verl")
     for back, record in ((first, ASKED), (second, open_one)):
-        names = ("id", "messages", "task", "question", "answer", "answers", "dataset", "category", "split")
+        names = ("id", "messages", "task", "question", "options", "answer", "answers", "dataset", "category", "split")
         assert [getattr(back, name) for name in names] == [getattr(record, name) for name in names]
         assert [image.sha256 for image in back.images] == [IMAGE.sha256]
         assert back.source.numbered is False
         assert back.extra == {}
+
+
+def test_options_of_the_user_stay_what_they_are(tmp_path: Path) -> None:
+    info = {"options": "low, high"}
+    row = {"data_source": "d", "prompt": [{"role": "user", "content": "Q"}], "reward_model": {"ground_truth": "4"}}
+    (tmp_path / "v.jsonl").write_text(json.dumps(row | {"extra_info": info}), encoding="utf-8")
+    (record,) = read(tmp_path / "v.jsonl", "verl")
+    assert (record.options, record.extra) == ((), {"extra_info": info})
 
 
 def test_a_response_is_the_reference_and_rows_without_one_are_left_out(tmp_path: Path) -> None:

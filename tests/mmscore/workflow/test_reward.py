@@ -3,9 +3,11 @@
 import pickle
 import warnings
 
+import pyarrow.parquet as pq
 import pytest
 
 from mmconvert.core.errors import Error, UsageError
+from mmconvert.pipeline.convert import Target, read, write
 from mmconvert.plugins.registry import load_all
 from mmscore.api import reward, score
 from support.predictions import write_predictions
@@ -54,6 +56,17 @@ def test_verl_calls_it_for_each_response():
     assert reward("own_short_answer")(solution_str="kitten", **several) == 1.0
     with pytest.warns(UserWarning, match="a row has no reward"), pytest.raises(Error, match="gives the row no score"):
         compute_score(solution_str="C", **{**about, "ground_truth": "Z"})
+
+
+def test_exported_verl_rows_have_what_recipes_read(repository, tmp_path):
+    write(
+        read(repository / "src/mmconvert/testing/demo/files/vmcq/colours.tsv"), Target(tmp_path / "v.parquet"), "verl"
+    )
+    row = pq.read_table(tmp_path / "v.parquet").to_pylist()[0]
+    about = {"data_source": row["data_source"], **row["reward_model"], "extra_info": row["extra_info"]}
+    truth = row["reward_model"]["ground_truth"]
+    said = [truth, "ABCD".replace(truth, "")[0]]
+    assert [reward("vlmevalkit_mcq")(solution_str=text, **about) for text in said] == [1.0, 0.0]
 
 
 def test_what_is_missing_is_named():
