@@ -1,7 +1,12 @@
 """Statistics of a dataset equal those of a slow script that reads every record."""
 
+import io
 import json
+import os
+import random
 import re
+import subprocess
+import sys
 import unicodedata
 from collections import Counter
 from pathlib import Path
@@ -12,6 +17,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 from click.testing import CliRunner
+from PIL import Image as PILImage
 
 import mmconvert
 from mmconvert.cli import program
@@ -19,6 +25,7 @@ from mmconvert.core.record import LETTERS, Image, Part, Record, Source, Turn, li
 from mmconvert.curation import tallies
 from mmconvert.dataset.dataset import DatasetWriter
 from mmconvert.images.loader import ImageLoader
+from support.hub_repo import Blob, Repo
 from support.records import image_bytes
 
 REAL = (
@@ -311,3 +318,30 @@ def test_the_command_prints_a_table_or_json_and_writes_a_page(mixed, tmp_path):
     asked = CliRunner().invoke(program, ["stats", str(mixed), "--json"])
     assert json.loads(asked.stdout) == json.loads(json.dumps(mmconvert.stats(mixed).to_json()))
     assert "1 images are URLs without bytes" in page.read_text(encoding="utf-8")
+
+
+@pytest.mark.slow
+def test_a_dataset_on_the_hub_is_counted_without_its_images(hub, tmp_path):
+    noise = random.Random(0)
+    images = [ImageLoader(()).of_bytes(draw_noise(noise), 1) for _ in range(12)]
+    path = write(tmp_path / "set", train=[record(n, f"Which? {n}", one) for n, one in enumerate(images)])
+    repo = hub.repos["datasets/user/set"] = Repo("user/set")
+    files = {file.relative_to(path).as_posix(): Blob(file.read_bytes(), lfs=True) for file in path.rglob("*.parquet")}
+    files |= {name: Blob((path / name).read_bytes(), lfs=False) for name in ("README.md", ".mmconvert/manifest.json")}
+    repo.commit("main", files, "as it stands")
+    command = [sys.executable, "-m", "mmconvert", "stats", "user/set", "--json", "--workers", "2"]
+    offline = ("HF_HUB_OFFLINE", "HF_DATASETS_OFFLINE")
+    environment = {name: text for name, text in os.environ.items() if name not in offline}
+    environment |= hub.environment(tmp_path / "home")
+    run = subprocess.run(command, env=environment, capture_output=True, text=True, check=False)
+    assert run.returncode == 0, run.stderr
+    found = json.loads(run.stdout)
+    assert {**found, "dataset": ""} == {**json.loads(json.dumps(mmconvert.stats(path).to_json())), "dataset": ""}
+    assert hub.served < found["image_bytes"] / 2
+
+
+def draw_noise(noise: random.Random) -> bytes:
+    """An image that packs badly: half a megabyte."""
+    out = io.BytesIO()
+    PILImage.frombytes("RGB", (480, 400), noise.randbytes(480 * 400 * 3)).save(out, "PNG")
+    return out.getvalue()
