@@ -37,6 +37,8 @@ Ints = npt.NDArray[np.int64]
 SCHEMA_VERSION = 1
 PAIRS: Literal["pairs"] = "pairs"
 _SFT = "sft"
+_MESSAGES = 5
+"""Rejected rows that are named."""
 _PROMPT = ("question", "options", "messages")
 """Columns that say what was asked, where no dataset says which rows are responses to one question."""
 _GIVE = "Give the dataset that was asked: --answers DATASET."
@@ -201,6 +203,8 @@ def write_pairs(predictions: str, output: str | Path, options: PairsOptions) -> 
             writer.write([record], options.split)
             rows += 1
         require_unchanged()
+    # Remarks on intervals are about numbers that nobody asked for here.
+    refused = [refusal.message for refusal in result.refusals[:_MESSAGES]]
     return Pairs(
         output=str(output),
         keep=options.keep,
@@ -209,7 +213,7 @@ def write_pairs(predictions: str, output: str | Path, options: PairsOptions) -> 
         questions=len(questions.ids),
         rows=rows,
         used=len(kept),
-        notes=tuple(dict.fromkeys((*result.rows.notes, *result.entry.notes, *result.entry.messages))),
+        notes=tuple(dict.fromkeys((*result.rows.notes, *result.entry.notes, *refused))),
         **counts,
     )
 
