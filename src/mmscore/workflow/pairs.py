@@ -23,6 +23,8 @@ from mmconvert.core.text.turns import find_begun_response, remove_begun_response
 from mmconvert.dataset.dataset import DatasetWriter, open_dataset
 from mmconvert.dataset.views import PREFERENCE, split_pair
 from mmconvert.pipeline.convert import read
+from mmconvert.storage.atomic import require_apart
+from mmconvert.storage.object_store import is_url
 from mmconvert.storage.source_files import require_unchanged, watch_sources
 from mmscore.core.predictions.load import Rows, list_parquet_files
 from mmscore.core.predictions.locate import STDIN, locate_predictions
@@ -181,6 +183,9 @@ def write_pairs(predictions: str, output: str | Path, options: PairsOptions) -> 
     """
     if STDIN in (predictions, options.answers):
         raise UsageError(f"{STDIN}: is read twice, once for scores and once for prompts. Write it to a file first.")
+    if is_url(str(output)):
+        raise UsageError(f"{output}: is a URL. Name a folder, and send it: mmconvert push FOLDER USER/REPO.")
+    require_apart([str(output)], [predictions, *([options.answers] if options.answers else ())])
     view = PREFERENCE if options.keep == PAIRS else _SFT
     # First of all: nothing is scored, and no judge is asked, for a place that is taken.
     DatasetWriter(output, overwrite=options.overwrite, append=options.append, view=view)

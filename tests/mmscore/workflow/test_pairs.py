@@ -167,3 +167,22 @@ def test_unknown_scores_and_rounds_are_refused(tmp_path):
     path = write_predictions(tmp_path / "r.parquet", rows)
     with pytest.raises(Error, match="the rows are rounds of conversations"):
         pairs(path, tmp_path / "out", recipe="own_short_answer")
+
+
+def test_places_that_cannot_be_written_are_refused_before_anything_is_scored(tmp_path):
+    place, answers = answered(tmp_path)
+    before = sorted(path.name for path in place.rglob("*"))
+    with pytest.raises(UsageError, match="is read as well"):
+        pairs(answers, place, recipe="own_choice", answers=place, overwrite=True)
+    with pytest.raises(UsageError, match="already exists"):
+        pairs(answers, place, recipe="no_such_recipe")
+    with pytest.raises(UsageError, match="is a URL"):
+        pairs(answers, "s3://bucket/pairs", recipe="own_choice")
+    assert sorted(path.name for path in place.rglob("*")) == before
+
+
+def test_a_dataset_is_replaced_or_gets_another_split(tmp_path):
+    place, answers = answered(tmp_path)
+    for options in ({}, {"overwrite": True}, {"append": True, "split": "val"}):
+        pairs(answers, tmp_path / "out", recipe="own_choice", answers=place, **options)
+    assert open_dataset(tmp_path / "out").splits == {"train": 2, "val": 2}
