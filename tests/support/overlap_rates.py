@@ -11,8 +11,8 @@ import mmconvert
 from mmconvert.curation.overlap import Overlap
 from support.planted_leaks import CHANGES, KINDS, REWORDINGS, Picture, draw_size, encode, invent_words, write_rows
 
-REPORTED_SEED = 2
-"""Seed of the figures that docs/overlap.md reports; thresholds were chosen on seed 1."""
+REPORTED_SEED = 4
+"""Seed of the figures that docs/overlap.md reports; thresholds were chosen on seeds 1 to 3."""
 _KIND_OF_FILE = ("*.jpg", "*.jpeg", "*.png")
 
 

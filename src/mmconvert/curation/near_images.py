@@ -1,8 +1,8 @@
 """Pairs of near images, found by pieces of their hashes and verified by their sketches.
 
 The 64 bits of a hash are cut into 4 pieces of 16, the lowest frequencies first. Two hashes are compared where a piece
-of one differs from the same piece of the other in one bit at most. So every pair that differs in 7 bits or fewer is
-found (one of four pieces has at most one of them), and most pairs that differ in more.
+of one differs from the same piece of the other in two bits at most. So every pair that differs in 11 bits or fewer is
+found (one of four pieces has at most two of them), and most pairs that differ in more.
 """
 
 from collections.abc import Iterator
@@ -12,7 +12,7 @@ import numpy as np
 
 from mmconvert.curation.perceptual import measure_likeness
 
-MOST_BITS = 16
+MOST_BITS = 22
 """Bits of 64 in which near images may differ, by default."""
 LEAST_LIKENESS = 0.88
 """Correlation of the roots of two sketches from which images are near."""
@@ -21,9 +21,12 @@ LEAST_SHAPE = 0.85
 _PIECES, _PIECE_BITS = 4, 16
 _AT_ONCE = 1 << 21
 """Pairs that are compared at a time."""
+_ASKED_AT_ONCE = 1 << 12
 _ORDER = sorted(range(64), key=lambda place: (place // 8 + place % 8, place))
 """Places of an 8 x 8 corner by frequency."""
-_FLIPS = np.array([0, *(1 << bit for bit in range(_PIECE_BITS))], dtype=np.uint16)
+_FLIPS = np.unique([1 << one | 1 << other for one in range(_PIECE_BITS) for other in range(one + 1)] + [0]).astype(
+    np.uint16
+)
 
 
 def _cut_pieces(bits: Any) -> Any:
@@ -60,8 +63,12 @@ class ImageIndex:
             Positions among the asked ones, positions in the index, and bits that differ: arrays of one length; each
             pair once.
         """
-        if not len(self._bits) or not len(bits):
-            return
+        for first in range(0, len(bits) if len(self._bits) else 0, _ASKED_AT_ONCE):
+            some = slice(first, first + _ASKED_AT_ONCE)
+            for rows, others, distances in self._find_some(bits[some], sketches[some], most_bits):
+                yield rows + first, others, distances
+
+    def _find_some(self, bits: Any, sketches: Any, most_bits: int) -> Iterator[tuple[Any, Any, Any]]:
         pieces = _cut_pieces(bits)
         begins, counts = zip(*(self._find_runs(pieces[:, piece], piece) for piece in range(_PIECES)), strict=True)
         begin, count = np.concatenate(begins, axis=1), np.concatenate(counts, axis=1)
@@ -74,7 +81,7 @@ class ImageIndex:
             start = end
 
     def _find_runs(self, pieces: Any, piece: int) -> tuple[Any, Any]:
-        """Give begin and length of the runs of the index whose piece is near: shape (m, 17)."""
+        """Give begin and length of the runs of the index whose piece is near: shape (m, 137)."""
         values = (pieces[:, None] ^ _FLIPS).astype(np.int64)
         begin = self._starts[piece][values]
         return begin, self._starts[piece][values + 1] - begin

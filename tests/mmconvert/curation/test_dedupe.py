@@ -82,7 +82,7 @@ def test_what_stays_is_stored_as_it_was_and_every_run_gives_the_same_bytes(datas
     assert all(record == before[record.id] for record in open_dataset(tmp_path / "one").records())
     manifest = json.loads((tmp_path / "one" / ".mmconvert" / "manifest.json").read_text())
     assert manifest["dedupe"] | {"rows_read": 0} == {
-        "near": True, "by": "both", "distance": 16, "similarity": 0.7, "rows_read": 0,
+        "near": True, "by": "both", "distance": 22, "similarity": 0.7, "rows_read": 0,
     }  # fmt: skip
 
 
