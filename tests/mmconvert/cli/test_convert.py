@@ -23,6 +23,8 @@ SUMMARY = {
     "rows_read",
     "rows_written",
     "rows_rejected",
+    "rows_undrawn",
+    "rows_unmatched",
     "images",
     "bytes",
     "seconds",
@@ -133,6 +135,8 @@ def test_the_summary_has_exactly_its_keys(table: str) -> None:
     assert summary == {
         "format": "predictions",
         "rows_read": 3,
+        "rows_unmatched": 0,
+        "rows_undrawn": 0,
         "rows_written": 2,
         "columns": [],
         "rows_rejected": 1,

@@ -81,7 +81,15 @@ def test_a_row_that_is_left_out_beside_metadata_makes_the_exit_code_3(
 def test_the_summary_has_exactly_its_keys(dataset: str) -> None:
     ended = mmconvert("export", dataset, "-o", "back.tsv", "--to", "lmudata", "--json")
     summary = json.loads(ended.out)
-    assert summary == {"format": "lmudata", "output": "back.tsv", "rows_read": 4, "rows_rejected": 0, "losses": []}
+    assert summary == {
+        "format": "lmudata",
+        "output": "back.tsv",
+        "rows_read": 4,
+        "rows_rejected": 0,
+        "rows_unmatched": 0,
+        "rows_undrawn": 0,
+        "losses": [],
+    }
 
 
 @pytest.mark.parametrize(

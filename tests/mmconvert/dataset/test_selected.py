@@ -34,6 +34,7 @@ def test_sees_the_rows_that_match_alone(dataset: Path) -> None:
     assert selected.num_rows == len(ids) == 100
     # Columns that only the condition looks at are not given.
     assert {tuple(batch.schema.names) for batch in selected.batches(["answer", "id"])} == {("answer", "id")}
+    assert [row for batch in selected.batches(["id"], first=70) for row in batch["id"].to_pylist()] == ids[70:]
     assert selected.fingerprint != whole.fingerprint != select_rows(whole, "category = 'a'").fingerprint
     with pytest.raises(Error, match="none of 600 rows matches"):
         select_rows(whole, "width > 1")
