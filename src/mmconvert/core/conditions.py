@@ -121,10 +121,6 @@ def parse_condition(text: str, option: str = "--where") -> Condition:
     Example:
         >>> sorted(parse_condition("task = 'vqa' and len(images) = 1").columns)
         ['image_info', 'task']
-        >>> parse_condition("widht >= 224")
-        Traceback (most recent call last):
-            ...
-        mmconvert.core.errors.UsageError: --where: character 1: no column 'widht'. Did you mean width? ...
     """
     if len(text) > LONGEST:
         raise UsageError(f"{option}: holds {len(text):,} characters; a condition has {LONGEST:,} at most.")
