@@ -7,7 +7,7 @@ import warnings
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Literal, NamedTuple, get_args
+from typing import Any, Literal, get_args
 
 import msgspec
 
@@ -72,7 +72,7 @@ _REMARKS = {
 """What is said the first time that something is counted."""
 
 
-class Talk(NamedTuple):
+class Talk(msgspec.Struct, frozen=True):
     """The conversation of a row.
 
     Attributes:
@@ -266,11 +266,11 @@ class ChatCollator:
         if ends and self._measure(talk, ends[-1]) <= most:
             return talk
         fitting = bisect_right(ends[:-1], most, key=lambda end: self._measure(talk, end))
-        return talk._replace(turns=talk.turns[: ends[fitting - 1]]) if fitting else None
+        return msgspec.structs.replace(talk, turns=talk.turns[: ends[fitting - 1]]) if fitting else None
 
     def _measure(self, talk: Talk, end: int) -> int:
         """Count the tokens of the longest sequence that the first turns of a talk make."""
-        _, encoded = self._encode([talk._replace(turns=talk.turns[:end])])
+        _, encoded = self._encode([msgspec.structs.replace(talk, turns=talk.turns[:end])])
         return int(encoded.batch["attention_mask"].sum(dim=1).max())
 
     def _count_sequences(self, sequences: Sequence[Sequenced], learnt: Any) -> None:
