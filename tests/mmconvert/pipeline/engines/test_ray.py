@@ -15,6 +15,7 @@ from mmconvert.dataset.verify import verify
 from mmconvert.pipeline import parts
 from mmconvert.pipeline.convert import ReadOptions, WriteOptions, convert
 from mmconvert.pipeline.inputs import Input
+from mmconvert.plugins import registry
 from support.ray_cluster import ray, two_nodes
 
 pytestmark = pytest.mark.slow
@@ -147,5 +148,6 @@ def test_what_a_part_refuses_ends_the_run_as_anywhere(cluster, source, tmp_path)
 def test_without_the_package_the_extra_is_named(source, tmp_path, monkeypatch):
     monkeypatch.setitem(sys.modules, "ray", None)
     monkeypatch.delitem(sys.modules, "mmconvert.pipeline.engines.ray", raising=False)
+    registry._load_own.cache_clear()  # a test before this one may have loaded the engine
     with pytest.raises(UsageError, match=r"engine 'ray' needs the package ray\. .* pip install .mmconvert\[ray\]"):
         converted(source, tmp_path / "out", engine="ray")
