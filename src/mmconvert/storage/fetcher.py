@@ -6,7 +6,6 @@ was fetched may be kept in a folder, so that a run that was killed fetches nothi
 """
 
 import asyncio
-import contextlib
 import heapq
 import ipaddress
 import os
@@ -17,13 +16,13 @@ from collections import deque
 from collections.abc import Callable, Sequence
 from concurrent.futures import Future
 from functools import partial
-from hashlib import sha256
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult
 
 from mmconvert.core.errors import RowError, show
 from mmconvert.storage import url_safety
+from mmconvert.storage.fetch_cache import FetchCache
 from mmconvert.storage.http import CHUNK, REDIRECTS, USER_AGENT, Limits, load_trust, read_location
 
 if TYPE_CHECKING:  # it takes time to load, and most runs fetch nothing
@@ -42,7 +41,6 @@ _PASSING = frozenset({408, 429, 500, 502, 503, 504})
 _DEAD = 4
 """Connections to a host that failed one after the other, after which none of its addresses is tried again."""
 _LOOKED_UP_SECONDS = 300.0
-_DIGEST = sha256().digest_size
 
 
 class _PassingError(Exception):
@@ -136,6 +134,7 @@ class Fetcher:
         self._loop: asyncio.AbstractEventLoop | None = None
         self._thread: threading.Thread | None = None
         self._session: aiohttp.ClientSession | None = None
+        self._cache: FetchCache | None = None
 
     def ask(self, url: str) -> None:
         """Ask for an address that will be wanted; `release` it once for each time it was asked for."""
@@ -158,7 +157,11 @@ class Fetcher:
         self.ask(url)
         order = self._orders[url]
         if not order.result.done():
-            self._tell(self._hurry, order, is_urgent=True)
+            with self._lock:
+                self._wanted = max(self._wanted, order.number)
+            # One that is under way needs no word, unless it waits for room.
+            if order.number not in self._under_way or self._is_full:
+                self._tell(self._hurry, order, is_urgent=True)
         try:
             return order.result.result()
         except RowError as error:
@@ -202,7 +205,6 @@ class Fetcher:
 
     def _hurry(self, order: _Order) -> None:
         """Let no lack of room keep an address back that somebody waits for."""
-        self._wanted = max(self._wanted, order.number)
         self._freed.set()
         self._begin()
 
@@ -243,6 +245,8 @@ class Fetcher:
             loop.run_until_complete(loop.shutdown_default_executor())
         finally:
             loop.close()
+            if self._cache is not None:
+                self._cache.close()
             with self._lock:
                 orders = [*self._orders.values()]
             for order in orders:
@@ -311,14 +315,16 @@ class Fetcher:
             self._listen()
 
     async def _obtain(self, order: _Order, host: _Host) -> bytes:
-        url = order.url
-        place = None if self._folder is None else self._folder / sha256(url.encode()).hexdigest()
-        if place is not None and (kept := _read_kept(place, self._limits.bytes)) is not None:
+        if self._folder is None:
+            return await self._try_again(order, host)
+        if self._cache is None:
+            self._cache = FetchCache(self._folder)
+        kept = self._cache.read(order.url, self._limits.bytes)
+        if kept is not None:
             self._count(order, len(kept))
             return kept
         data = await self._try_again(order, host)
-        if place is not None:
-            _keep(place, data)
+        self._cache.keep(order.url, data)
         return data
 
     async def _try_again(self, order: _Order, host: _Host) -> bytes:
@@ -469,28 +475,3 @@ def _build_failure(error: Exception, url: str) -> RowError:
     number = None if isinstance(cause, ssl.SSLError) else getattr(cause, "errno", None)
     reason = (os.strerror(number) if number else str(cause)) or type(cause).__name__
     return RowError("remote.failed", "", f"cannot be fetched: {reason[:200]} {show(url)}.")
-
-
-def _read_kept(place: Path, most: int) -> bytes | None:
-    """Read what a run before has kept; a file that was not written to its end does not fit its digest."""
-    with contextlib.suppress(OSError), place.open("rb") as file:
-        if os.fstat(file.fileno()).st_size <= most + _DIGEST:
-            kept = file.read()
-            data, digest = kept[:-_DIGEST], kept[-_DIGEST:]
-            if sha256(data).digest() == digest:
-                return data
-    return None
-
-
-def _keep(place: Path, data: bytes) -> None:
-    """Keep what was fetched; where the disk is full, the run goes on without.
-
-    The file ends with its digest, so that one that a killed run has not written to its end is not taken.
-    """
-    try:
-        with place.open("wb") as file:
-            file.write(data)
-            file.write(sha256(data).digest())
-    except OSError:
-        with contextlib.suppress(OSError):
-            place.unlink()

@@ -178,17 +178,6 @@ def test_what_was_fetched_is_kept_for_the_next_run(tmp_path: Path) -> None:
     assert len([*tmp_path.iterdir()]) == 1
 
 
-@pytest.mark.parametrize("kept", [0, 31, 32, 100, 131])
-def test_what_was_not_kept_to_its_end_is_fetched_again(kept: int, tmp_path: Path) -> None:
-    with web_server({"/x": reply(b"x" * 100)}) as server:
-        for run in (1, 2):
-            with at_loopback(folder=tmp_path) as fetcher:
-                assert fetcher.fetch(f"http://a.example:{server.port}/x") == b"x" * 100
-            assert len(server.requests) == run
-            (place,) = tmp_path.iterdir()
-            place.write_bytes(place.read_bytes()[:kept])
-
-
 def test_a_folder_that_takes_nothing_stops_no_run(tmp_path: Path) -> None:
     with web_server({"/x": reply(b"x")}) as server, at_loopback(folder=tmp_path / "gone") as fetcher:
         assert fetcher.fetch(f"http://a.example:{server.port}/x") == b"x"
