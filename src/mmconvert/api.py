@@ -8,6 +8,7 @@ from msgspec.structs import replace
 
 from mmconvert.benchmarks.catalogue import Benchmark
 from mmconvert.benchmarks.catalogue import list_benchmarks as find_benchmarks
+from mmconvert.chat.learnt_text import Loss
 from mmconvert.core.errors import Error, UsageError, show
 from mmconvert.core.notebook import DISPLAYS
 from mmconvert.core.option_fields import build_options
@@ -160,7 +161,7 @@ class PreviewKeywords(FileKeywords, total=False):
     prompt_suffix: str | None
     seed: int
     keep_urls: bool
-    loss: bool
+    loss: Loss | None
     processor: str | None
 
 

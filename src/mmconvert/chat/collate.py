@@ -181,7 +181,7 @@ class ChatCollator:
             long = {id(s.talk) for s, length in zip(sequences, lengths, strict=True) if length > self._max_length}
             if long:
                 sequences, encoded = self._encode(self._shorten_all(talks, long))
-        learnt = self._find_learnt(encoded)
+        learnt = self.find_learnt(encoded)
         self._count_sequences(sequences, learnt)
         return {**encoded.batch, "labels": encoded.batch["input_ids"].masked_fill(~learnt, IGNORED)}
 
@@ -221,6 +221,12 @@ class ChatCollator:
         """Give the tensors of sequences, and their tokens."""
         return self._encoder.encode([Rendered(one.found.text, one.images, one.found.spans) for one in sequences])
 
+    def find_learnt(self, encoded: Encoded) -> Any:
+        """Give which tokens of a batch are learnt: bool [rows, length]."""
+        if self._loss == "all":
+            return encoded.batch["attention_mask"].bool() & (encoded.images < 0)
+        return encoded.learnt
+
     def is_ended(self, found: LearntText) -> bool:
         """Tell whether a special token ends every learnt turn."""
         return all(ends_with_token(found.text[start:end], self._special) for start, end in found.spans)
@@ -233,11 +239,6 @@ class ChatCollator:
         if self._processor is self._tokenizer:
             turns = [{**turn, "content": _join_texts(turn["content"])} for turn in turns]
         return str(self._processor.apply_chat_template(list(turns), tokenize=False, add_generation_prompt=prompt))
-
-    def _find_learnt(self, encoded: Encoded) -> Any:
-        if self._loss == "all":
-            return encoded.batch["attention_mask"].bool() & (encoded.images < 0)
-        return encoded.learnt
 
     def _shorten_all(self, talks: Sequence[Talk], long: set[int]) -> list[Talk]:
         """Make the talks with these identities fit or leave them out."""

@@ -2,6 +2,7 @@
 
 import json
 from pathlib import Path
+from typing import Any
 
 import click
 
@@ -11,7 +12,7 @@ from mmconvert.console.options import add_struct_options
 from mmconvert.core.text.printable import escape_control
 from mmconvert.viewer.preview import Previewed, PreviewOptions, preview_files
 
-PREVIEW_TERMINAL = {
+PREVIEW_TERMINAL: dict[str, dict[str, Any]] = {
     "format": {"metavar": "NAME"},
     "image_root": {"metavar": "DIR"},
     "map": {"metavar": "FIELD=COLUMN"},
@@ -19,6 +20,7 @@ PREVIEW_TERMINAL = {
     "prompt": {"metavar": "NAME[:k=v,...]"},
     "prompt_suffix": {"metavar": "TEXT"},
     "processor": {"metavar": "MODEL"},
+    "loss": {"is_flag": False, "flag_value": "assistant"},
 }
 
 
@@ -36,7 +38,7 @@ def preview(inputs: tuple[str, ...], output: Path, options: PreviewOptions, as_j
 
     The page shows turns with their images, options, answers, and every problem of rows that convert would skip.
     --prompt and --transform show their result before anything is converted. --loss --processor MODEL shows the tokens
-    of each sample, those that training learns in colour.
+    of each sample, those that ChatCollator learns in colour; --loss last shows what it learns with loss="last".
     """
     done = preview_files(inputs, output, options, quiet=quiet or as_json)
     if as_json:

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from mmconvert.chat.collate import ChatCollator, Sequenced, read_talk
+from mmconvert.chat.learnt_text import Loss
 from mmconvert.core.errors import Error, RowError
 from mmconvert.core.record import Image, Record, count_images
 from mmconvert.dataset.views import VIEWS
@@ -32,14 +33,16 @@ class LossView:
     """Adds the tokens of a sample to its item.
 
     Attributes:
+        loss: What is learnt, as `ChatCollator` takes it.
         tokens: Tokens of all samples so far.
         learnt: Learnt ones among them.
         unended: Samples with an answer that no special token ends.
     """
 
-    def __init__(self, processor: Any) -> None:
-        """Take a processor of transformers, or a tokenizer for samples without images."""
-        self._collator = ChatCollator(processor)
+    def __init__(self, processor: Any, loss: Loss) -> None:
+        """Take a processor of transformers, or a tokenizer for samples without images, and what is learnt."""
+        self._collator = ChatCollator(processor, loss=loss)
+        self.loss = loss
         self._tokenizer = getattr(processor, "tokenizer", processor)
         # Some decoders drop a space at the start of a text, so each piece is decoded behind a letter.
         self._letter = self._tokenizer("a", add_special_tokens=False)["input_ids"][-1:]
@@ -54,7 +57,7 @@ class LossView:
             said = str(error) if isinstance(error, Error) else f"the processor refuses the sample: {error}"
             fields = {**item.fields, "Learnt tokens": Text(said, tone="warn")}
             return replace(item, fields=fields, marks=[*item.marks, _NOTHING])
-        ids, learnt = encoded.batch["input_ids"][0].tolist(), encoded.learnt[0].tolist()
+        ids, learnt = encoded.batch["input_ids"][0].tolist(), self._collator.find_learnt(encoded)[0].tolist()
         text = self._mark(ids, learnt, encoded.images[0].tolist())
         count = sum(learnt)
         self.tokens += len(ids)

@@ -13,6 +13,7 @@ import msgspec
 from msgspec.structs import replace
 
 from mmconvert.chat.collate import UNENDED
+from mmconvert.chat.learnt_text import Loss
 from mmconvert.chat.processors import load_processor
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.notebook import show_html
@@ -76,8 +77,9 @@ class PreviewOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Random seed of transforms and of --sample."""
     keep_urls: bool = False
     """Show image URLs as text instead of skipping their rows."""
-    loss: bool = False
-    """Show the tokens of each sample under --processor, those that training learns in colour."""
+    loss: Loss | None = None
+    """Show the tokens of each sample under --processor, those that training learns in colour: every turn of the
+    assistant, those behind the last other turn, the last one, or all but images. [default without a word: assistant]"""
     processor: str | None = None
     """Directory or Hub ID of a model whose processor makes the tokens of --loss; the model is not loaded."""
 
@@ -158,13 +160,13 @@ def preview_files(inputs: Sequence[str], output: Path, options: PreviewOptions, 
     if output.suffix.lower() not in _SUFFIXES:
         # What stands there is replaced, and should be no table.
         raise UsageError(f"{output}: a page is an HTML file. Use the extension: {output.with_suffix(_SUFFIXES[0])}.")
-    if options.loss != (options.processor is not None):
+    if (options.loss is None) != (options.processor is None):
         raise UsageError(
             "--loss and --processor go together: --loss --processor MODEL shows the tokens that are learnt."
         )
     sources = plan_inputs(inputs, every_set=True)
     begin_run()
-    loss = LossView(load_processor(options.processor)) if options.processor else None
+    loss = LossView(load_processor(options.processor), options.loss) if options.processor and options.loss else None
     done = Previewed(output=str(output))
     facts: dict[str, str] = {}
     data: dict[str, Any] = {}
@@ -226,7 +228,7 @@ def _items(
         done.tokens, done.learnt = loss.tokens, loss.learnt
         if loss.unended:
             done.warnings.append(f"{loss.unended:,} samples: {UNENDED}")
-    said[0].update(_facts(done))
+    said[0].update(_facts(done, loss.loss if loss else None))
     said[1].update(statistics=statistics.to_json(), skipped=skipped.to_json())
 
 
@@ -370,7 +372,7 @@ def _with_names(items: Iterable[tuple[str, PageItem]]) -> Iterator[PageItem]:
         yield item if id == item.id else replace(item, id=id)
 
 
-def _facts(done: Previewed) -> dict[str, str]:
+def _facts(done: Previewed, loss: Loss | None) -> dict[str, str]:
     facts = {
         "Rows": f"{done.rows:,}" if done.whole else f"first {done.rows:,}",
         "Drawn from": f"{done.rows + done.undrawn:,} rows" if done.undrawn else None,
@@ -381,6 +383,7 @@ def _facts(done: Previewed) -> dict[str, str]:
         "Format": ", ".join(done.formats),
         "Tasks": ", ".join(done.tasks),
         "Tokens": f"{done.tokens:,}" if done.tokens else None,
+        "Loss": loss,
         "Learnt tokens": f"{done.learnt:,} ({done.learnt / done.tokens:.1%})" if done.tokens else None,
     }
     return {label: value for label, value in facts.items() if value}

@@ -3,14 +3,17 @@
 import json
 from pathlib import Path
 
+import datasets
 import pytest
 from playwright.sync_api import Browser, expect
 
+from mmconvert.chat.collate import IGNORED, ChatCollator
 from support.browser import opened
 from support.layout import SCHEMES, WIDTHS, find_problems
 from support.questions import make_image
 from support.terminal import mmconvert
 from support.tiny_processors import build_idefics3, build_llava, build_qwen_tokenizer
+from support.training_rows import decode_learnt
 
 pytestmark = pytest.mark.slow
 
@@ -77,6 +80,28 @@ def test_learnt_tokens_are_marked_and_images_are_boxes(
         page.evaluate("mm.closeItem()")
         page.get_by_role("button", name="nothing learnt").click()
         assert page.locator("tbody th").all_inner_texts() == ["open"]
+
+
+@pytest.mark.parametrize("loss", ["assistant", "completion", "last", "all"])
+def test_what_is_learnt_is_a_choice_of_the_collator(
+    browser: Browser, tmp_path: Path, talk: Path, idefics3: Path, loss: str
+) -> None:
+    row = json.loads(talk.read_text(encoding="utf-8").splitlines()[0])
+    row["messages"].append({"role": "assistant", "content": "Quite."})
+    talk.write_text(json.dumps(row) + "\n", encoding="utf-8")
+    done = preview(tmp_path / "p.html", talk, "--loss", loss, "--processor", idefics3)
+    assert mmconvert("convert", talk, "-o", tmp_path / "data", "--view", "sft", "--quiet").code == 0
+    processor, data = build_idefics3(), datasets.load_dataset(str(tmp_path / "data"), split="test")
+    batch = ChatCollator(processor, loss=loss)([data[0]])
+    assert done["learnt"] == int((batch["labels"] != IGNORED).sum())
+    with opened(browser, tmp_path / "p.html") as page:
+        page.evaluate("mm.openItem(mm.items[0].id)")
+        tokens = page.locator("#item .text.tokens")
+        marks = tokens.locator("mark")
+        assert "".join(marks.all_text_contents()) == decode_learnt(processor, batch)[0]
+        learnt, plain = (one.evaluate("e => getComputedStyle(e).backgroundColor") for one in (marks.first, tokens))
+        assert learnt != plain
+        assert f"Loss\n{loss}" in page.locator("#facts").inner_text()
 
 
 def test_turns_that_are_not_learnt_and_answers_without_an_end_are_said(
