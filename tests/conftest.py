@@ -11,6 +11,7 @@ from hypothesis import settings
 
 from support.browser import browser, session_browser  # noqa: F401 - fixtures for every test
 from support.hub_fixtures import hub, hub_process, hub_server, running_hub  # noqa: F401
+from support.store_fixtures import bucket, store_server  # noqa: F401
 
 os.environ.setdefault("HF_HUB_OFFLINE", "1")
 os.environ.setdefault("HF_DATASETS_OFFLINE", "1")
@@ -39,7 +40,7 @@ SLOW_FOLDERS = {"contract", "goldens", "seeds", "cli", "compat"}
 
 MARKED_FILE = "\npytestmark = pytest.mark.{}\n"
 MODEL_FIXTURES = {"trained_llava", "random_llava", "idefics3", "blip2_opt", "blip2_t5"}
-SLOW_FIXTURES = {"browser", "session_browser", "hub", "hub_process", "hub_server"}
+SLOW_FIXTURES = {"browser", "session_browser", "hub", "hub_process", "hub_server", "bucket"}
 
 
 @pytest.fixture(scope="session")

@@ -174,6 +174,8 @@ class MixKeywords(TypedDict, total=False):
     split: str | None
     output_split: str
     seed: int
+    workers: int | None
+    engine: str
     overwrite: bool
 
 
@@ -216,6 +218,7 @@ class OverlapKeywords(FingerprintKeywords, total=False):
     similarity: float
     min_words: int
     allow_remote: bool
+    allow_host: Several
     html: FilePath | None
     drop: bool
     overwrite: bool

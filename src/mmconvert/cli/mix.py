@@ -11,7 +11,7 @@ from mmconvert.console.summary import close
 from mmconvert.core.text.printable import escape_control
 from mmconvert.curation.mix import MixedSource, MixOptions, mix_datasets
 
-_TERMINAL = {"split": {"metavar": "NAME"}, "output_split": {"metavar": "NAME"}}
+_TERMINAL = {"split": {"metavar": "NAME"}, "output_split": {"metavar": "NAME"}, "engine": {"metavar": "NAME"}}
 
 
 @click.command(cls=GroupedCommand)

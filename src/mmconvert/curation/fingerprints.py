@@ -30,6 +30,7 @@ from mmconvert.dataset.manifest import MANIFEST
 from mmconvert.io.parquet import cut, open_checked_parquet
 from mmconvert.pipeline.convert import load_engine
 from mmconvert.storage.atomic import open_published_file, require_apart, require_folder
+from mmconvert.storage.hub_fs import shorten_name
 from mmconvert.storage.object_store import find_local
 from mmconvert.storage.source_files import watch_sources
 from mmconvert.storage.temporary import build_temporary_prefix
@@ -147,8 +148,8 @@ def count_states(table: pa.Table) -> dict[str, int]:
 
 
 def name_dataset(dataset: Dataset) -> str:
-    """Give the name that a dataset goes by: that of its folder or file."""
-    return dataset.path.resolve().name if type(dataset.path) is type(Path()) else str(dataset.path)
+    """Give the name that a dataset goes by: that of its folder or file, or its id on the Hub."""
+    return shorten_name(dataset.path) or dataset.path.resolve().name
 
 
 @contextmanager
@@ -245,8 +246,6 @@ def _write(dataset: Dataset, file: Path, options: FingerprintOptions, *, near: b
     parts = list(_list_parts(dataset, near=near))
     engine = load_engine(options.engine)
     workers = min(options.workers or engine.cores(), max(len(parts), 1))
-    if any(type(part.file) is not type(Path()) for part in parts):
-        workers = 1
     # Children are forked where this process has no thread yet, and showing progress takes one.
     with (
         engine.crew(workers) as run,

@@ -39,6 +39,7 @@ from mmconvert.pipeline.convert_files import ConvertOptions, convert_files
 from mmconvert.storage.object_store import find_local
 from mmconvert.storage.source_files import watch_sources
 from mmconvert.storage.temporary import build_temporary_prefix
+from mmconvert.storage.url_safety import check_allowed_hosts
 
 Way = Literal["image", "near image", "text", "near text"]
 WAYS: tuple[Way, ...] = ("image", "near image", "text", "near text")
@@ -65,6 +66,8 @@ class OverlapOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Minimum number of words of a text that counts without its image."""
     allow_remote: bool = False
     """Download benchmarks that are named and not here, as convert does."""
+    allow_host: tuple[str, ...] = ()
+    """With --allow-remote: also allow this host at a private address, such as a mirror; repeatable."""
     html: Path | None = None
     """Page with the pairs, both images side by side."""
     drop: bool = False
@@ -77,13 +80,14 @@ class OverlapOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Where workers run: local, or ray for a Ray cluster."""
 
     def __post_init__(self) -> None:
-        """Refuse options that exclude each other.
+        """Refuse options that exclude each other, and hosts that are none.
 
         Raises:
-            UsageError: They do.
+            UsageError: They do, or are.
         """
         if self.exact and self.near:
             raise UsageError("--exact and --near exclude each other. Leave one out.")
+        check_allowed_hosts(self.allow_host, allow_remote=self.allow_remote)
 
 
 class Pair(msgspec.Struct, frozen=True):
@@ -233,7 +237,7 @@ def _open_benchmark(name: str, options: OverlapOptions, *, quiet: bool) -> Itera
     else:
         with tempfile.TemporaryDirectory(prefix=build_temporary_prefix()) as folder:
             target = Path(folder, Path(name).stem.rpartition(":")[2] or "benchmark")
-            how = ConvertOptions(allow_remote=options.allow_remote, workers=options.workers)
+            how = copy_options(ConvertOptions, options, engine="local")  # what it writes is on this machine alone
             done = convert_files([name], str(target), how, quiet=quiet)
             yield open_dataset(target), done.rows_rejected
 

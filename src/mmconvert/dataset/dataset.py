@@ -342,13 +342,16 @@ class Dataset(msgspec.Struct, frozen=True):
             yield from from_arrow(batch)
 
 
-def read_shard_batches(file: Path, columns: Sequence[str] | None, first: int = 0) -> Iterator[pa.RecordBatch]:
+def read_shard_batches(
+    file: Path, columns: Sequence[str] | None, first: int = 0, *, groups: Sequence[int] | None = None
+) -> Iterator[pa.RecordBatch]:
     """Read a parquet file in batches, every page against its checksum.
 
     Args:
         file: The file.
         columns: Columns to read, those that it lacks are left out; None for all.
         first: Number of the first row to read, from 0; row groups in front of it are not read.
+        groups: Row groups to read; None for all.
 
     Raises:
         Error: The file is damaged.
@@ -357,7 +360,7 @@ def read_shard_batches(file: Path, columns: Sequence[str] | None, first: int = 0
         # Not in batches over several row groups, which would hold more images than they give.
         parquet = open_checked_parquet(file)
         wanted = None if columns is None else [c for c in columns if c in parquet.schema_arrow.names]
-        for group in range(parquet.num_row_groups):
+        for group in range(parquet.num_row_groups) if groups is None else groups:
             if first >= (rows := parquet.metadata.row_group(group).num_rows):
                 first -= rows
                 continue

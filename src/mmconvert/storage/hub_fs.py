@@ -113,6 +113,12 @@ def parse_commit(url: str) -> tuple[str, str] | None:
     return (found["repo"], found["commit"]) if found is not None and is_commit else None
 
 
+def shorten_name(path: Path) -> str | None:
+    """Give what a user calls a place on the Hub, `USER/REPO` and the path in it; None for any other path."""
+    found = _AT.fullmatch(str(path)) if isinstance(path, HubPath) else None
+    return "/".join(filter(None, (found["repo"], found["path"]))) if found else None
+
+
 def parse_dataset_repo(url: str) -> tuple[str, str | None] | None:
     """Take apart where a whole dataset is to be published on the Hub.
 

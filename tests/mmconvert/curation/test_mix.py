@@ -13,7 +13,7 @@ from msgspec.structs import replace
 import mmconvert
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.record import Record
-from mmconvert.curation import mix as mixing
+from mmconvert.curation import mix_rows
 from mmconvert.curation.shares import compute_shares, count_taken
 from mmconvert.pipeline.sampling import hash_text
 from support.datasets_on_disk import record, write_dataset
@@ -54,11 +54,11 @@ def _mix_slowly(sources: dict[str, Path], taken: dict[str, int], seed: int) -> l
     return [(id, number) for _, id, number in sorted(ordered)]
 
 
-@pytest.mark.parametrize("bucket", [mixing.BUCKET_BYTES, 20_000])
+@pytest.mark.parametrize("bucket", [mix_rows.BUCKET_BYTES, 20_000])
 def test_gives_the_rows_and_the_order_of_a_slow_mixture(
     sources: dict[str, Path], tmp_path: Path, bucket: int, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(mixing, "BUCKET_BYTES", bucket)
+    monkeypatch.setattr(mix_rows, "BUCKET_BYTES", bucket)
     given = [f"{sources['a']}:0.5", f"{sources['b']}:0.3", str(sources["c"])]
     done = mmconvert.mix(given, tmp_path / "out", samples=200, exhausted="repeat", seed=3)
     assert [(one.name, one.taken, one.repeated) for one in done.sources] == [("a", 100, 0), ("b", 60, 20), ("c", 40, 0)]
