@@ -20,6 +20,7 @@ from mmconvert.curation.dedupe import DedupeOptions
 from mmconvert.curation.fingerprints import FingerprintOptions
 from mmconvert.curation.mix import MixOptions
 from mmconvert.curation.overlap import OverlapOptions
+from mmconvert.curation.split import SplitOptions
 from mmconvert.curation.stats import StatsOptions
 from mmconvert.dataset.publish import PushOptions
 from mmconvert.dataset.views import VIEWS, ViewName
@@ -49,6 +50,7 @@ AT_THE_TERMINAL = {
     "mmconvert open": "no_browser quiet options",
     "mmconvert stats": "html json quiet options",
     "mmconvert mix": "output json quiet options",
+    "mmconvert split": "output json quiet options",
     "mmconvert dedupe": "output json quiet options",
     "mmconvert overlap": "with output json quiet options",
     "mmconvert fingerprint": "output json quiet options",
@@ -85,6 +87,7 @@ FUNCTIONS: dict[Any, tuple[type[msgspec.Struct], type, str]] = {
     mmconvert.preview: (PreviewOptions, api.PreviewKeywords, ""),
     mmconvert.stats: (StatsOptions, api.StatsKeywords, ""),
     mmconvert.mix: (MixOptions, api.MixKeywords, ""),
+    mmconvert.split: (SplitOptions, api.SplitKeywords, "split_ratio"),
     mmconvert.dedupe: (DedupeOptions, api.DedupeKeywords, ""),
     mmconvert.overlap: (OverlapOptions, api.OverlapKeywords, ""),
     mmconvert.fingerprint: (FingerprintOptions, api.FingerprintKeywords, ""),

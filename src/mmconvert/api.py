@@ -17,9 +17,9 @@ from mmconvert.core.record import Record, Task
 from mmconvert.core.signature_checks import check_python_call
 from mmconvert.curation.dedupe import Deduped, DedupeOptions, dedupe_dataset
 from mmconvert.curation.fingerprints import Fingerprinted, FingerprintOptions, write_fingerprints
-from mmconvert.curation.mix import Mixed, MixOptions, mix_datasets
+from mmconvert.curation.mix import Mixed, MixKeywords, MixOptions, mix_datasets
 from mmconvert.curation.overlap import Overlap, OverlapOptions
-from mmconvert.curation.shares import Exhausted
+from mmconvert.curation.split import SplitKeywords, SplitOptions, SplitResult, split_dataset
 from mmconvert.curation.stats import DatasetStatistics, StatsOptions, compute_stats
 from mmconvert.dataset.dataset import Dataset
 from mmconvert.dataset.dataset import open_dataset as _open_dataset
@@ -57,6 +57,7 @@ __all__ = [
     "Overlap",
     "Previewed",
     "Record",
+    "SplitResult",
     "Summary",
     "UsageError",
     "check",
@@ -72,6 +73,7 @@ __all__ = [
     "overlap",
     "preview",
     "push",
+    "split",
     "stats",
     "verify",
 ]
@@ -163,20 +165,6 @@ class PreviewKeywords(FileKeywords, total=False):
     keep_urls: bool
     loss: Loss | None
     processor: str | None
-
-
-class MixKeywords(TypedDict, total=False):
-    """Keywords of `mix`: the fields of `MixOptions`."""
-
-    samples: int | None
-    temperature: float
-    exhausted: Exhausted
-    split: str | None
-    output_split: str
-    seed: int
-    workers: int | None
-    engine: str
-    overwrite: bool
 
 
 class PushKeywords(TypedDict, total=False):
@@ -386,6 +374,31 @@ def mix(
     """
     given = [sources] if isinstance(sources, str | Path) else sources
     return mix_datasets([*map(str, given)], str(output), build_options(MixOptions, options, "mix"), quiet=quiet)
+
+
+@check_python_call(options=SplitOptions)
+def split(
+    dataset: FilePath, output: FilePath, *, split_ratio: str, quiet: bool = True, **options: Unpack[SplitKeywords]
+) -> SplitResult:
+    """Divide a dataset into splits that have no image in common; it is written atomically.
+
+    Args:
+        dataset: A converted dataset: its folder, its URL, or its id on the Hub.
+        output: Folder that shall appear, or its URL.
+        split_ratio: Splits to write and the share of rows of each: `train=0.98,val=0.02`.
+        quiet: No progress on standard error.
+        **options: Listed here by the decorator.
+
+    Returns:
+        What every split has, and the largest group of rows that stay together.
+
+    Raises:
+        UsageError: Ratios make no sense, a split gets no row, the dataset was not created by mmconvert or has several
+            splits of which none is named, or the output exists.
+        Error: The dataset is damaged.
+    """
+    asked = build_options(SplitOptions, {**options, "split_ratio": split_ratio}, "split")
+    return split_dataset(dataset, str(output), asked, quiet=quiet)
 
 
 @check_python_call(options=PushOptions)

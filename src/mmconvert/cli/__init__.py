@@ -53,6 +53,11 @@ COMMANDS: dict[str, tuple[str, ...]] = {
         "Mix datasets into one, by weights.",
         "mmconvert mix chart:0.5 ocr:0.3 chat -o mixed --samples 100000",
     ),
+    "split": (
+        "mmconvert.cli.split:split",
+        "Divide a dataset into splits that have no image in common.",
+        "mmconvert split train -o divided --split-ratio train=0.98,val=0.02",
+    ),
     "dedupe": (
         "mmconvert.cli.dedupe:dedupe",
         "Write a dataset without its duplicates.",

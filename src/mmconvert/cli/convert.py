@@ -65,7 +65,7 @@ def convert(
     mmconvert list benchmarks; --allow-remote fetches its table), the name of a table in $LMUData, an object store
     URL (s3://BUCKET/FILE), a dataset on the Hub (USER/REPO[@REVISION]), or with --allow-remote the https address of a
     table. The output directory is written atomically. Invalid rows are skipped
-    and listed with their reasons.
+    and listed with their reasons. `mmconvert split` divides the dataset into train and validation afterwards.
     """
     if repo_id is not None and options.share:
         raise click.UsageError("--share and --push exclude each other: each process would push. Push afterwards.")

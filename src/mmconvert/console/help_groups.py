@@ -5,7 +5,7 @@ import click
 HEADINGS: dict[str, tuple[str, ...]] = {
     "Input": (
         "format", "map", "answers", "allow_mismatch", "split", "config_name", "subset", "benchmark", "dataset", "task",
-        "limit", "where", "sample", "samples", "exhausted", "max_rows", "read_as",
+        "limit", "where", "sample", "samples", "exhausted", "split_ratio", "group_by", "max_rows", "read_as",
          "md5", "sha256", "import", "files_only", "train",
         "processor", "context", "loss",
         "with", "fingerprints",
@@ -51,6 +51,7 @@ _ELSEWHERE = {
     ("pairs", "api_key_env"): "Judge",
     ("mix", "seed"): "Input",
     ("mix", "temperature"): "Input",
+    ("split", "seed"): "Input",
     ("predict", "seed"): "Sampling",
     ("dedupe", "by"): "Comparison",
     ("preview", "rows"): "Input",

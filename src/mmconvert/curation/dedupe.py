@@ -9,7 +9,6 @@ import msgspec
 import numpy as np
 import pyarrow as pa
 
-from mmconvert.core.errors import UsageError
 from mmconvert.core.option_fields import copy_options
 from mmconvert.curation.fingerprints import (
     FingerprintOptions,
@@ -20,9 +19,8 @@ from mmconvert.curation.fingerprints import (
 from mmconvert.curation.near_images import MOST_BITS, ImageIndex
 from mmconvert.curation.near_texts import LEAST_SIMILARITY, TextIndex
 from mmconvert.curation.numbering import ImageNumbers, TextNumbers, split_lists
-from mmconvert.curation.subset import open_output_folder, require_converted, write_subset
+from mmconvert.curation.subset import open_output_folder, require_converted, require_outside, write_subset
 from mmconvert.dataset.dataset import Dataset, open_dataset
-from mmconvert.storage.atomic import require_apart
 from mmconvert.storage.object_store import find_local
 from mmconvert.storage.source_files import watch_sources
 
@@ -93,9 +91,7 @@ def dedupe_dataset(dataset: str | Path, output: str, options: DedupeOptions, *, 
     found = open_dataset(find_local(dataset))
     require_converted(found)
     with open_output_folder(output, overwrite=options.overwrite) as folder:
-        require_apart([folder] if folder.exists() else [], [found.path])
-        if folder.resolve().is_relative_to(str(found.path.resolve())):
-            raise UsageError(f"{folder}: lies in the dataset that is read. Name a folder beside it.")
+        require_outside(folder, found)
         samples = _Samples(found, options, quiet=quiet)
         labels = samples.label()
         kept = labels == np.arange(len(labels))

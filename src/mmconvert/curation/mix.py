@@ -9,7 +9,7 @@ Rows are sorted in files beside the output (`mix_rows`), which takes room for th
 import tempfile
 from collections.abc import Iterator, Sequence
 from pathlib import Path
-from typing import Annotated, Any
+from typing import Annotated, Any, TypedDict
 
 import msgspec
 import numpy as np
@@ -68,6 +68,20 @@ class MixOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Where workers run: local, or ray for a Ray cluster."""
     overwrite: bool = False
     """Replace an existing dataset."""
+
+
+class MixKeywords(TypedDict, total=False):
+    """Keywords of `mix`: the fields of `MixOptions`."""
+
+    samples: int | None
+    temperature: float
+    exhausted: Exhausted
+    split: str | None
+    output_split: str
+    seed: int
+    workers: int | None
+    engine: str
+    overwrite: bool
 
 
 class MixedSource(msgspec.Struct, frozen=True):

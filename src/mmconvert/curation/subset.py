@@ -1,23 +1,27 @@
-"""A dataset written again without some of its samples: what stays is stored as it was."""
+"""A dataset written again without some of its samples, or with other splits: what stays is stored as it was."""
 
 import tempfile
-from collections.abc import Collection, Iterator
+from collections.abc import Callable, Collection, Iterator, Sequence
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 
+from mmconvert.core.arrow import from_numpy
 from mmconvert.core.errors import UsageError
 from mmconvert.core.record import Record, from_arrow
 from mmconvert.dataset.card import Origin
-from mmconvert.dataset.dataset import Dataset, DatasetWriter, read_shard_batches
+from mmconvert.dataset.dataset import Dataset, DatasetWriter
 from mmconvert.dataset.front_matter import read_front_matter
 from mmconvert.dataset.manifest import DATA_FOLDER, DEFAULT_CONFIG, MANIFEST, read_manifest
 from mmconvert.dataset.publish import check_free, send
 from mmconvert.dataset.shards import ROW_GROUP_BYTES, Shard, ShardWriter
 from mmconvert.dataset.views import EVAL, VIEWS, View
+from mmconvert.storage.atomic import require_apart
+from mmconvert.storage.locks import occupied
 from mmconvert.storage.object_store import is_url
 from mmconvert.storage.temporary import build_temporary_prefix
 
@@ -63,6 +67,17 @@ def _find_view(dataset: Dataset) -> tuple[str, View]:
     return view, VIEWS[view]
 
 
+def require_outside(folder: Path, dataset: Dataset) -> None:
+    """Refuse to write a dataset over or into the one that is read.
+
+    Raises:
+        UsageError: The folder is the dataset, or lies in it.
+    """
+    require_apart([folder] if folder.exists() else [], [dataset.path])
+    if folder.resolve().is_relative_to(str(dataset.path.resolve())):
+        raise UsageError(f"{folder}: lies in the dataset that is read. Name a folder beside it.")
+
+
 def write_subset(dataset: Dataset, output: Path, kept: Any, about: dict[str, Any], *, overwrite: bool = False) -> int:
     """Write the samples of a converted dataset that are kept, split by split and in their order.
 
@@ -80,21 +95,66 @@ def write_subset(dataset: Dataset, output: Path, kept: Any, about: dict[str, Any
         UsageError: Something stands there, or as `require_converted`.
         Error: A shard is damaged.
     """
-    view, layout = _find_view(dataset)
+    config, layout = _name_config(dataset), _find_view(dataset)[1]
+    first = 0
+    with _open_writer(dataset, output, about, overwrite=overwrite) as writer:
+        for split in dataset.files:
+            rows = _RowWriter(writer.make_folder(split, config), split, layout)
+            for batch in dataset.batches(_ALL_COLUMNS, split):
+                rows.add(batch, kept[first : first + batch.num_rows])
+                first += batch.num_rows
+            writer.add(rows.close(), split, config)
+    return int(kept.sum())
+
+
+def write_divided(
+    dataset: Dataset,
+    split: str,
+    output: Path,
+    names: Sequence[str],
+    labels: Any,
+    about: dict[str, Any],
+    *,
+    overwrite: bool,
+    tell: Callable[[int], None],
+) -> None:
+    """Write the samples of one split of a converted dataset into several, each in the order in which they stand.
+
+    Args:
+        dataset: The dataset.
+        split: The split that is read.
+        output: Folder that shall appear.
+        names: Splits that are written.
+        labels: Integers of shape (rows,): the place of each row's split in `names`.
+        about: JSON values for the manifest, beside those of the dataset.
+        overwrite: Replace a dataset that stands there.
+        tell: Called now and then with the number of rows that are written.
+
+    Raises:
+        UsageError: Something stands there, or as `require_converted`.
+        Error: A shard is damaged, or another process is writing there.
+    """
+    config, layout = _name_config(dataset), _find_view(dataset)[1]
+    first = 0
+    with occupied(output) as held, _open_writer(dataset, output, about, overwrite=overwrite) as writer:
+        parts = [_RowWriter(writer.make_folder(name, config), name, layout) for name in names]
+        for batch in dataset.batches(_ALL_COLUMNS, split):
+            mine = labels[first : first + batch.num_rows]
+            for number, part in enumerate(parts):
+                part.add(batch, mine == number)
+            first += batch.num_rows
+            tell(first)
+        for name, part in zip(names, parts, strict=True):
+            writer.add(part.close(), name, config)
+        held.check()
+
+
+def _open_writer(dataset: Dataset, output: Path, about: dict[str, Any], *, overwrite: bool) -> DatasetWriter:
+    """Prepare to write a dataset again, with its layout, its card's facts and what its manifest says of its source."""
     earlier = read_manifest(dataset.path)[1]
     facts: dict[str, Any] = {name: earlier[name] for name in ("format", "input", "options") if name in earlier}
-    config = _name_config(dataset)
-    writer = DatasetWriter(
-        output, overwrite=overwrite, view=view, about={**facts, **about}, origin=_read_origin(dataset.path)
-    )
-    with writer:
-        first = 0
-        for split, files in dataset.files.items():
-            rows = dataset.splits[split]
-            shards = _write_split(files, kept[first : first + rows], layout, writer.make_folder(split, config), split)
-            writer.add(shards, split, config)
-            first += rows
-    return int(kept.sum())
+    view, origin = _find_view(dataset)[0], _read_origin(dataset.path)
+    return DatasetWriter(output, overwrite=overwrite, view=view, about={**facts, **about}, origin=origin)
 
 
 def _name_config(dataset: Dataset) -> str:
@@ -114,27 +174,36 @@ def _read_origin(path: Path) -> Origin:
         return Origin()
 
 
-def _write_split(files: Collection[Path], kept: Any, view: View, folder: Path, split: str) -> list[Shard]:
-    writer = ShardWriter(folder, split, view.schema)
-    group: list[pa.RecordBatch] = []
-    size = first = 0
-    for batch in (batch for file in files for batch in read_shard_batches(file, _ALL_COLUMNS)):
-        mask = kept[first : first + batch.num_rows]
-        first += batch.num_rows
+class _RowWriter:
+    """Writes rows of one split as they are stored; a row group goes to disk as soon as it is full."""
+
+    def __init__(self, folder: Path, split: str, view: View) -> None:
+        self._writer, self._view = ShardWriter(folder, split, view.schema), view
+        self._group: list[pa.RecordBatch] = []
+        self._bytes = 0
+
+    def add(self, batch: pa.RecordBatch, mask: npt.NDArray[np.bool_]) -> None:
+        """Append the rows of a batch of which the mask is true."""
         if not mask.any():
-            continue
-        if batch.schema != view.schema:
+            return
+        if batch.schema != self._view.schema:
             # Of an earlier version of the schema.
-            batch = view.batch(list(from_arrow(batch)))
-        batch = batch.filter(pa.array(mask))
-        group.append(batch)
-        size += batch.nbytes
-        if size >= ROW_GROUP_BYTES:
-            writer.write(*group)
-            group, size = [], 0
-    if group:
-        writer.write(*group)
-    return writer.close()
+            batch = self._view.batch(list(from_arrow(batch)))
+        batch = batch.filter(from_numpy(mask))
+        self._group.append(batch)
+        self._bytes += batch.nbytes
+        if self._bytes >= ROW_GROUP_BYTES:
+            self._flush()
+
+    def _flush(self) -> None:
+        if self._group:
+            self._writer.write(*self._group)
+        self._group, self._bytes = [], 0
+
+    def close(self) -> list[Shard]:
+        """Write the rest, and give the shards."""
+        self._flush()
+        return self._writer.close()
 
 
 def read_rows(dataset: Dataset, rows: Collection[int]) -> dict[int, Record]:
