@@ -3,6 +3,7 @@
 from typing import Any
 
 from mmconvert.core.errors import UsageError, take_first_line
+from mmconvert.core.extras import require_extra
 
 
 def load_processor(name: str) -> Any:
@@ -14,12 +15,8 @@ def load_processor(name: str) -> Any:
     Raises:
         UsageError: transformers is not installed, there is no such processor, or it has no chat template.
     """
-    try:
+    with require_extra("infer", "--processor"):
         from transformers import AutoProcessor
-    except ImportError:
-        raise UsageError(
-            '--processor needs the package transformers. Install it: pip install "mmconvert[infer]"'
-        ) from None
     try:
         processor = AutoProcessor.from_pretrained(name, trust_remote_code=False)
     except Exception as error:  # a folder, the Hub, a missing library: each fails in its own way

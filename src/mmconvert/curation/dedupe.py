@@ -1,7 +1,7 @@
 """What `mmconvert dedupe` and `mmconvert.dedupe` do: a dataset without its duplicates."""
 
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterator, Sequence
 from pathlib import Path
 from typing import Annotated, Any, Literal
 
@@ -16,6 +16,7 @@ from mmconvert.curation.fingerprints import (
     open_fingerprints,
     read_fingerprints,
 )
+from mmconvert.curation.groups import join_pairs
 from mmconvert.curation.near_images import MOST_BITS, ImageIndex
 from mmconvert.curation.near_texts import LEAST_SIMILARITY, TextIndex
 from mmconvert.curation.numbering import ImageNumbers, TextNumbers, split_lists
@@ -150,13 +151,17 @@ class _Samples:
         owners = np.repeat(whole, bits.shape[1])
         index = ImageIndex(bits.ravel(), sketches.reshape(-1, sketches.shape[-1]))
         pairs = index.find_near(bits[:, 0], sketches[:, 0], self._options.distance)
-        return _join(len(self._images), ((whole[rows], owners[others]) for rows, others, _ in pairs))
+        groups: list[int] = join_pairs(
+            len(self._images), ((whole[rows], owners[others]) for rows, others, _ in pairs)
+        ).tolist()
+        return groups
 
     def _join_texts(self) -> Sequence[int]:
         """Give the group of each text."""
         sketches = self._texts.join()
         pairs = TextIndex(sketches, self._options.similarity).find_near(sketches)
-        return _join(len(self._texts), ((rows, others) for rows, others, _ in pairs))
+        groups: list[int] = join_pairs(len(self._texts), ((rows, others) for rows, others, _ in pairs)).tolist()
+        return groups
 
     def list_groups(self, labels: Any) -> Iterator[dict[str, Any]]:
         """List the groups of more than one sample, in the order of their first ones."""
@@ -168,23 +173,3 @@ class _Samples:
 
     def _name(self, row: int) -> dict[str, str]:
         return dict(zip(("split", "id"), self._names[row], strict=True))
-
-
-def _join(count: int, pairs: Iterable[tuple[Any, Any]]) -> Sequence[int]:
-    """Number what hangs together by pairs (union-find).
-
-    Args:
-        count: How many things there are.
-        pairs: Arrays of both sides of some pairs at a time.
-    """
-    # SciPy takes time to load, and most runs look for equal ones.
-    from scipy.sparse import coo_array
-    from scipy.sparse.csgraph import connected_components
-
-    groups = np.arange(count)
-    for one, other in pairs:
-        if len(one):
-            # What is joined already is one thing from here on, so that pairs need not be remembered.
-            edges = coo_array((np.ones(len(one), dtype=bool), (groups[one], groups[other])), shape=(count, count))
-            groups = connected_components(edges, directed=False)[1][groups]
-    return groups.tolist()

@@ -7,6 +7,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from mmconvert.core.errors import Error
+from mmconvert.core.extras import require_extra
 from mmconvert.io.xlsx_cells import LAST_ROW
 
 if TYPE_CHECKING:
@@ -49,7 +50,8 @@ def write_workbook(
         Error: A text is longer than a cell, or there are more rows than a sheet holds.
     """
     # Imported here: whoever guesses a format loads all that write workbooks.
-    import xlsxwriter
+    with require_extra("xlsx", "a workbook"):
+        import xlsxwriter
 
     try:
         with xlsxwriter.Workbook(path, _OPTIONS) as workbook:

@@ -22,6 +22,7 @@ from msgspec.structs import asdict, replace
 
 from mmconvert._version import __version__
 from mmconvert.core.errors import MAKE_ROOM, Error, UsageError, is_no_room, suggest_spelling
+from mmconvert.core.extras import require_extra
 from mmconvert.core.record import Record, keep_chosen
 from mmconvert.core.rows import Rejected
 from mmconvert.core.run_cache import begin_run
@@ -482,11 +483,8 @@ def load_engine(name: str) -> Engine:
     Raises:
         UsageError: There is no such engine, or the package that it needs is missing.
     """
-    try:
+    with require_extra(name, f"engine {name!r}"):
         engine: Engine = load("mmconvert.engines", name)
-    except ModuleNotFoundError as error:
-        message = f'engine {name!r} needs the package {error.name}. Install it: pip install "mmconvert[{name}]"'
-        raise UsageError(message) from None
     return engine
 
 

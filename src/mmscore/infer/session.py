@@ -8,6 +8,7 @@ from pathlib import Path
 from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError
+from mmconvert.core.extras import require_extra
 from mmconvert.core.progress import print_message, show_progress
 from mmconvert.dataset.dataset import Dataset, open_dataset
 from mmconvert.dataset.publish import send_file
@@ -177,12 +178,8 @@ def open_where_asked(options: PredictOptions, *, quiet: bool) -> Backend:
     if options.engine == LOCAL:
         return open_backend(options.plugin, model)
     model.service.check_alone()
-    try:
+    with require_extra(options.engine, "--engine"):
         return RayPool(partial(open_backend, options.plugin, model), options.processes)
-    except ModuleNotFoundError as error:
-        raise UsageError(
-            f'--engine needs the package {error.name}. Install it: pip install "mmconvert[{options.engine}]"'
-        ) from None
 
 
 def _run_job(job: Job, held: Held, options: PredictOptions, *, quiet: bool) -> Summary:

@@ -2,7 +2,7 @@
 
 from collections.abc import Sequence
 
-from mmscore.nlp.lcs import compute_lcs_lengths
+from mmscore.nlp.edit_distance import compute_lcs_lengths
 
 BETA = 1.2
 """How much more recall weighs than precision."""

@@ -9,8 +9,8 @@ from itertools import pairwise
 from typing import Literal
 
 from mmconvert.core.errors import RowError, show
+from mmscore.nlp.edit_distance import compute_lcs_length
 from mmscore.nlp.evalscope_tokens import has_chinese, split_chinese_words, split_english_words
-from mmscore.nlp.lcs import compute_lcs_length
 
 Version = Literal["1.3.0", "1.10.0", "1.14.1"]
 

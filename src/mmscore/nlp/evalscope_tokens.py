@@ -11,6 +11,8 @@ from functools import cache
 from importlib.resources import files
 from typing import TYPE_CHECKING
 
+from mmconvert.core.extras import require_extra
+
 if TYPE_CHECKING:
     import jieba
     from nltk.tokenize import NLTKWordTokenizer
@@ -68,15 +70,15 @@ def _split_words(sentence: str) -> list[str]:
 
 @cache
 def _load_tokenizer() -> "NLTKWordTokenizer":
-    from nltk.tokenize import NLTKWordTokenizer
-
+    with require_extra("score", "EvalScope's way to cut a text into words"):
+        from nltk.tokenize import NLTKWordTokenizer
     return NLTKWordTokenizer()
 
 
 @cache
 def _load_punkt() -> "PunktSentenceTokenizer":
-    from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
-
+    with require_extra("score", "EvalScope's way to cut a text into sentences"):
+        from nltk.tokenize.punkt import PunktParameters, PunktSentenceTokenizer
     folder = files("mmscore.nlp") / "punkt_english"
 
     def lines(name: str) -> list[str]:
@@ -93,8 +95,8 @@ def _load_punkt() -> "PunktSentenceTokenizer":
 
 @cache
 def _load_jieba() -> "jieba.Tokenizer":
-    import jieba
-
+    with require_extra("score", "EvalScope's way to cut a Chinese text into words"):
+        import jieba
     tokenizer = jieba.Tokenizer()
     # jieba would read a marshalled cache from the temporary folder, where others may write.
     tokenizer.FREQ, tokenizer.total = tokenizer.gen_pfdict(tokenizer.get_dict_file())

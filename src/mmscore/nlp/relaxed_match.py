@@ -3,7 +3,7 @@
 VLMEvalKit and lmms-eval share both rules.
 """
 
-from rapidfuzz.distance import Levenshtein
+from mmscore.nlp.edit_distance import compute_edit_distance
 
 MARGIN = 0.05
 """Relative error that `is_relaxed_match` accepts."""
@@ -68,7 +68,7 @@ def compute_anls_distance(reference: str, prediction: str) -> float:
     if not longest:
         return 0.0
     wanted, given = (" ".join(text.lower().split()) for text in (reference, prediction))
-    return float(Levenshtein.distance(wanted, given) / longest)
+    return compute_edit_distance(wanted, given) / longest
 
 
 def compute_similarity(distance: float) -> float:

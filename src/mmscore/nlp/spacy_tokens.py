@@ -3,7 +3,7 @@
 from functools import cache
 from typing import TYPE_CHECKING
 
-from mmconvert.core.errors import UsageError
+from mmconvert.core.extras import require_extra
 
 if TYPE_CHECKING:
     from spacy.language import Language
@@ -29,8 +29,6 @@ def split_words(text: str, language: str) -> list[str]:
 
 @cache
 def _load_pipeline(language: str) -> "Language":
-    try:
+    with require_extra("vcr", "VCR"):
         import spacy  # one recipe needs it, and every recipe is loaded to choose one
-    except ImportError:
-        raise UsageError('VCR needs spaCy\'s tokenizers. Install them: pip install "mmconvert[vcr]".') from None
     return spacy.blank(language)

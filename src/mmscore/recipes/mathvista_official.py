@@ -15,13 +15,13 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 import numpy as np
-from rapidfuzz.distance import Levenshtein
 
 from mmconvert.core.errors import RowError, show
 from mmconvert.core.record import LETTERS
 from mmscore.core.parsed import UNPARSED, Parsed
 from mmscore.core.recipe import Facts, Item, NoReferenceError, Recipe, Row, read_label
 from mmscore.core.table import Scored
+from mmscore.nlp.edit_distance import compute_edit_distance
 
 FORMATS = frozenset(("mathvista",))
 MULTIPLE_CHOICE, INTEGER, FLOAT, LIST = "multi_choice", "integer", "float", "list"
@@ -99,7 +99,7 @@ def _find_choice(extraction: str, choices: Sequence[str]) -> str:
         extraction = letters[0].upper()
     if extraction in tuple(LETTERS[: len(choices)]):
         return choices[LETTERS.index(extraction)]
-    return min(choices, key=lambda choice: Levenshtein.distance(extraction, choice))
+    return min(choices, key=lambda choice: compute_edit_distance(extraction, choice))
 
 
 def _score_row(item: Item, parsed: Parsed, version: str) -> Mapping[str, float]:

@@ -9,6 +9,7 @@ import pyarrow as pa
 from msgspec.structs import asdict
 
 from mmconvert.core.errors import UsageError, show, suggest_spelling
+from mmconvert.core.extras import require_extra
 from mmscore.analysis.align import format_ids
 from mmscore.analysis.compare import Comparison
 from mmscore.core.estimates import Estimate
@@ -104,10 +105,8 @@ class NotebookReport(Report):
         Raises:
             UsageError: The report has no such breakdown or metric, or plotly is not installed.
         """
-        try:
+        with require_extra("report", "plot"):
             import plotly.graph_objects as go
-        except ModuleNotFoundError:
-            raise UsageError('plot: needs the package plotly. Install it: pip install "mmconvert[report]"') from None
         entries = self.entries
         metric = _check_choice(metric, _list_shared_first([list(entry.metrics) for entry in entries]), "metric")
         broken_down = [[c for c, values in e.groups.items() if len(values) > 1 or c == by] for e in entries]

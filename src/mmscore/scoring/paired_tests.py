@@ -8,6 +8,13 @@ import msgspec
 import numpy as np
 import numpy.typing as npt
 
+from mmscore.core.distributions import (
+    compute_coin_tail,
+    compute_normal_cdf,
+    compute_t_cdf,
+    find_normal_quantile,
+    find_t_quantile,
+)
 from mmscore.core.estimates import FEW, compute_mean, count_degrees
 from mmscore.core.table import Floats
 
@@ -106,14 +113,11 @@ def compute_mcnemar(a: npt.ArrayLike, b: npt.ArrayLike) -> McNemar:
         >>> compute_mcnemar([1, 1, 1, 1, 1, 1, 0], [0, 0, 0, 0, 0, 0, 0])
         McNemar(only_a=6, only_b=0, both=0, neither=1, p=0.03125)
     """
-    # Imported here: it takes longer to load than a small file to score.
-    from scipy.special import bdtr
-
     first, second = np.asarray(a, dtype=bool), np.asarray(b, dtype=bool)
     only_a, only_b = int(np.sum(first & ~second)), int(np.sum(~first & second))
     both, changed = int(np.sum(first & second)), only_a + only_b
     # Of thousands of rows to none the chance is too small for a float, and yet not 0.
-    p = min(1.0, max(2 * float(bdtr(min(only_a, only_b), changed, 0.5)), sys.float_info.min)) if changed else 1.0
+    p = min(1.0, max(2 * compute_coin_tail(min(only_a, only_b), changed), sys.float_info.min)) if changed else 1.0
     return McNemar(only_a, only_b, both, first.size - changed - both, p)
 
 
@@ -183,14 +187,13 @@ def find_percentiles(drawn: Floats, sizes: npt.ArrayLike) -> tuple[float, float]
 
     Reference: Hesterberg, "What Teachers Should Know About the Bootstrap" (2015), section 5.2 (expanded percentiles).
     """
-    from scipy.special import ndtr, stdtrit
-
     units = np.asarray(sizes, dtype=np.float64)
     if np.ptp(drawn) < _SAME:
         return None
     tail = 0.025
     if not _are_many_rows(units):
-        tail = float(ndtr(-stdtrit(count_degrees(units), 0.975) * math.sqrt(len(units) / (len(units) - 1))))
+        reach = find_t_quantile(count_degrees(units), 0.975) * math.sqrt(len(units) / (len(units) - 1))
+        tail = compute_normal_cdf(-reach)
     low, high = np.quantile(drawn, (tail, 1 - tail))
     return float(low), float(high)
 
@@ -212,8 +215,6 @@ def compute_bootstrap_p(drawn: Floats, value: float, sizes: npt.ArrayLike) -> fl
 
     Reference: Davison and Hinkley, "Bootstrap Methods and their Application" (1997), section 4.4.
     """
-    from scipy.special import ndtri, stdtr
-
     units = np.asarray(sizes, dtype=np.float64)
     if units.sum() < FEW:
         return None
@@ -222,8 +223,8 @@ def compute_bootstrap_p(drawn: Floats, value: float, sizes: npt.ArrayLike) -> fl
     p = (1 + beyond) / (1 + drawn.size)
     if _are_many_rows(units):
         return p
-    reach = float(ndtri(p / 2)) * math.sqrt((len(units) - 1) / len(units))
-    return min(1.0, 2 * float(stdtr(count_degrees(units), reach)))
+    reach = find_normal_quantile(p / 2) * math.sqrt((len(units) - 1) / len(units))
+    return min(1.0, 2 * compute_t_cdf(count_degrees(units), reach))
 
 
 def explain_no_test(pairs: int, units: int) -> str | None:

@@ -6,6 +6,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from copy import copy
 from functools import cache
 from importlib import metadata
+from importlib.util import find_spec
 from pathlib import Path
 
 import numpy as np
@@ -20,14 +21,15 @@ from mmscore.core.predictions.join import ANSWER_COLUMNS
 from mmscore.core.select_recipe import RecipeChoice
 from mmscore.scoring.judging.panel import Panel
 
-LIBRARIES = ("jieba", "nltk", "numpy", "pandas", "pyarrow", "rapidfuzz", "scipy")
-"""Libraries whose release may change a number."""
+LIBRARIES = ("jieba", "nltk", "numpy", "pandas", "pyarrow", "rapidfuzz")
+"""Libraries whose release may change a number, some of them with extras."""
 
 
 @cache
 def list_versions() -> Mapping[str, str]:
     """Name the releases that are at work."""
-    libraries = {name: metadata.version(name) for name in LIBRARIES}
+    installed = (name for name in LIBRARIES if find_spec(name) is not None)
+    libraries = {name: metadata.version(name) for name in installed}
     return {"mmscore": __version__, "python": platform.python_version(), **libraries}
 
 

@@ -3,7 +3,7 @@
 from collections.abc import Sequence
 from typing import Any
 
-import tabulate
+from mmconvert.core.extras import require_extra
 
 
 def draw_table(rows: Sequence[Sequence[Any]], headings: Sequence[str] = (), style: str = "simple_grid") -> str:
@@ -24,6 +24,8 @@ def draw_table(rows: Sequence[Sequence[Any]], headings: Sequence[str] = (), styl
         a          0.5
         b          0.25
     """
+    with require_extra("score", "a table as EvalScope draws it"):
+        import tabulate
     # With wcwidth installed, as IPython has it, tabulate would count Chinese characters as two wide.
     before, tabulate.WIDE_CHARS_MODE = tabulate.WIDE_CHARS_MODE, False
     try:

@@ -7,6 +7,7 @@ from typing import Any
 from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError, show, suggest_spelling
+from mmconvert.core.extras import require_extra
 from mmscore.kits.mmtrusteval.evaluators import Classify, EvaluatorContext, Settings, UnconnectedError
 from mmscore.kits.mmtrusteval.local_classifiers import load_harmbench, load_longformer
 from mmscore.kits.mmtrusteval.score_services import connect_moderation, connect_perspective
@@ -82,10 +83,8 @@ def _open_when_needed(evaluator: str, place: Mapping[str, str]) -> Classify:
 
 @cache
 def _open_classifier(evaluator: str, place: frozenset[tuple[str, str]]) -> Classify:
-    try:
+    with require_extra("infer", evaluator):
         return _OPENERS[evaluator](**dict(place))
-    except ModuleNotFoundError as error:
-        raise UsageError(f'{evaluator} needs {error.name}. Install it: pip install "mmconvert[infer]".') from None
 
 
 def combine_classifiers(functions: Mapping[str, Classify]) -> Classify:

@@ -13,6 +13,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mmconvert.core.errors import Error, RowError, UsageError, show, suggest_spelling
+from mmscore.core.distributions import compute_chi2_tail
 from mmscore.kits.mmtrusteval.log_totals import DIGITS, TOTAL_SCORES, Log, Scores, read_total
 from mmscore.kits.mmtrusteval.measures import COLUMN
 from mmscore.kits.mmtrusteval.task_log import SAMPLES, SUBSET
@@ -195,9 +196,7 @@ def test_independence(pairs: Sequence[tuple[Any, Any]]) -> float:
     distance = np.abs(table - expected)
     if freedom == 1:
         distance -= np.minimum(0.5, distance)
-    from scipy.special import chdtrc  # takes time to load, and few tasks ask for it
-
-    return float(chdtrc(freedom, (distance**2 / expected).sum()))
+    return compute_chi2_tail(freedom, float((distance**2 / expected).sum()))
 
 
 _SAMPLE_SCORES: Mapping[str, Callable[[Log], Scores]] = {

@@ -8,10 +8,9 @@ import math
 import re
 from collections.abc import Callable, Mapping
 
-from rapidfuzz.distance import Levenshtein
-
 from mmconvert.core.errors import RowError
 from mmconvert.core.text.literals import parse_short_literal
+from mmscore.nlp.edit_distance import compute_edit_distance
 
 NOT_ANSWERABLE = "Not answerable"
 LEAST_SIMILARITY = 0.5
@@ -126,7 +125,7 @@ def _is_exact(text: str) -> bool:
 
 def _compute_similarity(reference: str, extracted: str) -> float:
     longest = max(len(reference.upper()), len(extracted.upper()))
-    similarity = 1.0 - (Levenshtein.distance(reference, extracted) / longest if longest else 0.0)
+    similarity = 1.0 - (compute_edit_distance(reference, extracted) / longest if longest else 0.0)
     return similarity if similarity > LEAST_SIMILARITY else 0.0
 
 
