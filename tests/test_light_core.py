@@ -50,7 +50,17 @@ def test_choices_are_converted_predicted_and_scored_without_extras(tmp_path: Pat
         ("mmconvert", "demo", "--files-only", tmp_path / "demo"),
         ("mmconvert", "convert", tmp_path / "demo/files/vmcq/colours.tsv", "-o", tmp_path / "data"),
         ("mmconvert", "preview", tmp_path / "data", "-o", tmp_path / "page.html"),
-        ("mmscore", "predict", tmp_path / "data", "-o", tmp_path / "p.parquet", "--backend", "echo", "--model", "answer"),
+        (
+            "mmscore",
+            "predict",
+            tmp_path / "data",
+            "-o",
+            tmp_path / "p.parquet",
+            "--backend",
+            "echo",
+            "--model",
+            "answer",
+        ),
         ("mmscore", "score", tmp_path / "p.parquet", "--recipe", "vlmevalkit_mcq"),
     ):
         done = command(program, *arguments)
