@@ -86,7 +86,9 @@ def _build_text(shown: Shown) -> str | dict[str, Any]:
         if len(shown) <= MAX_TEXT:
             return shown
         shown = Text(shown)
-    text = {"pieces": list(_split_pieces(shown.text, shown.spans)), "name": shown.name, "tone": shown.tone}
+    is_whole = not shown.spans and 0 < len(shown.text) <= MAX_TEXT
+    pieces = [shown.text] if is_whole else list(_split_pieces(shown.text, shown.spans))
+    text = {"pieces": pieces, "name": shown.name, "tone": shown.tone}
     return {key: value for key, value in text.items() if value}
 
 

@@ -2,12 +2,13 @@
 
 import base64
 import hashlib
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import ThreadPoolExecutor
 from contextlib import contextmanager
+from functools import partial
 from io import BytesIO
 from math import ceil, sqrt
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
@@ -25,13 +26,30 @@ MAX_BYTES = 24 << 20
 SIDES = (96, 1024)
 """Smallest and largest longer side of a thumbnail in pixels."""
 _QUALITY = 72
+"""Of WebP."""
+_JPEG_SIDE = 160
+"""Thumbnails of up to so many pixels are JPEG: a page has thousands of them then, and WebP takes five times as long."""
+_JPEG_QUALITY = 65
+"""Ten thousand photographs of the smallest side have room at that quality."""
 _BYTES_A_PIXEL = 0.14
-"""Of a large photograph at that quality, as characters of base64; only the guess that sets the first sides."""
+"""Of a large photograph as WebP, as characters of base64; only the guess that sets the first sides."""
 _REMEMBERED = 64
 """So many thumbnails tell what the next ones take a pixel; small or noisy images take more than the guess."""
 _MOST_REFUSED = 64
 """So many thumbnails in a row that found no room end the making: the next ones are not decoded for nothing."""
 _NO_ROOM = "the page has no room for more images"
+
+
+class Makers(msgspec.Struct, frozen=True):
+    """Threads or processes that make thumbnails.
+
+    Attributes:
+        begin: (function, task) -> what waits for the result; both are picklable.
+        together: Images of a task.
+    """
+
+    begin: Callable[[Callable[[Any], Any], Any], Callable[[], Any]]
+    together: int = 1
 
 
 class Thumbnails:
@@ -74,17 +92,37 @@ class Thumbnails:
     @contextmanager
     def start(self, images: Iterable[Image]) -> Iterator[None]:
         """Prepare images while the context lasts: its end waits for them."""
+        with open_threads() as makers:
+            finish = self.begin(images, makers)
+            yield
+            finish()
+
+    def begin(self, images: Iterable[Image], makers: Makers) -> Callable[[], None]:
+        """Begin to make the thumbnails of those images that have none.
+
+        Their limits are those of now, which what is under way has not changed yet.
+
+        Args:
+            images: The images.
+            makers: Make them side by side.
+
+        Returns:
+            What waits for the thumbnails, and keeps them for `describe_image`; to be called in the order of `begin`.
+        """
+        make = partial(_make_thumbnails, limits=self._find_limits())
         new = {_digest(image): image for image in images if image.bytes is not None}
-        waiting = [image for digest, image in new.items() if digest not in self._made]
-        if len(waiting) < 2:
-            yield
-            return
-        limits = self._find_limits()
-        with ThreadPoolExecutor(count_usable_cores()) as threads:
-            all_made = threads.map(lambda one: _make_thumbnail(one, limits), waiting)
-            yield
-            for image, made in zip(waiting, all_made, strict=True):
-                self._made[_digest(image)] = self._keep_thumbnail(made)
+        waiting = [(digest, image) for digest, image in new.items() if digest not in self._made]
+        under_way = []
+        for start in range(0, len(waiting), makers.together):
+            digests, task = zip(*waiting[start : start + makers.together], strict=True)
+            under_way.append((digests, makers.begin(make, task)))
+        return partial(self._finish, under_way)
+
+    def _finish(self, under_way: Sequence[tuple[Iterable[str], Callable[[], "list[_Thumbnail]"]]]) -> None:
+        for digests, result in under_way:
+            for digest, made in zip(digests, result(), strict=True):
+                if digest not in self._made:
+                    self._made[digest] = self._keep_thumbnail(made)
 
     def _find_limits(self) -> "_ThumbnailLimits | None":
         """Say how much of the room is for the next image, and which side it has then; None where no room is left."""
@@ -108,6 +146,13 @@ class Thumbnails:
         return made.shown
 
 
+@contextmanager
+def open_threads() -> Iterator[Makers]:
+    """Have a thread for each core."""
+    with ThreadPoolExecutor(count_usable_cores()) as threads:
+        yield Makers(lambda function, task: threads.submit(function, task).result)
+
+
 def _digest(image: Image) -> str:
     # A source that is not ours may tell no digest.
     return image.sha256 or hashlib.sha256(image.bytes or b"").hexdigest()
@@ -127,6 +172,10 @@ class _Thumbnail(msgspec.Struct, frozen=True):
     pixels: int = 0
 
 
+def _make_thumbnails(images: Sequence[Image], limits: _ThumbnailLimits | None) -> list[_Thumbnail]:
+    return [_make_thumbnail(image, limits) for image in images]
+
+
 def _make_thumbnail(image: Image, limits: _ThumbnailLimits | None) -> _Thumbnail:
     """Make a thumbnail within limits; none where no room is left."""
     data = image.bytes or b""
@@ -138,11 +187,11 @@ def _make_thumbnail(image: Image, limits: _ThumbnailLimits | None) -> _Thumbnail
         small = _shrink(data, side)
     except RowError as error:
         return _Thumbnail(PageImage(None, facts, note=error.message))
-    src = _encode(small)
+    src = _encode(small, side)
     if len(src) > 2 * limits.share and side > SIDES[0]:  # far more than the images before it
         side = max(SIDES[0], round(side * sqrt(limits.share / len(src))))
-        small.thumbnail((side, side))
-        src = _encode(small)
+        _fit(small, side)
+        src = _encode(small, side)
     return _Thumbnail(PageImage(src, facts), small.width * small.height)
 
 
@@ -161,16 +210,27 @@ def _shrink(data: bytes, side: int) -> "PIL.Image.Image":
         image.draft("RGB", (ceil(image.width * scale), ceil(image.height * scale)))
         shown = _convert_mode(image)
         image.close()
-        shown.thumbnail((side, side))
+        _fit(shown, side)
         return exif_transpose(shown)
 
 
-def _encode(shown: "PIL.Image.Image") -> str:
-    """Write an image as WebP in a `data:` URL."""
-    out = BytesIO()
+def _fit(image: "PIL.Image.Image", side: int) -> None:
+    """Shrink an image in place. Pillow's default filter takes half as long again, for no more sharpness."""
+    import PIL.Image
+
+    image.thumbnail((side, side), PIL.Image.Resampling.HAMMING)
+
+
+def _encode(shown: "PIL.Image.Image", side: int) -> str:
+    """Write an image in a `data:` URL, as WebP or, where sides are small and nothing is transparent, as JPEG."""
     # Metadata such as a place would travel along if it were not cleared; a profile may be larger than the image.
-    shown.save(out, "WEBP", quality=_QUALITY, method=2, exif=b"", xmp=b"", icc_profile=b"")
-    return f"data:image/webp;base64,{base64.b64encode(out.getvalue()).decode()}"
+    cleared = {"exif": b"", "xmp": b"", "icc_profile": b"", "comment": b""}
+    out, kind = BytesIO(), "jpeg" if side <= _JPEG_SIDE and shown.mode == "RGB" else "webp"
+    if kind == "jpeg":
+        shown.save(out, kind, quality=_JPEG_QUALITY, optimize=True, **cleared)
+    else:
+        shown.save(out, kind, quality=_QUALITY, method=2, **cleared)
+    return f"data:image/{kind};base64,{base64.b64encode(out.getvalue()).decode()}"
 
 
 def _convert_mode(image: "PIL.Image.Image") -> "PIL.Image.Image":

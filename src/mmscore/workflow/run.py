@@ -464,7 +464,8 @@ def _write_page(page: Path, plan: Plan, task: DatasetTask, shown: Sequence[Resul
     _remove(page)
     images = task.input if task.conversion is None else plan.work_dir / CONVERTED / task.name
     if shown:
-        write_report(page, shown, PageOptions(images=images, most=plan.scoring.html_rows))
+        scoring = plan.scoring
+        write_report(page, shown, PageOptions(images=images, most=scoring.html_rows, workers=scoring.workers))
 
 
 def _append_log(folder: Path, text: str) -> None:

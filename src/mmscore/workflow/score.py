@@ -147,6 +147,7 @@ def _describe_page(paths: Sequence[str | Path], recipes: Sequence[str | Recipe],
         required=options.html_pictures is not None,
         most=options.html_rows,
         command=format_score_command(paths, recipes, options, judge=names),
+        workers=options.workers,
     )
 
 

@@ -24,8 +24,9 @@ def image(one_image: PIL.Image.Image, kind: str = "PNG", **options: object) -> I
 def shown(src: str | None) -> PIL.Image.Image:
     assert src is not None
     head, data = src.split(",")
-    assert head == "data:image/webp;base64"
-    return PIL.Image.open(io.BytesIO(base64.b64decode(data)))
+    found = PIL.Image.open(io.BytesIO(base64.b64decode(data)))
+    assert head == f"data:{PIL.Image.MIME[found.format]};base64"
+    return found
 
 
 @pytest.mark.parametrize("kind", KINDS)
@@ -52,12 +53,21 @@ def test_sixteen_bit_grey_keeps_its_shades() -> None:
     assert [round(seen.getpixel((x, 15)) / 64) for x in (15, 45, 75)] == [0, 2, 4]
 
 
-def test_an_image_is_turned_as_its_metadata_says_and_loses_it() -> None:
+@pytest.mark.parametrize(
+    ("count", "mode", "kind"), [(1, "RGB", "WEBP"), (10_000, "RGB", "JPEG"), (10_000, "RGBA", "WEBP")]
+)
+def test_thousands_are_jpeg_where_nothing_is_transparent(count: int, mode: str, kind: str) -> None:
+    given = image(PIL.Image.effect_noise((640, 480), 60).convert(mode))
+    assert shown(Thumbnails(count).describe_image(given).src).format == kind
+
+
+@pytest.mark.parametrize("count", [1, 10_000])
+def test_an_image_is_turned_as_its_metadata_says_and_loses_it(count: int) -> None:
     exif = PIL.Image.Exif()
     exif[0x0112] = 6
     exif.get_ifd(0x8825)[1] = "N"
     told = {"exif": exif, "icc_profile": b"a profile", "comment": b"a place", "xmp": b"<x/>"}
-    one_image = Thumbnails(1).describe_image(image(PIL.Image.new("RGB", (40, 20)), "JPEG", **told))
+    one_image = Thumbnails(count).describe_image(image(PIL.Image.new("RGB", (40, 20)), "JPEG", **told))
     assert shown(one_image.src).size == (20, 40)
     assert dict(shown(one_image.src).getexif()) == {}
     assert not {"exif", "icc_profile", "comment", "xmp"} & shown(one_image.src).info.keys()

@@ -42,6 +42,23 @@ def open_crew(workers: int) -> Iterator[Run]:
         yield partial(_run, children)
 
 
+@contextmanager
+def open_children(count: int) -> Iterator[Callable[[Callable[[Any], Any], Any], Callable[[], Any]]]:
+    """Have child processes while the context lasts; the calling one is none of them and does something else.
+
+    What it gives has one that is free run a function on a task, both picklable, and gives what waits for the result.
+
+    Raises:
+        Error: A child died; by what waits, too.
+    """
+    with _Children(count) as children:
+        try:
+            yield children.begin
+        except BaseException:
+            children.end()
+            raise
+
+
 def _run(children: "_Children", function: Callable[[_T], _R], tasks: Iterable[_T]) -> Iterator[_R]:
     left = _Tasks(tasks)
     results: dict[int, _R] = {}

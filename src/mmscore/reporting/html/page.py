@@ -15,11 +15,12 @@ import numpy as np
 from msgspec.structs import asdict
 
 from mmconvert._version import __version__
+from mmconvert.core.collect import collect_rarely
 from mmconvert.core.errors import Error, UsageError, build_write_error
 from mmconvert.dataset.publish import open_output
 from mmconvert.viewer.items import PageImage, PageItem
 from mmconvert.viewer.page import write_page
-from mmconvert.viewer.thumbnails import Thumbnails
+from mmconvert.viewer.thumbnails import Makers, Thumbnails
 from mmscore.analysis.rule_contributions import count_rules
 from mmscore.core.predictions.load import Rows
 from mmscore.core.predictions.locate import STDIN
@@ -28,7 +29,7 @@ from mmscore.core.table import SCORED
 from mmscore.reporting.html.confusion import confusion
 from mmscore.reporting.html.contrasts import differences, gaps
 from mmscore.reporting.html.details import Details, details_of
-from mmscore.reporting.html.images import build_thumbnails, match_samples
+from mmscore.reporting.html.images import Illustrated, SampleImages, list_illustrated, match_samples, open_makers
 from mmscore.reporting.html.items import PARSED, Layout, images_shown, item_of
 from mmscore.reporting.html.lengths import bin_lengths
 from mmscore.reporting.html.listing import Listing, listing, readings_of
@@ -64,14 +65,14 @@ class _File:
     results: list[int] = field(default_factory=list)
     told: Mapping[str, Details] = field(default_factory=dict)
     samples: Mapping[str, str] = field(default_factory=dict)
-    images: Mapping[str, tuple[PageImage, ...]] = field(default_factory=dict)
+    images: SampleImages | None = None
 
     def list_names(self, id: str) -> list[str]:
         """List the names under which a dataset may hold the images of a sample."""
         return [name for name in (id, self.samples.get(id), self.told.get(id, {}).get("sample")) if name]
 
     def images_of(self, id: str) -> tuple[PageImage, ...]:
-        return next((self.images[name] for name in self.list_names(id) if name in self.images), ())
+        return () if self.images is None else self.images.find(self.list_names(id))
 
 
 class PageOptions(msgspec.Struct, frozen=True, kw_only=True):
@@ -82,12 +83,14 @@ class PageOptions(msgspec.Struct, frozen=True, kw_only=True):
         required: The images must belong to the samples; else those that do are shown.
         most: Most samples to list; metrics and charts cover all of them.
         command: What was typed, "" where nobody knows.
+        workers: Most processes that make thumbnails; None for one a core.
     """
 
     images: str | Path | None = None
     required: bool = False
     most: int = MOST_ITEMS
     command: str = ""
+    workers: int | None = None
 
 
 def write_report(path: str | Path, results: Sequence[Result], options: PageOptions | None = None) -> int:
@@ -115,55 +118,62 @@ def write_report(path: str | Path, results: Sequence[Result], options: PageOptio
     opened = list(found.values())
     for one in opened:
         one.told = details_of(one.rows, listed.ids(one.results[0]))
-    _add_images(opened, options)
+    count = sum(_count_images(opened).values())
     layout = _layout(results, opened, any(repeated))
-    readings = [readings_of(*one) for one in zip(results, verdicts, repeated, listed.numbers, strict=True)]
-    groups = [_groups(results[n], layout.groups, listed.numbers[n]) for n in range(len(results))]
+    with open_makers(count, options.workers) as makers, collect_rarely():
+        _add_images(opened, options, makers)
+        readings = [readings_of(*one) for one in zip(results, verdicts, repeated, listed.numbers, strict=True)]
+        groups = [_groups(results[n], layout.groups, listed.numbers[n]) for n in range(len(results))]
 
-    def item(n: int) -> PageItem:
-        place, id = listed.keys[n]
-        having = [one if listed.numbers[one.results[0]][n] is not None else _File(one.rows) for one in opened]
-        return item_of(
-            id if place is None else f"{place}/{id}",
-            layout,
-            [one[n] for one in readings],
-            [one.told.get(id, {}) for one in having],
-            next((shown for one in having if (shown := one.images_of(id))), ()),
-            {name: next((g[name][n] for g in groups if g[name][n] is not None), None) for name in layout.groups},
-        )
-
-    entries = [result.entry for result in results]
-    models, dataset = [entry.model for entry in entries], common([entry.dataset for entry in entries])
-    model = common(models) or f"{len(set(models))} models"
-    # Columns of the table in which each result stands, for the filters that a chart sets.
-    columns = [{what: layout.name(what, n) for what in (PARSED, "rule", "result")} for n in range(len(results))]
-    more = {
-        "columns": columns,
-        "runs": [
-            asdict(describe_run(one.rows)) | {"model": model, "results": one.results}
-            for one, model in zip(opened, layout.models, strict=True)
-        ],
-        "command": options.command,
-        "names": list(METRIC_NAMES.items()),
-        "samples": listed.total + listed.nameless,
-    }
-    try:
-        with open_output(path) as target:
-            return write_page(
-                target,
-                f"{model} on {dataset}" if dataset else model,
-                items=map(item, range(len(listed.keys))),
-                unit=("sample", "samples"),
-                columns=layout.columns,
-                filters=layout.filters,
-                data=panels(results, verdicts, repeated) | more,
-                facts=_build_facts(entries, listed, layout),
-                notes=list(_notes(listed, opened, options.images)),
-                styles=[_HERE / name for name in _STYLES],
-                scripts=[_HERE / name for name in _SCRIPTS],
+        def item(n: int) -> PageItem:
+            place, id = listed.keys[n]
+            having = [one if listed.numbers[one.results[0]][n] is not None else _File(one.rows) for one in opened]
+            return item_of(
+                id if place is None else f"{place}/{id}",
+                layout,
+                [one[n] for one in readings],
+                [one.told.get(id, {}) for one in having],
+                next((shown for one in having if (shown := one.images_of(id))), ()),
+                {name: next((g[name][n] for g in groups if g[name][n] is not None), None) for name in layout.groups},
             )
-    except OSError as error:
-        raise build_write_error(path, error) from None
+
+        def items() -> Iterator[PageItem]:
+            yield from map(item, range(len(listed.keys)))
+            notes.extend(_notes(listed, opened, options.images))
+
+        notes: list[str] = []
+        entries = [result.entry for result in results]
+        models, dataset = [entry.model for entry in entries], common([entry.dataset for entry in entries])
+        model = common(models) or f"{len(set(models))} models"
+        # Columns of the table in which each result stands, for the filters that a chart sets.
+        columns = [{what: layout.name(what, n) for what in (PARSED, "rule", "result")} for n in range(len(results))]
+        more = {
+            "columns": columns,
+            "runs": [
+                asdict(describe_run(one.rows)) | {"model": model, "results": one.results}
+                for one, model in zip(opened, layout.models, strict=True)
+            ],
+            "command": options.command,
+            "names": list(METRIC_NAMES.items()),
+            "samples": listed.total + listed.nameless,
+        }
+        try:
+            with open_output(path) as target:
+                return write_page(
+                    target,
+                    f"{model} on {dataset}" if dataset else model,
+                    items=items(),
+                    unit=("sample", "samples"),
+                    columns=layout.columns,
+                    filters=layout.filters,
+                    data=panels(results, verdicts, repeated) | more,
+                    facts=_build_facts(entries, listed, layout),
+                    notes=notes,
+                    styles=[_HERE / name for name in _STYLES],
+                    scripts=[_HERE / name for name in _SCRIPTS],
+                )
+        except OSError as error:
+            raise build_write_error(path, error) from None
 
 
 def _build_facts(entries: Sequence[Entry], listed: Listing, layout: Layout) -> dict[str, str]:
@@ -186,14 +196,19 @@ def _read_clock() -> time.struct_time:
     return time.gmtime(int(given)) if given.isdecimal() and len(given) < _EPOCH_DIGITS else time.gmtime()
 
 
-def _add_images(opened: Sequence[_File], options: PageOptions) -> None:
-    """Read images from the dataset that was named, else from the files themselves."""
-    asked = {row.get("sample") or id: images_shown(row) for one in opened for id, row in one.told.items()}
+def _count_images(opened: Sequence[_File]) -> dict[str, int]:
+    """Count the images that the messages of each sample show."""
+    return {row.get("sample") or id: images_shown(row) for one in opened for id, row in one.told.items()}
+
+
+def _add_images(opened: Sequence[_File], options: PageOptions, makers: Makers) -> None:
+    """Begin to read images from the dataset that was named, else from the files themselves."""
+    asked = _count_images(opened)
     if options.images is not None:
         _match_files(opened, options.images, required=options.required)
         names = {name for one in opened for id in one.told for name in one.list_names(id)}
         made = Thumbnails(expected=max(sum(asked.values()), len(asked)))
-        images = build_thumbnails(options.images, sorted(names), made)
+        images = SampleImages(list_illustrated(options.images, names), made, makers)
         for one in opened:
             one.images = images
         return
@@ -201,9 +216,13 @@ def _add_images(opened: Sequence[_File], options: PageOptions) -> None:
     for one in opened:
         names = {name for id, row in one.told.items() if images_shown(row) for name in one.list_names(id)}
         if names and one.rows.path != STDIN:
-            # A file whose format only --format named cannot be read again here; a note says that images lack.
-            with contextlib.suppress(Error):
-                one.images = build_thumbnails(one.rows.path, sorted(names), made)
+            one.images = SampleImages(_skip_unreadable(list_illustrated(one.rows.path, names)), made, makers)
+
+
+def _skip_unreadable(samples: Iterator[Illustrated]) -> Iterator[Illustrated]:
+    # A file whose format only --format named cannot be read again here; a note says that images lack.
+    with contextlib.suppress(Error):
+        yield from samples
 
 
 def _match_files(opened: Sequence[_File], dataset: str | Path, *, required: bool) -> None:
@@ -260,7 +279,7 @@ def _notes(listed: Listing, opened: Sequence[_File], images: str | Path | None) 
     if listed.nameless:
         yield f"{listed.nameless:,} samples have no id and are not listed."
     if any(map(images_shown, (row for one in opened for row in one.told.values()))) and not any(
-        one.images for one in opened
+        one.images is not None and one.images.has_any() for one in opened
     ):
         lacking = "The predictions hold no images" if images is None else f"{images} has no images of these samples"
         yield f"{lacking}. --html-pictures DATASET shows them: name the dataset that the predictions are about."

@@ -2,12 +2,14 @@
 
 import os
 import threading
+import time
 from collections.abc import Iterator
 from concurrent.futures import ThreadPoolExecutor
 
 import pytest
 
-from mmconvert.pipeline.engines.local import _Tasks, open_crew
+from mmconvert.core.errors import Error
+from mmconvert.pipeline.engines.local import _Tasks, open_children, open_crew
 
 
 class Slow(Iterator[str]):
@@ -103,3 +105,29 @@ def test_an_error_that_cannot_be_sent_is_told_in_words() -> None:
     with open_crew(2) as run, pytest.raises(RuntimeError, match=r"^OddError: row has 3$") as raised:
         list(run(fails_in_children, [os.getpid()] * 9))
     assert "in fails_in_children" in str(raised.value.__cause__)
+
+
+def find_process(number: int) -> tuple[int, int]:
+    return number, os.getpid()
+
+
+def test_children_work_while_the_caller_does_something_else() -> None:
+    with open_children(2) as begin:
+        waiting = [begin(find_process, number) for number in range(4)]
+        found = [wait() for wait in waiting]
+    assert [number for number, _ in found] == [0, 1, 2, 3]
+    assert os.getpid() not in {process for _, process in found}
+
+
+def test_a_child_that_dies_is_told() -> None:
+    with open_children(1) as begin, pytest.raises(Error, match="a worker process died"):
+        begin(os._exit, 1)()
+
+
+def test_children_end_at_once_with_an_error_of_the_caller() -> None:
+    started = time.monotonic()
+    with pytest.raises(ZeroDivisionError), open_children(1) as begin:  # noqa: PT012
+        begin(find_process, 1)()
+        begin(time.sleep, 60)
+        raise ZeroDivisionError
+    assert time.monotonic() - started < 30
