@@ -18,9 +18,11 @@ class SelectedDataset(Dataset, frozen=True):
 
     Attributes:
         condition: What rows match.
+        whole_rows: Rows of the dataset, those that do not match too.
     """
 
     condition: Condition
+    whole_rows: int
 
     def batches(
         self, columns: Sequence[str] | None = None, split: str | None = None, *, first: int = 0
@@ -54,7 +56,7 @@ def select_rows(dataset: Dataset, where: str) -> SelectedDataset:
         raise build_no_match_error(str(dataset.path), dataset.num_rows)
     fingerprint = hashlib.sha256(f"{dataset.fingerprint} {where}".encode()).hexdigest()
     fields = asdict(dataset) | {"splits": splits, "fingerprint": fingerprint}
-    return SelectedDataset(**fields, condition=condition)
+    return SelectedDataset(**fields, condition=condition, whole_rows=dataset.num_rows)
 
 
 def open_selected(path: Path, where: str | None) -> Dataset:

@@ -132,11 +132,12 @@ def summarize_job(job: Job) -> dict[str, Any]:
 
 def describe_job(job: Job) -> dict[str, Any]:
     """Say how the predictions were made, for the metadata of their file."""
+    dataset = describe_dataset(job.dataset)
     return {
         "mmscore": __version__,
-        **describe_dataset(job.dataset),
+        **dataset,
         "rows": job.num_rows,
-        "partial": job.num_asked < job.dataset.num_rows,
+        "partial": job.num_asked < dataset["dataset_rows"],
         "model": job.backend.identity,
         "generation": asdict(job.generation),
         "system": job.system,

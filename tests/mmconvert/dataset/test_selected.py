@@ -47,12 +47,20 @@ def _say_yes(records: Sequence[Any]) -> list[str]:
 def test_predicts_and_scores_the_rows_that_match(dataset: Path, tmp_path: Path) -> None:
     done = mmscore.predict(dataset, tmp_path / "p.parquet", model="yes", backend=_say_yes, where="category = 'b'")
     assert done.rows == 200
-    assert pq.read_table(tmp_path / "p.parquet")["category"].to_pylist() == ["b"] * 200
+    table = pq.read_table(tmp_path / "p.parquet")
+    assert table["category"].to_pylist() == ["b"] * 200
+    about = json.loads(table.schema.metadata[b"mmscore.run"])
+    assert (about["partial"], about["where"], about["dataset_rows"]) == (True, "category = 'b'", 600)
+    (whole,) = mmscore.score(tmp_path / "p.parquet").entries
+    assert whole.partial
+    (said,) = whole.messages
+    assert said.endswith("""predicted with --where "category = 'b'": its scores are of a part of the dataset.""")
     where = "category != 'a' and source.row < 60"
     # Of the questions without a prediction those that match are missing.
     report = mmscore.score(tmp_path / "p.parquet", answers=dataset, where=where)
     (entry,) = report.entries
     assert (entry.counts.scored, entry.counts.missing) == (20, 20)
+    assert entry.partial
     assert any(f"20 of 200 rows match --where {where!r}" in message for message in entry.messages)
     with pytest.raises(Error, match="none of 200 rows matches"):
         mmscore.score(tmp_path / "p.parquet", where="category = 'z'")

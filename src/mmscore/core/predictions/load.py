@@ -19,7 +19,15 @@ import pyarrow.compute as pc
 from msgspec.structs import replace
 
 from mmconvert.core.arrow import build_column, build_scalar
-from mmconvert.core.errors import Error, UsageError, build_memory_error, show, suggest_spelling, take_first_line
+from mmconvert.core.errors import (
+    Error,
+    UsageError,
+    build_memory_error,
+    quote_value,
+    show,
+    suggest_spelling,
+    take_first_line,
+)
 from mmconvert.core.record import (
     IMAGE_COLUMNS,
     LATER_FIELDS,
@@ -78,6 +86,9 @@ TABLE_SUFFIXES = frozenset((*DELIMITERS, ".xlsx"))
 RUN_METADATA = b"mmscore.run"
 """Key of the parquet metadata under which a run says what it did, as JSON; `partial` is true when it stopped early."""
 
+CONDITION = "where"
+"""Key of `RUN_METADATA` with the condition that chose the rows of the dataset that were predicted."""
+
 DATASET_SOURCE = "dataset_source"
 """Key, in what a run says, of the repository on the Hub that its questions come from, `USER/REPO@COMMIT`."""
 
@@ -115,7 +126,7 @@ class Rows(msgspec.Struct, frozen=True):
         read: Columns -> batches of them in order, with the types of the schema.
         rejected: Rows that could not be read; they are not among the rows.
         missing: Ids of questions that nothing was predicted for; known after `join`.
-        partial: The run that wrote the file was told to stop early.
+        partial: The rows are a part of the dataset: their run asked for no more, was stopped, or `--where` chose them.
         replies: The run asked for several responses a question, which `variant` numbers.
         title: What the rows are called where they name no model.
         sides: The predictions and the references, where these rows are both, joined.
@@ -395,15 +406,19 @@ def _load_parquet(path: str, files: Sequence[Path], required: Sequence[str]) -> 
     partial = any(run.get("partial") is True for run in runs)
     responses = any(run.get("n", 1) != 1 for run in runs)
     names |= {OPTIONS} if letters else set()
-    notes = tuple(_describe_shard(file, run) for file, run in zip(files, runs, strict=True) if "shard" in run)
+    notes = tuple(note for file, run in zip(files, runs, strict=True) for note in _describe_part(file, run))
     return Rows(path, names, identity, read, partial=partial, replies=responses, notes=notes, run=runs[0])
 
 
-def _describe_shard(file: Path, run: Mapping[str, Any]) -> str:
-    """Say that a file is a shard, one part of what a run was asked."""
+def _describe_part(file: Path, run: Mapping[str, Any]) -> Iterator[str]:
+    """Say that a file holds the rows that match a condition, or is a shard, one part of what a run was asked."""
+    if (where := run.get(CONDITION)) is not None and run.get("partial") is True:
+        yield f"{file}: was predicted with --where {quote_value(where)}: its scores are of a part of the dataset."
+    if "shard" not in run:
+        return
     shard = run["shard"]
     which = f"{shard.get('number')} of {shard.get('of')}" if isinstance(shard, dict) else show(shard)
-    return f"{file}: is shard {which} of a run: its scores are partial. Merge all shards first: mmscore merge."
+    yield f"{file}: is shard {which} of a run: its scores are partial. Merge all shards first: mmscore merge."
 
 
 def _run(schema: pa.Schema) -> dict[str, Any]:

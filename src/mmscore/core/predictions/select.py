@@ -43,6 +43,7 @@ def select_rows(rows: Rows, where: str) -> Rows:
         identity=rows.identity.filter(from_numpy(mask)),
         read=read,
         partner=None if rows.partner is None else rows.partner.filter(from_numpy(mask)),
+        partial=rows.partial or count < len(rows),
         missing=tuple(id for id, kept in zip(rows.missing, missing, strict=True) if kept),
         notes=(*rows.notes, f"{rows.path}: {count:,} of {len(rows):,} rows match --where {where!r}."),
     )
