@@ -73,6 +73,8 @@ class BenchmarkIndex:
         self.tells = np.array(self.texts.words, dtype=np.int64) >= min_words
         shown = [self._list_images_by_benchmark(text) for text in range(len(self.texts))]
         self.tells &= np.array([all(len(groups) == 1 for groups in one.values()) for one in shown], dtype=bool)
+        # A line that stands below several questions is an instruction.
+        self.tells &= np.array([self._is_of_one_question(text) for text in range(len(self.texts))], dtype=bool)
         if not near:
             return
         # One template asked about several images, with other words in it, is one question to nobody.
@@ -88,6 +90,10 @@ class BenchmarkIndex:
         self.whole, self.owners = whole, np.repeat(whole, views)
         self.near_views = ImageIndex(bits.ravel(), drawn.reshape(-1, drawn.shape[-1]))
         self.near_wholes = ImageIndex(bits[:, 0], drawn[:, 0])
+
+    def _is_of_one_question(self, text: int) -> bool:
+        """Tell whether all samples with a text ask the same at first, which may be the text itself."""
+        return len({self.sample_texts[sample][0] for sample in self.text_samples[text]}) == 1
 
     def _list_images_by_benchmark(self, text: int) -> dict[str, set[tuple[int, ...]]]:
         """Give what images each benchmark asks a text about: those of each sample together."""

@@ -350,7 +350,7 @@ def _hash_image(data: bytes) -> dict[str, Any]:
 
 
 def list_questions(record: Record) -> list[str]:
-    r"""List what a record asks: its question, else each turn of the user, and the long lines of these.
+    r"""List what a record asks: its question, each other turn of the user, and the long lines of all these.
 
     Example:
         >>> from mmconvert.core.record import Part, Source, Turn
@@ -359,15 +359,18 @@ def list_questions(record: Record) -> list[str]:
         >>> list_questions(Record("1", "1", turns, "chat", Source("f", "f", 0)))[1:]
         ['Answer with the letter of the option that you choose.']
     """
-    if record.question:
-        return [PLACEHOLDER.sub(" ", record.question)]
+    turns = [
+        " ".join(part.text for part in turn.content if part.type == "text")
+        for turn in record.messages
+        if turn.role == "user"
+    ]
+    # The question is the last turn of the user, without options.
+    asked = [record.question, *turns[:-1]] if record.question else turns
     texts = []
-    for turn in record.messages:
-        if turn.role == "user":
-            text = PLACEHOLDER.sub(" ", " ".join(part.text for part in turn.content if part.type == "text"))
-            lines = text.splitlines()
-            long = [line for line in lines[:_MOST_LINES] if len(line.split()) >= _LEAST_WORDS]
-            texts += [text, *(long if len(lines) > 1 else ())]
+    for text in (PLACEHOLDER.sub(" ", one) for one in asked):
+        lines = text.splitlines()
+        long = [line for line in lines[:_MOST_LINES] if len(line.split()) >= _LEAST_WORDS]
+        texts += [text, *(long if len(lines) > 1 else ())]
     return texts
 
 

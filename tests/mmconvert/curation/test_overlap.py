@@ -148,6 +148,23 @@ def test_a_short_text_or_a_template_counts_only_with_its_image(tmp_path: Path) -
     assert ("short", "t0", "text") in list_ways(fewer)
 
 
+def test_each_turn_and_each_long_line_is_a_question(tmp_path: Path) -> None:
+    told = "Answer the question with a single word or a short phrase."
+    asked = [" ".join(invent_words(random.Random(n), 10)) for n in range(5)]
+    bench = [{"id": f"b{n}", "question": f"{text}\n{told}", "answer": "yes"} for n, text in enumerate(asked)]
+    (tmp_path / "bench.jsonl").write_text("".join(json.dumps(row) + "\n" for row in bench))
+    talks = [[asked[0], "yes", asked[1].upper(), "no", "thanks"], [f"{asked[2]}\nBe brief."], [f"Tell me.\n{told}"]]
+    train = [
+        {"conversations": [{"from": ("human", "gpt")[n % 2], "value": text} for n, text in enumerate([*talk, "ok"])]}
+        for talk in talks
+    ]
+    (tmp_path / "train.json").write_text(json.dumps(train))
+    mmconvert.convert(tmp_path / "train.json", tmp_path / "train")
+    found = mmconvert.overlap(tmp_path / "train", tmp_path / "bench.jsonl", exact=True)
+    pairs = {(pair.id, pair.train_id[-1]) for pair in found.pairs}
+    assert pairs == {("b0", "0"), ("b1", "0"), ("b2", "1")}
+
+
 def test_a_benchmark_may_be_a_file_that_convert_reads(folder: Path, tmp_path: Path) -> None:
     (tmp_path / "fresh.jsonl").write_text(
         "".join(json.dumps({"id": one.id, "question": one.question, "answer": "yes"}) + "\n"
