@@ -20,6 +20,7 @@ from mmconvert.core.arrow import list_texts
 from mmconvert.core.errors import UsageError
 from mmconvert.core.progress import Done, show_progress
 from mmconvert.curation.batch_columns import read_digests, read_list, read_texts
+from mmconvert.curation.groups import join_pairs
 from mmconvert.curation.mix_rows import scramble
 from mmconvert.curation.ratios import parse_ratios
 from mmconvert.curation.subset import open_output_folder, require_converted, require_outside, write_divided
@@ -217,21 +218,15 @@ class _Groups:
 
     def join(self, ratios: dict[str, float], seed: int) -> None:
         """Find out what belongs together, and which split it goes to."""
-        # SciPy takes time to load.
-        from scipy.sparse import coo_array
-        from scipy.sparse.csgraph import connected_components
-
         # An edge says that a row has a key; keys are numbered in ascending order, images first.
         self._row_of, keys = (np.concatenate(arrays) for arrays in zip(*self._found, strict=True))
         self._found = []
         self._keys, self._key_of = np.unique(keys, return_inverse=True)
         rows, numbers = (ends[self._is_joining] for ends in (self._row_of, self._key_of))
-        nodes = self.rows + len(self._keys)
-        graph = coo_array((np.ones(len(rows), np.bool_), (rows, self.rows + numbers)), shape=(nodes, nodes))
-        nodes_of = connected_components(graph, directed=False)[1]
-        self.group_of = np.unique(nodes_of[: self.rows], return_inverse=True)[1]
-        self._smallest = np.full(self.group_of.max() + 1, len(self._keys))
-        np.minimum.at(self._smallest, self.group_of[rows], numbers)
+        # Rows are numbered behind the keys, so that the smallest thing of a group is its smallest key.
+        first = len(self._keys)
+        roots = join_pairs(first + self.rows, [(numbers, first + rows)])[first:]
+        self._smallest, self.group_of = np.unique(roots, return_inverse=True)
         places = scramble(self._keys[self._smallest] ^ np.uint64(hash_text(str(seed))))
         bounds = [int(bound * 2.0**64) for bound in itertools.accumulate(ratios.values())][:-1]
         self.part_of = np.searchsorted(np.array(bounds, np.uint64), places, side="right")
@@ -274,11 +269,10 @@ class _Groups:
 def _list_keys(batch: pa.RecordBatch) -> Iterator[tuple[_Integers, _Keys]]:
     """List what the rows of a batch have: row numbers and keys."""
     everyone = np.arange(batch.num_rows)
-    for name, kind in (("sample", _SAMPLE), ("group", _GROUP)):
-        texts = list_texts(batch.column(name))
-        named = [row for row, text in enumerate(texts) if text is not None]
-        keys = [_build_key(kind, hash_text(texts[row])) for row in named]
-        yield everyone[named], np.array(keys, np.uint64)
+    samples, groups = (list_texts(batch.column(name)) for name in ("sample", "group"))
+    yield everyone, np.array([_build_key(_SAMPLE, hash_text(text or "")) for text in samples], np.uint64)
+    named = [row for row, text in enumerate(groups) if text is not None]
+    yield everyone[named], np.array([_build_key(_GROUP, hash_text(groups[row])) for row in named], np.uint64)
     for infos, ends in _list_images(batch):
         places, found = _list_image_keys(infos)
         yield np.repeat(everyone, np.diff(ends))[places], found
