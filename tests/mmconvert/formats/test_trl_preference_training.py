@@ -1,6 +1,5 @@
 """TRL's DPOTrainer and GRPOTrainer take what we write, without mapping code."""
 
-import copy
 import json
 from pathlib import Path
 from typing import Any
@@ -11,8 +10,8 @@ import pytest
 from mmconvert.pipeline.convert import ReadOptions, WriteOptions, convert, read, write
 from mmconvert.pipeline.inputs import Input
 from mmconvert.plugins.format import Target
-from mmconvert.testing.demo.tiny_vlm import CHAT_TEMPLATE, build
 from support.records import image_bytes
+from support.trainings import build_model, train_dpo
 
 pytestmark = pytest.mark.slow
 trl = pytest.importorskip("trl", reason="TRL is not installed")
@@ -37,23 +36,9 @@ def said(*texts: str) -> list[dict[str, str]]:
     return [{"role": ("user", "assistant")[n % 2], "content": text} for n, text in enumerate(texts)]
 
 
-def dpo_steps(data: datasets.Dataset, folder: Path) -> list[float]:
-    """Train on pairs for two steps and give the losses; the reference model is the model itself."""
-    processor, model = build()
-    processor.chat_template = CHAT_TEMPLATE
-    how = trl.DPOConfig(
-        str(folder), max_steps=2, per_device_train_batch_size=3, max_length=None, report_to=[], logging_steps=1,
-        save_strategy="no", use_cpu=True, bf16=False,
-    )  # fmt: skip
-    other = copy.deepcopy(model)
-    trainer = trl.DPOTrainer(model, ref_model=other, args=how, train_dataset=data, processing_class=processor)
-    trainer.train()
-    return [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
-
-
 def test_the_preference_view_trains_with_dpo(tmp_path: Path) -> None:
     convert([Input(pairs(tmp_path))], tmp_path / "data", ReadOptions(), WriteOptions(view="preference"))
-    first, second = dpo_steps(datasets.load_dataset(str(tmp_path / "data"), split="test"), tmp_path / "run")
+    first, second = train_dpo(datasets.load_dataset(str(tmp_path / "data"), split="test"), tmp_path / "run")
     # Two equal models see no difference between the sides: the loss begins at ln 2.
     assert first == pytest.approx(0.693, abs=0.01)
     assert 0 < second < 5
@@ -62,15 +47,14 @@ def test_the_preference_view_trains_with_dpo(tmp_path: Path) -> None:
 def test_exported_pairs_train_with_dpo(tmp_path: Path) -> None:
     write(read(pairs(tmp_path)), Target(tmp_path / "t.parquet"), "trl")
     data = datasets.load_dataset("parquet", data_files=str(tmp_path / "t.parquet"), split="train")
-    assert dpo_steps(data, tmp_path / "run")[0] == pytest.approx(0.693, abs=0.01)
+    assert train_dpo(data, tmp_path / "run")[0] == pytest.approx(0.693, abs=0.01)
 
 
 def test_the_prompt_view_trains_with_grpo(repository: Path, tmp_path: Path) -> None:
     source = Input(repository / "src/mmconvert/testing/demo/files/vmcq/colours.tsv")
     convert([source], tmp_path / "data", ReadOptions(), WriteOptions(view="prompt"))
     data = datasets.load_dataset(str(tmp_path / "data"), split="test")
-    processor, model = build()
-    processor.chat_template = CHAT_TEMPLATE
+    processor, model = build_model()
     seen: list[dict[str, Any]] = []
 
     def reward(completions: list[Any], solution: list[str], **columns: Any) -> list[float]:

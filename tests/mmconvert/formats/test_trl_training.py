@@ -8,23 +8,10 @@ import pytest
 from mmconvert.pipeline.convert import ReadOptions, WriteOptions, convert, read, write
 from mmconvert.pipeline.inputs import Input
 from mmconvert.plugins.format import Target
-from mmconvert.testing.demo.tiny_vlm import CHAT_TEMPLATE, build
+from support.trainings import train_sft
 
 pytestmark = pytest.mark.release
-trl = pytest.importorskip("trl", reason="TRL is not installed")
-
-
-def steps(data: datasets.Dataset, folder: Path) -> list[float]:
-    """Train for two steps and give the losses."""
-    processor, model = build()
-    processor.chat_template = CHAT_TEMPLATE
-    how = trl.SFTConfig(
-        str(folder), max_steps=2, per_device_train_batch_size=2, max_length=None, report_to=[], logging_steps=1,
-        save_strategy="no", use_cpu=True, bf16=False,
-    )  # fmt: skip
-    trainer = trl.SFTTrainer(model, how, train_dataset=data, processing_class=processor)
-    trainer.train()
-    return [entry["loss"] for entry in trainer.state.log_history if "loss" in entry]
+pytest.importorskip("trl", reason="TRL is not installed")
 
 
 @pytest.mark.parametrize("columns", [None, "prompt-completion"])
@@ -33,7 +20,7 @@ def test_exported_rows_train(example: str, columns: str | None, repository: Path
     source = read(repository / "src/mmconvert/testing/demo/files" / example)
     write(source, Target(tmp_path / "t.parquet", columns=columns), "trl")
     data = datasets.load_dataset("parquet", data_files=str(tmp_path / "t.parquet"), split="train")
-    losses = steps(data, tmp_path / "run")
+    losses = train_sft(data, tmp_path / "run")
     assert len(losses) == 2
     assert all(0 < loss < 20 for loss in losses)
 
@@ -42,6 +29,6 @@ def test_exported_rows_train(example: str, columns: str | None, repository: Path
 def test_a_dataset_in_a_training_view_trains(view: str, repository: Path, tmp_path: Path) -> None:
     source = Input(repository / "src/mmconvert/testing/demo/files/vmcq/colours.tsv")
     convert([source], tmp_path / "data", ReadOptions(), WriteOptions(view=view))
-    losses = steps(datasets.load_dataset(str(tmp_path / "data"), split="test"), tmp_path / "run")
+    losses = train_sft(datasets.load_dataset(str(tmp_path / "data"), split="test"), tmp_path / "run")
     assert len(losses) == 2
     assert all(0 < loss < 20 for loss in losses)
