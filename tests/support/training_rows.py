@@ -30,7 +30,8 @@ def make_random_row(seed: int) -> dict[str, Any]:
     turns = [say("system", rng.choice(WORDS))] if rng.random() < 0.3 else []
     for _ in range(rng.randint(1, 4)):
         images = rng.choice((0, 0, 1, 2))
-        turns += [say("user", rng.choice(WORDS), images, rng.randint(0, images)), say("assistant", rng.choice(WORDS))]
+        turns.append(say("user", rng.choice(WORDS), images, rng.randint(0, images)))
+        turns += [say("assistant", rng.choice(WORDS)) for _ in range(rng.choice((1, 1, 1, 2)))]
     return make_row(*turns, seed=seed)
 
 
@@ -76,7 +77,7 @@ def _measure(processor: Any, ids: Sequence[int]) -> list[int]:
 def reference(processor: Any, row: dict[str, Any], wanted: Sequence[int] | None = None) -> tuple[list[int], list[int]]:
     """Give ids and labels of a row, token by token from the texts that the template renders of its beginnings."""
     turns = _fill(row)
-    wanted = [n for n, turn in enumerate(turns) if turn["role"] == "assistant"] if wanted is None else wanted
+    wanted = list_answers(row) if wanted is None else wanted
 
     def images_of(some: Sequence[dict[str, Any]]) -> list[Any]:
         return [part["image"] for turn in some for part in turn["content"] if part["type"] == "image"]
@@ -109,6 +110,23 @@ def reference(processor: Any, row: dict[str, Any], wanted: Sequence[int] | None 
         said = _tokenize_apart(processor, whole[start:end], [])
         ids, labels, at = [*ids, *given, *said], [*labels, *[IGNORED] * len(given), *said], end
     return ids, labels
+
+
+def list_answers(row: dict[str, Any]) -> list[int]:
+    """Give the numbers of the assistant's turns."""
+    return [number for number, turn in enumerate(row["messages"]) if turn["role"] == "assistant"]
+
+
+def shorten(processor: Any, row: dict[str, Any], max_length: int, too_long: str) -> dict[str, Any] | None:
+    """Give what is left of a row that may be too long, None for nothing: each possible end is tried, the last first."""
+    ends = [number + 1 for number in reversed(list_answers(row))]
+    for end in ends if too_long == "cut_turns" else ends[:1]:
+        turns = row["messages"][:end]
+        images = sum(part["type"] == "image" for turn in turns for part in turn["content"])
+        left = {**row, "messages": turns, "images": row["images"][:images]}
+        if len(reference(processor, left)[0]) <= max_length:
+            return left
+    return None
 
 
 def decode_learnt(processor: Any, batch: dict[str, Any]) -> list[str]:

@@ -6,10 +6,10 @@ from typing import Any
 import pytest
 import torch
 
-from mmconvert.chat.collate import IGNORED, ChatCollator
+from mmconvert.chat.collate import IGNORED, ChatCollator, CollatorCounts
 from mmconvert.core.errors import Error, UsageError
 from support.tiny_processors import PROCESSORS, build_llava, build_qwen2_vl, build_qwen_tokenizer
-from support.training_rows import decode_learnt, make_random_row, make_row, reference, say
+from support.training_rows import decode_learnt, list_answers, make_random_row, make_row, reference, say, shorten
 
 pytestmark = pytest.mark.slow
 
@@ -45,24 +45,57 @@ def collate(collator: ChatCollator, rows: list[dict[str, Any]]) -> list[tuple[li
     ]
 
 
-def check(processor: Any, seeds: range) -> int:
-    """Compare the collator with the reference, and count the tokens that are learnt."""
-    collator, learnt = ChatCollator(processor), 0
+def check(processor: Any, seeds: range, **options: Any) -> tuple[int, CollatorCounts]:
+    """Compare the collator with the reference; give the learnt tokens, and what became of rows."""
+    collator, learnt = ChatCollator(processor, **options), 0
     for first in range(seeds.start, seeds.stop, 5):
         rows = [make_random_row(seed) for seed in range(first, first + 5)]
-        for row, found in zip(rows, collate(collator, rows), strict=True):
-            assert found == reference(processor, row), row
+        kept = rows
+        if "max_length" in options:
+            shorter = [shorten(processor, row, options["max_length"], options["too_long"]) for row in rows]
+            assert [collator.fits(row) for row in rows] == [row is not None for row in shorter]
+            kept = [row for row in shorter if row is not None]
+        if not kept:
+            with pytest.raises(Error, match="nothing is left of the batch"):
+                collator(rows)
+            continue
+        for row, found in zip(kept, collate(collator, rows), strict=True):
+            assert found == reference(processor, row, choose(row, options.get("loss", "assistant"))), row
             learnt += sum(label != IGNORED for label in found[1])
-    return learnt
+    return learnt, collator.counts
 
 
-def test_labels_are_those_of_the_reference(processor: Any) -> None:
-    assert check(processor, range(30)) > 200
+def choose(row: dict[str, Any], loss: str) -> list[int]:
+    """Give the turns that are learnt."""
+    answers = list_answers(row)
+    asked = max(number for number in range(len(row["messages"])) if number not in answers)
+    return {"assistant": answers, "completion": [n for n in answers if n > asked], "last": answers[-1:]}[loss]
+
+
+LOSSES = ("assistant", "completion", "last")
+SHORT = {"llava": 30, "idefics3": 90, "qwen2_vl": 50}
+"""Processor -> tokens that about half of the random rows have."""
+
+
+@pytest.mark.parametrize("loss", LOSSES)
+def test_labels_are_those_of_the_reference(processor: Any, loss: str) -> None:
+    assert check(processor, range(30), loss=loss)[0] > 60
 
 
 @pytest.mark.release
-def test_labels_of_500_random_conversations_are_those_of_the_reference(processor: Any) -> None:
-    assert check(processor, range(1000, 1500)) > 3000
+@pytest.mark.parametrize("loss", LOSSES)
+def test_labels_of_500_random_conversations_are_those_of_the_reference(processor: Any, loss: str) -> None:
+    assert check(processor, range(1000, 1500), loss=loss)[0] > 1000
+
+
+@pytest.mark.parametrize("too_long", ["skip", "cut_turns"])
+@pytest.mark.parametrize("seeds", [range(30), pytest.param(range(1000, 1500), marks=pytest.mark.release)])
+@pytest.mark.parametrize("name", SHORT)
+def test_rows_that_are_too_long_lose_what_the_reference_says(name: str, seeds: range, too_long: str) -> None:
+    learnt, counts = check(PROCESSORS[name](), seeds, max_length=SHORT[name], too_long=too_long)
+    assert learnt > len(seeds)
+    assert counts.skipped > 0
+    assert (counts.cut > 0) == (too_long == "cut_turns")
 
 
 # Known labels
