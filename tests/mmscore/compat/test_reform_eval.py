@@ -27,6 +27,7 @@ from mmscore.compat.reform_eval import (
     run_eval,
 )
 from mmscore.compat.reform_eval.__main__ import program
+from mmscore.compat.reform_eval.run import open_data
 from mmscore.kits.reform_eval.benchmarks import BENCHMARKS, find_benchmark
 from support.questions import make_image
 from support.reform_files import written
@@ -452,3 +453,21 @@ def test_samples_are_the_kits(shared, tmp_path):
             assert {"len": len(dataset), "samples": samples} == expected
         seen["error" in expected] += 1
     assert seen[False] > 80
+
+
+def test_clevr_by_likelihood_loads_as_run_eval_loads_it(tmp_path):
+    benchmark = find_benchmark("CLEVR")
+    config = str(written(tmp_path, benchmark))
+    plain = dict.fromkeys(("in_context_sample", "random_instruct", "shuffle_options"), False)
+    for said in (False, True):
+        loaded = load_reform_dataset(
+            "CLEVR", benchmark.formulation, config, "likelihood", answer_space_instruct=said, **plain, **LOCAL
+        )
+        arguments = Arguments(
+            model="echo", dataset_name="CLEVR", formulation=benchmark.formulation, dataset_config=config,
+            infer_method="likelihood", offline_hf=True, answer_space_instruct=said,
+        )  # fmt: skip
+        fields = ("sample_id", "instruct", "question", "answer", "answer_options")
+        found, expected = ([[row[name] for name in fields] for row in data] for data in (loaded, open_data(arguments)))
+        assert found == expected
+        assert found[0][1].endswith("not enough information.") == said

@@ -159,10 +159,6 @@ def _check_file(data: Any, setup: Setup, dataset: DatasetRules) -> None:
 def _list_instructions(data: Any, setup: Setup, dataset: DatasetRules) -> tuple[str, ...]:
     likely = setup.inference_method == "likelihood"
     if dataset.family == "CLEVR":
-        if likely and setup.answer_space_instruct is None:
-            raise UsageError(
-                "CLEVR cannot be loaded for likelihood: the framework needs an argument that is never set."
-            )
         ending = f" {CLAIM_ANSWERS}" if likely and setup.answer_space_instruct else ""
         return tuple(sentence + ending for sentence in data["instructs"][:5])
     open_ended = likely or setup.formulation == GENERATION or setup.config.get("instruct_kind") == "vqa"

@@ -41,8 +41,8 @@ class Setup(msgspec.Struct, frozen=True):
         finish: Words the rounds of a conversation with these settings.
         choices: Gives all answers to a type of question, of which three are drawn as wrong options.
         capitalize: Begin the questions and options of conversations with a capital.
-        answer_space_instruct: Let CLEVR's instructions end with answers (not CLEVR's own) for likelihood; None is
-            the framework's `load_reform_dataset`, which does not say and so cannot load it.
+        answer_space_instruct: Let CLEVR's instructions end with answers (not CLEVR's own) for likelihood. The
+            framework's `load_reform_dataset` never says it and fails there; its `run_eval` does not unless asked to.
     """
 
     dataset_name: str
@@ -61,4 +61,4 @@ class Setup(msgspec.Struct, frozen=True):
     finish: Finish = build_round
     choices: Callable[[str], Sequence[str]] = _list_no_choices
     capitalize: bool = True
-    answer_space_instruct: bool | None = None
+    answer_space_instruct: bool = False

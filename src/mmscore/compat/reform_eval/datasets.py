@@ -285,6 +285,7 @@ def load_reform_dataset(
     *,
     pools: str | Path | None = None,
     seed: int = 0,
+    answer_space_instruct: bool = False,
 ) -> ReformDataset:
     """Load a dataset of ReForm-Eval.
 
@@ -305,6 +306,8 @@ def load_reform_dataset(
         pools: ReForm-Eval's checkout, whose instructions and one-shot rounds are read, or a file of others; None is
             our prompt template.
         seed: Seed of all draws; the framework sets none.
+        answer_space_instruct: As the flag of `run_eval`, for CLEVR by likelihood. The framework's function fails
+            there, since it has no such argument.
 
     Returns:
         Samples: dicts with sample_id, image (PIL, RGB), question, answer, answer_options, instruct, ..., where
@@ -333,6 +336,7 @@ def load_reform_dataset(
         option_mark=option_mark,
         online_multi_round=online_multi_round,
         pools=read_pools(None if pools is None else Path(pools)),
+        answer_space_instruct=answer_space_instruct,
     )
     setup = with_preprocessor(setup, preprocessor)
     return open_dataset(setup, load_from_hf=load_from_hf, offline_from_hf=offline_from_hf, seed=seed)

@@ -81,7 +81,6 @@ def test_a_caption_loader_takes_the_response_prefix_away() -> None:
         ("VQA", {}, {}),
         ("MEDIC", {"dataset_name": "X", "data": []}, {}),
         ("CLEVR", {"data": []}, {}),
-        ("CLEVR", {"data": [], "instructs": ["a"]}, {"inference_method": "likelihood"}),
         ("VQA", {"data": [{**VQA, "question": 3}]}, {}),
         ("CIFAR10", [{**CLASS, "options": "abc"}], {}),
         ("VisDial", {"data": {"dialogs": [{"image_id": 1}]}}, {}),
@@ -146,13 +145,11 @@ def test_dialogs_keep_their_case_on_request_and_tell_the_rounds_before() -> None
     assert dialogs.list_earlier_rounds(5) == [before]
 
 
-def test_clevr_by_likelihood_needs_a_word_on_the_answer_space() -> None:
+def test_clevr_by_likelihood_takes_answers_on_request() -> None:
     item = {"question_id": "q", "image": "", "question": "Red?", "answer": 1, "answer_options": ["yes", "no"]}
     data = {"instructs": ["Say."] * 5, "data": [item]}
-    with pytest.raises(UsageError, match="CLEVR cannot be loaded for likelihood"):
-        opened("CLEVR", data, inference_method="likelihood")
     plain, claim = (
-        opened("CLEVR", data, inference_method="likelihood", answer_space_instruct=said)[0]["instruct"]
-        for said in (False, True)
+        opened("CLEVR", data, inference_method="likelihood", **said)[0]["instruct"]
+        for said in ({}, {"answer_space_instruct": True})
     )
     assert (plain, claim) == ("Say.", "Say. Please answer supported, refuted or not enough information.")
