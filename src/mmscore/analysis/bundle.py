@@ -395,6 +395,9 @@ def verify(folder: Path) -> Verification:
 
 
 def _read_json(path: Path) -> Any:
+    # A link may lead out of the folder, and a device or a pipe never ends.
+    if path.is_symlink() or (path.exists() and not path.is_file()):
+        raise Error(f"{path}: is a link or no plain file. Copy the file that was bundled there.")
     try:
         return json.loads(path.read_bytes())
     except FileNotFoundError:

@@ -1,4 +1,5 @@
 import json
+import os
 import shlex
 import shutil
 from hashlib import sha256
@@ -11,7 +12,7 @@ from mmscore.analysis.bundle import Request, bundle, verify
 from mmscore.scoring.evaluate import score
 from support.json_shape import faults
 from support.predictions import choices, write_predictions
-from support.terminal import mmscore
+from support.terminal import mmscore, one_message
 from support.write_order import watch_writes
 
 
@@ -139,6 +140,23 @@ def test_files_that_are_gone_or_new_or_links_are_found(made, tmp_path):
     }
     (made / "predictions" / "p.parquet").symlink_to(tmp_path / "outside.parquet")
     assert "predictions/p.parquet: is missing, or a link" in verify(made).faults
+
+
+@pytest.mark.parametrize("kind", ["device", "file", "gone", "pipe", "folder"])
+def test_a_manifest_that_is_no_plain_file_is_one_sentence(made, tmp_path, kind):
+    manifest = made / "bundle.json"
+    manifest.rename(tmp_path / "moved.json")
+    if kind == "pipe":
+        os.mkfifo(manifest)
+    elif kind == "folder":
+        manifest.mkdir()
+    else:
+        manifest.symlink_to({"device": "/dev/zero", "file": tmp_path / "moved.json", "gone": "nowhere"}[kind])
+    ended = mmscore("verify", made)
+    assert (ended.code, one_message(ended, "mmscore")) == (
+        1,
+        f"{manifest}: is a link or no plain file. Copy the file that was bundled there.",
+    )
 
 
 def test_a_number_that_comes_out_otherwise_is_named(made):
