@@ -1,11 +1,8 @@
 """EvalScope's document on custom multimodal data, section by section: files, calls, commands, tables."""
 
 import base64
-import contextlib
 import json
 import os
-import subprocess
-import sys
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -17,22 +14,13 @@ from mmconvert.core.errors import Error
 from mmconvert.core.record import Record, join_prompt_text
 from mmconvert.pipeline.convert import read
 from mmscore.compat.evalscope import EvalType, JudgeStrategy, TaskConfig, run_task
-from mmscore.compat.vlmevalkit import load
-from support.chat_server import ChatServer, Said, chat_server, said
-from support.questions import COLOURS, make_image
+from support.chat_server import ChatServer
+from support.evalscope_document import ANSWERS, IMAGES, QUESTIONS, asked_text, make_folders, run_command, start_services
+from support.questions import make_image
 
 pytestmark = pytest.mark.slow
 
 MODEL = "qwen-vl-plus"
-IMAGES = ("dog.jpg", "AMNH.jpg", "tesla.jpg", "tokyo.jpg", "running.jpg")
-ANSWERS = ("Dog", "Museum", "Tokyo", "Tesla", "Running")
-QUESTIONS = (
-    "What animal is this?",
-    "What building is this?",
-    "Which city's skyline is this?",
-    "What is the brand of this car?",
-    "What is the person in the image doing?",
-)
 VQA_ARGS = {"general_vqa": {"local_path": "custom_eval/multimodal/vqa", "subset_list": ["example_openai"]}}
 VMCQ_ARGS = {"general_vmcq": {"local_path": "custom_eval/multimodal/mcq", "subset_list": ["example"]}}
 DOG, MUSEUM, TESLA, TOKYO = (f"custom_eval/multimodal/images/{name}" for name in IMAGES[:4])
@@ -66,17 +54,6 @@ VMCQ_TABLE = grid(
     "| Model        | Dataset      | Metric   | Subset   |   Num |   Score | Cat.0   |",
     "| qwen-vl-plus | general_vmcq | mean_acc | example  |     3 |       1 | default |",
 )
-MCQ_TABLE = """\
-----------  ----
-split       none
-Overall     1.0
-Activities  1.0
-Animals     1.0
-Buildings   1.0
-Cities      1.0
-Vehicles    1.0
-----------  ----
-"""
 
 
 def words(count: int, distinct: int, *more: str) -> str:
@@ -97,36 +74,12 @@ REPLIES = {
 
 @pytest.fixture(autouse=True)
 def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """The document's folders, with small images in the places of its own."""
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("DASHSCOPE_API_KEY", "sk-secret")
-    monkeypatch.setenv("LMUData", str(tmp_path / "LMUData"))
-    for place in ("custom_eval/multimodal/images", "LMUData/images/custom_mcq"):
-        Path(place).mkdir(parents=True)
-        for number, name in enumerate(IMAGES):
-            Path(place, name).write_bytes(make_image(COLOURS[number % 4], (24 + number, 16)))
-    for kind in ("vqa", "mcq"):
-        Path("custom_eval/multimodal", kind).mkdir()
-    return tmp_path
-
-
-def asked_text(request: dict[str, Any]) -> str:
-    """The text of a request's last message."""
-    content = request["messages"][-1]["content"]
-    return content if isinstance(content, str) else "\n".join(p["text"] for p in content if p["type"] == "text")
+    return make_folders(tmp_path, monkeypatch)
 
 
 @pytest.fixture
 def service() -> Iterator[Callable[[Callable[[str], str]], ChatServer]]:
-    """Start a service that says what a function of the question says."""
-    with contextlib.ExitStack() as stack:
-
-        def start(reply: Callable[[str], str]) -> ChatServer:
-            def say(request: dict[str, Any]) -> Said:
-                return said(reply(asked_text(request)))
-
-            return stack.enter_context(chat_server(say))
-
+    with start_services() as start:
         yield start
 
 
@@ -263,7 +216,7 @@ class TestGeneralVQA:
     def test_the_command(self, service: Any) -> None:
         write_vqa(suffix=".tsv")
         asked = service(REPLIES.__getitem__)
-        done = command(
+        done = run_command(
             *("eval", "--model", MODEL, "--api-url", asked.url, "--api-key", os.environ["DASHSCOPE_API_KEY"]),
             *("--eval-type", "openai_api", "--datasets", "general_vqa", "--dataset-args", json.dumps(VQA_ARGS)),
             *("--limit", "5"),
@@ -279,7 +232,7 @@ class TestGeneralVQA:
         task |= {"datasets": ["general_vqa"], "dataset_args": VQA_ARGS, "limit": 5, "work_dir": "results"}
         Path(f"task.{ending}").write_text(yaml.safe_dump(task) if ending == "yaml" else json.dumps(task))
         assert run_task(f"task.{ending}") == run_task(task)
-        shown = command("run", f"task.{ending}", module="mmscore")
+        shown = run_command("run", f"task.{ending}", module="mmscore")
         assert shown.endswith(VQA_TABLE + "\n")
         assert Path("results", MODEL, "general_vqa_example_openai", "report.json").is_file()
 
@@ -318,7 +271,7 @@ class TestJudge:
         asked, judge = service(REPLIES.__getitem__), service(lambda _: "A")
         arguments = {"model_id": "qwen-plus", "api_url": judge.url, "api_key": "$DASHSCOPE_API_KEY"}
         arguments["generation_config"] = {"temperature": 0.0, "max_tokens": 4096}
-        done = command(
+        done = run_command(
             *("eval", "--model", MODEL, "--api-url", asked.url, "--api-key", os.environ["DASHSCOPE_API_KEY"]),
             *("--eval-type", "openai_api", "--datasets", "general_vqa", "--dataset-args", json.dumps(VQA_ARGS)),
             *("--limit", "5", "--judge-model-args", json.dumps(arguments)),
@@ -401,7 +354,7 @@ class TestGeneralVMCQ:
     def test_the_command(self, service: Any) -> None:
         write_vmcq()
         asked = service(choose)
-        done = command(
+        done = run_command(
             *("eval", "--model", MODEL, "--api-url", asked.url, "--api-key", os.environ["DASHSCOPE_API_KEY"]),
             *("--eval-type", "openai_api", "--datasets", "general_vmcq", "--dataset-args", json.dumps(VMCQ_ARGS)),
             *("--limit", "10"),
@@ -417,186 +370,3 @@ class TestGeneralVMCQ:
         task = {"model": "m", "eval_type": "mock_llm", "datasets": ["general_vmcq"], "dataset_args": VMCQ_ARGS}
         with pytest.raises(Error, match="<image 2> is in the text, but there is no image 2"):
             run_task(task)
-
-
-CONFIG = """
-eval_backend: VLMEvalKit
-eval_config:
-  model:
-    - type: qwen-vl-chat
-      name: CustomAPIModel
-      api_base: {url}/chat/completions
-      key: EMPTY
-      temperature: 0.0
-      img_size: -1
-  data:
-    - {data}
-  mode: all
-  limit: 10
-  reuse: false
-  work_dir: outputs
-  nproc: 1
-"""
-CHOICES = (
-    ("Animals", "A", "Dog", "Cat", "Tiger", "Elephant"),
-    ("Buildings", "D", "School", "Hospital", "Park", "Museum"),
-    ("Cities", "B", "New York", "Tokyo", "Shanghai", "Paris"),
-    ("Vehicles", "C", "BMW", "Audi", "Tesla", "Mercedes"),
-    ("Activities", "A", "Running", "Swimming", "Reading", "Singing"),
-)
-
-
-class TestVLMEvalKitBackend:
-    @pytest.fixture
-    def choices(self, folder: Path) -> Path:
-        """`custom_mcq.tsv` with absolute paths, as the document has it."""
-        names = ["index", "category", "answer", "question", "A", "B", "C", "D", "image_path"]
-        lines = [
-            [str(n + 1), CHOICES[n][0], CHOICES[n][1], QUESTIONS[n], *CHOICES[n][2:], path]
-            for n, path in enumerate(str(folder / "LMUData/images/custom_mcq" / name) for name in IMAGES)
-        ]
-        file = Path("LMUData/custom_mcq.tsv")
-        file.write_text("\n".join("\t".join(line) for line in [names, *lines]) + "\n")
-        return file
-
-    @staticmethod
-    def letter(question: str) -> str:
-        return next(row[1] for row, text in zip(CHOICES, QUESTIONS, strict=True) if text in question)
-
-    def test_choices(self, service: Any, choices: Path, capsys: pytest.CaptureFixture[str]) -> None:
-        asked = service(self.letter)
-        text = CONFIG.format(url=asked.url, data="custom_mcq")
-        Path("config.yaml").write_text(text)
-        result = run_task(task_cfg="config.yaml")
-        assert capsys.readouterr().out == MCQ_TABLE
-        line = {"split": "none", "Overall": "1.0", **dict.fromkeys(sorted(row[0] for row in CHOICES), "1.0")}
-        assert result == {"qwen-vl-chat_custom_mcq_acc": line}
-        assert asked.asked[0]["model"] == "qwen-vl-chat"
-        assert {head["Authorization"] for head in asked.heads} == {"Bearer EMPTY"}
-        assert Path("outputs/qwen-vl-chat/custom_mcq/predictions.parquet").is_file()
-        answered = load("outputs/qwen-vl-chat/qwen-vl-chat_custom_mcq.xlsx")
-        assert answered["prediction"].tolist() == [row[1] for row in CHOICES]
-        assert load("outputs/qwen-vl-chat/qwen-vl-chat_custom_mcq_acc.csv")["Overall"].tolist() == [1.0]
-        Path("config.json").write_text(json.dumps(yaml.safe_load(text)))
-        assert run_task(task_cfg="config.json") == run_task(task_cfg=yaml.safe_load(text)) == result
-        assert command("run", "config.yaml", module="mmscore").endswith(MCQ_TABLE)
-
-    def test_replies_now_and_numbers_later(self, service: Any, choices: Path) -> None:
-        asked = service(self.letter)
-        task = yaml.safe_load(CONFIG.format(url=asked.url, data="custom_mcq"))
-        task["eval_config"] |= {"mode": "eval", "work_dir": "later"}
-        with pytest.raises(Error, match="there are no responses yet"):
-            run_task(task)
-        task["eval_config"]["mode"] = "infer"
-        assert run_task(task) == {}
-        assert [file.name for file in Path("later/qwen-vl-chat").glob("*.*")] == ["qwen-vl-chat_custom_mcq.xlsx"]
-        assert len(asked.asked) == 5
-        task["eval_config"]["mode"] = "eval"
-        assert run_task(task)["qwen-vl-chat_custom_mcq_acc"]["Overall"] == "1.0"
-        task["eval_config"] |= {"mode": "all", "reuse": True}
-        assert run_task(task)["qwen-vl-chat_custom_mcq_acc"]["Overall"] == "1.0"
-        assert len(asked.asked) == 5
-        task["eval_config"]["reuse"] = False
-        run_task(task)
-        assert len(asked.asked) == 10
-
-
-CUSTOM_DATASET = """
-import os
-import numpy as np
-from vlmeval.dataset.image_base import ImageBaseDataset
-from vlmeval.dataset.image_vqa import CustomVQADataset
-from vlmeval.smp import load, dump, d2df
-
-class CustomDataset:
-    def load_data(self, dataset):
-        data_path = os.path.join(os.path.expanduser("~/LMUData"), f'{dataset}.tsv')
-        return load(data_path)
-
-    def build_prompt(self, line):
-        msgs = ImageBaseDataset.build_prompt(self, line)
-        msgs[-1]['value'] += '\\nAnswer the question with one word or phrase.'
-        return msgs
-
-    def evaluate(self, eval_file, **judge_kwargs):
-        data = load(eval_file)
-        assert 'answer' in data and 'prediction' in data
-        data['prediction'] = [str(x) for x in data['prediction']]
-        data['answer'] = [str(x) for x in data['answer']]
-        print(data)
-        result = np.mean(data['answer'] == data['prediction'])
-        ret = {'Overall': result}
-        ret = d2df(ret).round(2)
-        suffix = eval_file.split('.')[-1]
-        result_file = eval_file.replace(f'.{suffix}', '_acc.csv')
-        dump(ret, result_file)
-        return ret
-
-CustomVQADataset.load_data = CustomDataset.load_data
-CustomVQADataset.build_prompt = CustomDataset.build_prompt
-CustomVQADataset.evaluate = CustomDataset.evaluate
-"""
-SCRIPT = """
-from custom_dataset import CustomDataset
-from evalscope.run import run_task
-
-print(run_task(task_cfg='config.yaml'))
-"""
-
-
-class TestCustomEvaluation:
-    @pytest.fixture
-    def answers(self, folder: Path) -> None:
-        lines = [
-            [str(n + 1), ANSWERS[n], QUESTIONS[n], str(folder / "LMUData/images/custom_mcq" / IMAGES[n])]
-            for n in range(5)
-        ]
-        text = "\n".join("\t".join(line) for line in [["index", "answer", "question", "image_path"], *lines])
-        Path("LMUData/custom_vqa.tsv").write_text(text + "\n")
-
-    @staticmethod
-    def reply(question: str) -> str:
-        text, _, wish = question.partition("\n")
-        return dict(zip(QUESTIONS, ANSWERS, strict=True))[text] if wish.endswith("word or phrase.") else "?"
-
-    @pytest.mark.usefixtures("answers")
-    def test_the_script(self, service: Any, folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-        monkeypatch.setenv("HOME", str(folder))
-        asked = service(self.reply)
-        Path("config.yaml").write_text(CONFIG.format(url=asked.url, data="custom_vqa"))
-        Path("custom_dataset.py").write_text(CUSTOM_DATASET)
-        Path("main.py").write_text(SCRIPT)
-        shown = command("script", "main.py")
-        assert shown.splitlines()[-1] == "{'qwen-vl-chat_custom_vqa_acc': {'Overall': '1.0'}}"
-        written = Path("outputs/qwen-vl-chat/qwen-vl-chat_custom_vqa_acc.csv").read_text()
-        assert written.split() == ['"Overall"', '"1.0"']
-        assert len(asked.asked) == 5
-
-    @pytest.mark.usefixtures("answers")
-    def test_methods_put_into_the_class_and_what_they_raise(
-        self, service: Any, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
-    ) -> None:
-        from mmscore.compat.vlmevalkit import CustomVQADataset
-
-        task = yaml.safe_load(CONFIG.format(url=service(lambda _: "Dog").url, data="custom_vqa"))
-        monkeypatch.setattr(CustomVQADataset, "evaluate", lambda self, eval_file, **judge: {"Overall": 0.2, "n": 5})
-        assert run_task(task) == {"qwen-vl-chat_custom_vqa_acc": {"Overall": "0.2", "n": "5"}}
-        assert capsys.readouterr().out == "-------  ---\nOverall  0.2\nn        5\n-------  ---\n"
-        task["eval_config"]["mode"] = "infer"
-        assert run_task(task) == {}
-        task["eval_config"] |= {"mode": "eval", "work_dir": "elsewhere"}
-        with pytest.raises(Error, match="Run the model first"):
-            run_task(task)
-
-    @pytest.mark.usefixtures("answers")
-    def test_without_a_class_our_own_rule_scores(self, service: Any) -> None:
-        asked = service(lambda question: dict(zip(QUESTIONS, ANSWERS, strict=True))[question])
-        task = yaml.safe_load(CONFIG.format(url=asked.url, data="custom_vqa"))
-        assert run_task(task) == {"qwen-vl-chat_custom_vqa_acc": {"Overall": "1.0"}}
-
-
-def command(*arguments: str, module: str = "mmscore.compat.evalscope") -> str:
-    """Run a command in a process of its own; gives what it prints."""
-    done = subprocess.run([sys.executable, "-m", module, *arguments], capture_output=True, text=True, check=False)
-    assert done.returncode == 0, done.stderr
-    return done.stdout

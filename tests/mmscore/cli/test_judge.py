@@ -8,75 +8,38 @@ import threading
 import pyarrow.parquet as pq
 import pytest
 
-from mmscore.cli import program
 from mmscore.llm import client
-from support.batch_server import batch_server
-from support.chat_server import Said, chat_server, refused, said
+from support.chat_server import chat_server, refused, said
+from support.judge_commands import OWN, ROWS, find_answer, grade, make_runner, only_entry, write_rows
 from support.predictions import write_predictions
 
 pytestmark = pytest.mark.slow
 
-ROWS = [
-    {"id": "same", "question": "What?", "prediction": "a cat", "answer": "cat"},
-    {"id": "other_words", "question": "What?", "prediction": "a kitten", "answer": "cat"},
-    {"id": "wrong", "question": "What?", "prediction": "a dog", "answer": "cat"},
-]
-VERDICTS = {"a cat": "correct", "a kitten": "correct", "a dog": "incorrect"}
-
 
 @pytest.fixture
 def run(capfd, monkeypatch):
-    """Run `mmscore` in this process; give exit code, standard output and standard error."""
-    monkeypatch.setenv("OPENAI_API_KEY", "sk-never-shown")
-    monkeypatch.delenv("OPENAI_BASE_URL", raising=False)
-
-    def call(*arguments):
-        from mmconvert.console.app import run as run_program
-
-        with pytest.raises(SystemExit) as caught:
-            run_program(program, [str(a) for a in arguments], program="mmscore")
-        out, err = capfd.readouterr()
-        assert "sk-never-shown" not in out + err
-        return caught.value.code, out, err
-
-    return call
+    return make_runner(capfd, monkeypatch)
 
 
 @pytest.fixture
 def file(tmp_path):
-    return write_predictions(tmp_path / "p.parquet", ROWS, task="vqa")
-
-
-def _answer_of(prompt):
-    return re.search(r"<answer-(\w+)>\n(.*)\n</answer-\1>", prompt, re.DOTALL)[2]
-
-
-def _grade(request):
-    return said(json.dumps({"reason": "r", "verdict": VERDICTS[_answer_of(request["messages"][-1]["content"])]}))
+    return write_rows(tmp_path)
 
 
 @pytest.fixture
 def server():
-    with chat_server(_grade) as server:
+    with chat_server(grade) as server:
         yield server
-
-
-OWN = ("--recipe", "own_short_answer", "--judge", "own")
-
-
-def _entry(out):
-    (entry,) = json.loads(out)["entries"]
-    return entry
 
 
 def test_the_judge_is_asked_where_the_rules_do_not_say_correct(run, file, server, tmp_path):
     rows = tmp_path / "rows.parquet"
     code, out, err = run(file, *OWN, "--judge-base-url", server.url, "--json", "--rows", rows)
-    entry = _entry(out)
+    entry = only_entry(out)
     assert code == 0
     assert entry["metrics"]["accuracy"]["value"] == pytest.approx(2 / 3)
     assert entry["counts"]["judge_failed"] == 0
-    assert sorted(map(_answer_of, server.prompts())) == ["a dog", "a kitten"]
+    assert sorted(map(find_answer, server.prompts())) == ["a dog", "a kitten"]
     assert "2 rows, 0 responses from the store, 2 new in 2 calls, 14 + 8 tokens" in err
     table = {row["id"]: row for row in pq.read_table(rows).to_pylist()}
     assert table["same"]["judge_model"] is None
@@ -103,7 +66,7 @@ def test_the_signature_names_the_judge(run, file, server):
     _, out, _ = run(
         file, *OWN, "--judge-base-url", server.url, "--judge-model", "m", "--judge-generation", '{"seed": 7}', "--json"
     )
-    signature = _entry(out)["signature"]
+    signature = only_entry(out)["signature"]
     assert "judge:own@1|judge_strategy:llm_recall|judge_model:m|" in signature
     assert "max_tokens=1024,seed=7,temperature=0" in signature
     assert server.asked[0] == {**server.asked[0], "model": "m", "seed": 7, "temperature": 0}
@@ -113,7 +76,6 @@ def test_the_signature_names_the_judge(run, file, server):
 def test_an_edited_row_is_asked_again_and_the_others_are_not(run, file, server, change):
     options = [file, *OWN, "--judge-strategy", "llm", "--judge-base-url", server.url, "--quiet"]
     run(*options)
-    VERDICTS["a kitten!"] = "incorrect"
     write_predictions(file, [ROWS[0], {**ROWS[1], **change}, ROWS[2]], task="vqa")
     run(*options)
     assert len(server.asked) == 4
@@ -123,12 +85,12 @@ def test_a_failed_judge_is_judge_failed_and_asked_again_only_when_told(run, file
     healthy = threading.Event()
 
     def moody(request):
-        return _grade(request) if healthy.is_set() else said("I think it is correct")
+        return grade(request) if healthy.is_set() else said("I think it is correct")
 
     with chat_server(moody) as server:
         options = [file, *OWN, "--judge-base-url", server.url, "--json"]
         code, out, err = run(*options)
-        entry = _entry(out)
+        entry = only_entry(out)
         assert code == 3
         assert (entry["counts"]["scored"], entry["counts"]["judge_failed"]) == (1, 2)
         assert entry["metrics"]["accuracy"]["n"] == 1
@@ -138,21 +100,21 @@ def test_a_failed_judge_is_judge_failed_and_asked_again_only_when_told(run, file
         assert (code, len(server.asked)) == (3, 2)
         code, out, _ = run(*options, "--rejudge", "failed")
         assert (code, len(server.asked)) == (0, 4)
-        assert _entry(out)["counts"]["scored"] == 3
+        assert only_entry(out)["counts"]["scored"] == 3
         run(*options, "--rejudge", "failed")
         assert len(server.asked) == 4
 
 
 def test_a_call_without_a_reply_is_judge_failed_and_kept_as_a_state(run, file):
     def broken(request):
-        return refused(400, "content filter") if "kitten" in request["messages"][-1]["content"] else _grade(request)
+        return refused(400, "content filter") if "kitten" in request["messages"][-1]["content"] else grade(request)
 
     with chat_server(broken) as server:
         options = [file, *OWN, "--judge-base-url", server.url, "--json"]
         code, out, err = run(*options)
         run(*options)
     assert code == 3
-    assert _entry(out)["counts"]["judge_failed"] == 1
+    assert only_entry(out)["counts"]["judge_failed"] == 1
     assert "no response: 400 content filter" in err
     assert len(server.asked) == 2
 
@@ -162,7 +124,7 @@ def test_what_an_outage_left_open_is_asked_by_the_same_command(run, file, monkey
     healthy = threading.Event()
 
     def moody(request):
-        return _grade(request) if healthy.is_set() else refused(503, "down")
+        return grade(request) if healthy.is_set() else refused(503, "down")
 
     with chat_server(moody) as server:
         options = [file, *OWN, "--judge-strategy", "llm", "--judge-base-url", server.url, "--json"]
@@ -171,7 +133,7 @@ def test_what_an_outage_left_open_is_asked_by_the_same_command(run, file, monkey
         assert "3 questions failed in a row (503 down)" in err
         healthy.set()
         code, out, err = run(*options)
-    assert (code, _entry(out)["counts"]["scored"]) == (0, 3)
+    assert (code, only_entry(out)["counts"]["scored"]) == (0, 3)
     assert "3 rows, 0 responses from the store, 3 new in 3 calls" in err
 
 
@@ -180,7 +142,7 @@ def test_refused_rows_are_asked_again_when_told_and_end_no_run(run, tmp_path):
     file = write_predictions(tmp_path / "six.parquet", rows, task="vqa")
 
     def picky(request):
-        answer = _answer_of(request["messages"][-1]["content"])
+        answer = find_answer(request["messages"][-1]["content"])
         return refused(400, "content filter") if int(answer[-1]) > 2 else said('{"verdict": "correct"}')
 
     with chat_server(picky) as server:
@@ -188,8 +150,8 @@ def test_refused_rows_are_asked_again_when_told_and_end_no_run(run, tmp_path):
         first = run(*options)
         again = run(*options, "--rejudge", "failed")
     assert (first[0], again[0]) == (3, 3)
-    assert _entry(first[1]) == _entry(again[1])
-    assert _entry(again[1])["counts"]["judge_failed"] == 3
+    assert only_entry(first[1]) == only_entry(again[1])
+    assert only_entry(again[1])["counts"]["judge_failed"] == 3
     assert len(server.asked) == 6 + 3
 
 
@@ -251,7 +213,7 @@ def test_the_next_command_scores_what_was_judged_and_asks_nothing(run, file, ser
     assert (code, program_name, "--rejudge" in words) == (0, "mmscore", False)
     code, out, _ = run(*words, "--json")
     assert (code, len(server.asked)) == (0, asked)
-    assert "judge_model:kind+other one|" in _entry(out)["signature"]
+    assert "judge_model:kind+other one|" in only_entry(out)["signature"]
 
 
 def test_a_dry_run_without_a_model_says_that_it_looked_for_no_replies(run, file, server):
@@ -278,10 +240,10 @@ def test_a_wording_of_the_users_is_sent(run, file, server, tmp_path):
     code, out, _ = run(file, *OWN, "--judge-base-url", server.url, "--judge-prompt", wording, "--json")
     assert code == 0
     assert all(prompt.startswith("MINE <reference-") and prompt.endswith("> {other}") for prompt in server.prompts())
-    assert "judge_prompt:" in _entry(out)["signature"]
+    assert "judge_prompt:" in only_entry(out)["signature"]
     options = ("--judge-prompt", "TEXT {reference} {answer}", "--judge-system", "You are strict.", "--judge-cache")
     code, out, _ = run(file, *OWN, "--judge-base-url", server.url, *options, tmp_path / "other.sqlite", "--json")
-    assert "judge_system:" in _entry(out)["signature"]
+    assert "judge_system:" in only_entry(out)["signature"]
     asked = [[turn["content"] for turn in one["messages"]] for one in server.asked[len(server.asked) // 2 :]]
     assert asked
     assert all(system == "You are strict." and prompt.startswith("TEXT <reference-") for system, prompt in asked)
@@ -302,9 +264,9 @@ def test_evalscope_llm_gives_the_verdict_alone(run, file):
             "--judge-base-url", server.url, "--json",
         )  # fmt: skip
     assert code == 0
-    metrics = _entry(out)["metrics"]
+    metrics = only_entry(out)["metrics"]
     assert {name: metric["value"] for name, metric in metrics.items()} == {"mean_acc": 0.0}
-    assert "judge:evalscope@1.10|" in _entry(out)["signature"]
+    assert "judge:evalscope@1.10|" in only_entry(out)["signature"]
     assert len(server.asked) == 3
 
 
@@ -339,7 +301,7 @@ def test_a_review_file_of_the_kit_is_judged_with_all_its_turns(run, tmp_path):
             file, "--judge", "evalscope", "--judge-strategy", "llm", "--judge-base-url", server.url, "--json"
         )
     assert code == 0
-    assert _entry(out)["recipe"] == "evalscope_general_vqa"
+    assert only_entry(out)["recipe"] == "evalscope_general_vqa"
     assert "**System**: sys\n\n**User**: q\n</question-" in server.prompts()[0]
 
 
@@ -362,7 +324,7 @@ def test_a_rating_needs_no_reference(run, tmp_path):
             "--judge-base-url", server.url, "--json",
         )  # fmt: skip
     assert (code, err.count("tokens")) == (0, 1)
-    assert _entry(out)["metrics"]["accuracy:mean"]["value"] == 0.25
+    assert only_entry(out)["metrics"]["accuracy:mean"]["value"] == 0.25
 
 
 @pytest.mark.parametrize(
@@ -407,7 +369,7 @@ def test_a_wording_without_the_answer_is_refused(run, file, tmp_path):
 
 
 def test_several_models_and_none_named_is_refused(run, file):
-    with chat_server(_grade, models=["a", "b"]) as server:
+    with chat_server(grade, models=["a", "b"]) as server:
         code, _, err = run(file, *OWN, "--judge-base-url", server.url)
     assert code == 2
     assert "It offers a, b. Name it with --judge-model." in err
@@ -428,102 +390,7 @@ def test_a_judge_of_ones_own_fits_any_recipe(run, file, server, tmp_path):
         file, "--recipe", "own_short_answer", "--judge", f"{plugin}@JUDGE", "--judge-base-url", server.url, "--json"
     )
     assert code == 0
-    assert _entry(out)["metrics"]["accuracy"]["value"] == 1.0
-
-
-def _strict(request):
-    """Two models of three opinions: `kind` finds everything right, the others go by the answer."""
-    return said('{"verdict": "correct"}') if request["model"] == "kind" else _grade(request)
-
-
-PANEL = ("--judge-model", "kind", "--judge-model", "just", "--judge-model", "too")
-
-
-def test_several_models_judge_each_row_and_every_verdict_is_kept(run, file, tmp_path):
-    rows = tmp_path / "rows.parquet"
-    with chat_server(_strict) as server:
-        code, out, err = run(file, *OWN, *PANEL, "--judge-base-url", server.url, "--json", "--rows", rows)
-        assert (code, len(server.asked)) == (0, 6)
-        majority = run(
-            file, *OWN, *PANEL, "--judge-base-url", server.url, "--json", "--judge-aggregation", "majority_vote"
-        )
-        assert len(server.asked) == 6
-    # A dog is no cat to two of three.
-    assert _entry(out)["metrics"]["accuracy"]["value"] == pytest.approx((1 + 1 + 1 / 3) / 3)
-    assert _entry(majority[1])["metrics"]["accuracy"]["value"] == pytest.approx(2 / 3)
-    assert "judge_model:kind+just+too|" in _entry(out)["signature"]
-    assert "|judge_repeats:1|judge_aggregation:mean|judge_min_valid:1|" in _entry(out)["signature"]
-    assert "all verdicts on a row are the same in 1 of 2 rows" in err
-    assert err.count("2 rows, 0 responses from the store, 2 new in 2 calls") == 3
-    table = {row["id"]: row for row in pq.read_table(rows).to_pylist()}
-    votes = table["wrong"]["judge_votes"]
-    assert [(vote["model"], vote["scores"][0]["value"]) for vote in votes] == [("kind", 1), ("just", 0), ("too", 0)]
-    assert json.loads(votes[1]["reply"])["verdict"] == "incorrect"
-    assert (table["wrong"]["judge_model"], table["wrong"]["tries"]) == ("kind, just, too", 3)
-    assert table["same"]["judge_votes"] is None
-
-
-def test_an_unknown_model_of_several_is_named(run, file):
-    with chat_server(lambda request: refused(404) if request["model"] == "too" else _strict(request)) as server:
-        code, out, err = run(file, *OWN, *PANEL, "--judge-base-url", server.url)
-    assert (code, out) == (1, "")
-    assert "no such address or model (got 'too') (404 no)" in err
-
-
-def test_what_failed_is_asked_again_of_the_judge_that_failed(run, file):
-    healthy = threading.Event()
-
-    def moody(request):
-        return _strict(request) if healthy.is_set() or request["model"] != "too" else said("?")
-
-    with chat_server(moody) as server:
-        options = [file, *OWN, *PANEL, "--judge-base-url", server.url, "--json"]
-        code, out, _ = run(*options)
-        # Two judges are enough, unless more are asked for.
-        assert (code, _entry(out)["metrics"]["accuracy"]["value"]) == (0, pytest.approx((1 + 1 + 1 / 2) / 3))
-        healthy.set()
-        asked = len(server.asked)
-        code, out, _ = run(*options, "--rejudge", "failed")
-        assert [request["model"] for request in server.asked[asked:]] == ["too", "too"]
-    assert _entry(out)["metrics"]["accuracy"]["value"] == pytest.approx((1 + 1 + 1 / 3) / 3)
-
-
-def test_each_repeat_is_a_reply_of_its_own(run, file, server):
-    options = [file, *OWN, "--judge-base-url", server.url, "--judge-repeats", 3, "--json"]
-    code, out, _ = run(*options)
-    assert (code, len(server.asked)) == (0, 6)
-    assert _entry(out)["metrics"]["accuracy"]["value"] == pytest.approx(2 / 3)
-    assert run(*options)[1] == out
-    run(file, *OWN, "--judge-base-url", server.url)
-    assert len(server.asked) == 6
-
-
-def test_a_dry_run_counts_each_judge(run, file):
-    _, out, _ = run(file, *OWN, *PANEL, "--judge-repeats", 2, "--dry-run", "--json")
-    guesses = json.loads(out)["estimates"]
-    assert [(guess["model"], guess["repeat"], guess["calls"]) for guess in guesses] == [
-        (model, repeat, 2) for model in ("kind", "just", "too") for repeat in (0, 1)
-    ]
-    assert "judge own@1 (kind), strategy" in run(file, *OWN, *PANEL, "--dry-run")[1]
-
-
-def test_too_few_verdicts_are_a_failure_of_the_judges(run, file):
-    with chat_server(lambda request: _strict(request) if request["model"] != "too" else said("?")) as server:
-        code, out, err = run(
-            file, *OWN, *PANEL, "--judge-base-url", server.url, "--json", "--judge-min-valid", 3, "--max-failed", 1
-        )
-    assert (code, _entry(out)["counts"]["judge_failed"]) == (3, 2)
-    assert "judge: 2 of 3 judges have a verdict, 3 are needed; the response is not one JSON object" in err
-
-
-def test_judges_of_which_one_would_ask_nobody_are_refused(run, file, tmp_path):
-    (tmp_path / "mine.py").write_text(
-        "from mmscore.core.judge import Judge, LEAVE\n"
-        "JUDGE = Judge('mine', 'own', {'1': ''}, {'all': ''}, 'rule', (), lambda case, responses: LEAVE)\n"
-    )
-    code, _, err = run(file, *OWN, "--judge", f"{tmp_path / 'mine.py'}@JUDGE")
-    assert code == 2
-    assert "would send no request, beside others that do. Give --judge-strategy all." in err
+    assert only_entry(out)["metrics"]["accuracy"]["value"] == 1.0
 
 
 def test_the_cap_on_tokens_holds(run, file, server):
@@ -545,8 +412,8 @@ def test_labels_of_ones_own_need_a_wording_and_are_signed(run, file, tmp_path):
         assert "explain the labels in your own prompt template, --judge-prompt FILE" in err
         code, out, _ = run(*options, "--judge-prompt", tmp_path / "w.txt")
     assert code == 0
-    assert _entry(out)["metrics"]["accuracy:mean"]["value"] == 0.5
-    assert "|judge_score_mapping:" in _entry(out)["signature"]
+    assert only_entry(out)["metrics"]["accuracy:mean"]["value"] == 0.5
+    assert "|judge_score_mapping:" in only_entry(out)["signature"]
 
 
 @pytest.mark.parametrize(
@@ -573,101 +440,3 @@ def test_labels_and_patterns_that_make_no_sense_are_refused(run, file, tmp_path,
     code, _, err = run(file, *EVALSCOPE[:2], *EVALSCOPE[4:], "--judge-prompt", tmp_path / "w.txt", *arguments)
     assert code == 2
     assert message in err
-
-
-def test_agreement_of_two_judges_is_in_the_terminal_the_json_and_the_page(run, file, server, tmp_path):
-    models = ["--judge-model", "m", "--judge-model", "n", "--judge-strategy", "llm"]
-    code, out, err = run(file, *OWN, "--judge-base-url", server.url, *models, "--json", "--html", tmp_path / "r.html")
-    told = "judges: m and n agree on 3 of 3 rows (100.0%); Cohen's kappa 1.000 (95 % -0.263 to 1.000)."
-    assert code == 0
-    assert told in _entry(out)["messages"]
-    assert told in err
-    (pair,) = _entry(out)["judging"]["agreement"]
-    assert (pair["judges"], pair["n"], pair["same"], pair["kappa"]) == (["m", "n"], 3, 3, 1)
-    assert pair["ci95"] == pytest.approx([-0.263, 1], abs=1e-3)
-    assert "Cohen's kappa 1.000" in (tmp_path / "r.html").read_text(encoding="utf-8")
-
-
-PRICES = """
-date: 2026-11-01
-currency: USD
-models:
-  wise: {input: 1000, output: 2000, cached_input: 100, batch_discount: 0.5}
-"""
-
-
-@pytest.fixture
-def prices(tmp_path):
-    table = tmp_path / "prices.yaml"
-    table.write_text(PRICES)
-    return table
-
-
-def _costs(out):
-    return [one for one in _entry(out)["messages"] if one.startswith("cost: ")]
-
-
-def test_the_report_says_what_each_judge_costs_whichever_run_asked(run, file, server, prices):
-    models = ["--judge-model", "wise-2026-07-18", "--judge-model", "other", "--judge-base-url", server.url]
-    options = [file, *OWN, *models, "--prices", prices, "--json"]
-    first, again = run(*options), run(*options)
-    assert _costs(first[1]) == [
-        "cost: judge own@1 (wise-2026-07-18): 2 responses, 14 + 8 tokens, 0.03 USD by the price of wise of 2026-11-01.",
-        (
-            "cost: judge own@1 (other): 2 responses, 14 + 8 tokens; the table of 2026-11-01 has no price for it, "
-            "so the cost is unknown."
-        ),
-    ]
-    assert first[1] == again[1]
-    wise, other = _entry(first[1])["judging"]["usage"]
-    assert (wise["cost"], wise["currency"], wise["prices_of"], wise["priced_as"]) == (0.03, "USD", "2026-11-01", "wise")
-    assert (other["cost"], other["prompt_tokens"], other["completion_tokens"]) == (None, 14, 8)
-
-
-def test_batches_and_cached_prompts_cost_less(run, file, prices, monkeypatch):
-    def say(request):
-        body = json.loads(_grade(request).body)
-        body["usage"]["prompt_tokens_details"] = {"cached_tokens": 5}
-        return Said(json.dumps(body).encode())
-
-    monkeypatch.setattr("mmscore.llm.batches._FIRST_PAUSE", 0.005)
-    with batch_server(say) as server:
-        options = [file, *OWN, "--judge-model", "wise", "--judge-base-url", server.url, "--prices", prices, "--json"]
-        _, out, _ = run(*options, "--judge-batch")
-    # Four of fourteen tokens at the full price, ten at a tenth of it, eight of responses; half of it all.
-    assert _costs(out) == [
-        (
-            "cost: judge own@1 (wise): 2 responses, 14 + 8 tokens (10 of them cached), 0.0105 USD by the price of "
-            "wise of 2026-11-01."
-        )
-    ]
-
-
-def test_a_dry_run_estimates_the_cost(run, file, prices):
-    options = [file, *OWN, "--judge-generation", '{"max_tokens": 100}', "--prices", prices, "--dry-run"]
-    _, out, _ = run(*options, "--judge-model", "wise", "--json")
-    (guess,) = json.loads(out)["estimates"]
-    assert guess["cost"] == pytest.approx((guess["prompt_tokens"] * 1000 + 200 * 2000) / 1e6)
-    assert (guess["currency"], guess["prices_of"]) == ("USD", "2026-11-01")
-    _, out, _ = run(*options, "--judge-model", "wise", "--judge-batch")
-    assert f"at most {guess['cost'] / 2:.4g} USD by the prices of 2026-11-01." in out
-    _, out, _ = run(*options, "--judge-model", "other")
-    assert "the table of 2026-11-01 has no price for other. No request was sent." in out
-
-
-@pytest.mark.parametrize(
-    ("text", "told"),
-    [
-        ("currency: USD\nmodels: {}", "missing required field `date`"),
-        (PRICES.replace("1000", "-1"), "`float` >= 0.0 - at `$.models[...].input`"),
-        (PRICES.replace("1000", "cheap"), "Expected `float`, got `str`"),
-        (PRICES.replace("cached_input", "cached"), "unknown field `cached`"),
-        ("[", "cannot be read as YAML"),
-    ],
-)
-def test_a_wrong_table_of_prices_is_refused_before_anything_is_asked(run, file, server, prices, text, told):
-    prices.write_text(text)
-    code, _, err = run(file, *OWN, "--judge-base-url", server.url, "--prices", prices)
-    assert (code, server.asked) == (2, [])
-    assert str(prices) in err
-    assert told in err
