@@ -1,5 +1,6 @@
 """Pages of the documentation that are to be followed are followed: their commands run and show what they say."""
 
+import re
 import shutil
 from collections.abc import Iterable
 from pathlib import Path
@@ -7,8 +8,11 @@ from typing import Any
 
 import pytest
 
+from mmconvert.pipeline.convert import read
+from mmconvert.testing.demo.tiny_vlm import train
 from support import how_tos
 from support.documents import follow, matches, reaching, steps
+from support.terminal import mmconvert
 from support.tiny_models import save_llava
 
 pytestmark = pytest.mark.slow
@@ -74,6 +78,21 @@ def test_a_table_becomes_a_dataset_on_the_hub_and_a_trained_model(hub, tmp_path)
 def test_the_page_on_statistics_can_be_followed(tmp_path):
     own = {"YOUR_PROCESSOR": str(save_llava(tmp_path / "llava"))}
     follow(DOCS / "stats.md", tmp_path, words=own)
+
+
+@pytest.mark.release
+def test_the_page_on_training_can_be_followed(tmp_path, monkeypatch):
+    records = [*read(ROOT / "src/mmconvert/testing/demo/files/lmudata/Colours.tsv")]
+    # It has learnt enough to be right at times, and not enough to be right always: pairs need both.
+    train(tmp_path / "half-trained", records, max_steps=40)
+    shutil.copytree(ROOT / "examples", tmp_path / "page/examples")
+    own = {"HuggingFaceTB/SmolVLM-256M-Instruct": str(tmp_path / "half-trained")}
+    follow(DOCS / "training.md", tmp_path / "page", words=own)
+    monkeypatch.chdir(tmp_path / "page")
+    commands = re.findall(r"`mmconvert (export data .*?)`", (DOCS / "training.md").read_text(encoding="utf-8"))
+    assert len(commands) == 6
+    for command in commands:
+        assert ": 4 rows as " in mmconvert(*command.split()).out
 
 
 # The follower itself

@@ -83,7 +83,8 @@ def _list_losses(record: Record, held: Collection[str]) -> Iterator[Loss]:
             yield Loss(record.id, name, NO_FIELD, remark=name in METADATA)
     if record.preference is not None:
         if record.answers:
-            yield Loss(record.id, "answer", "the row holds two responses, and the reference is none of them")
+            message = "the row holds two responses, and the reference is none of them"
+            yield Loss(record.id, "answer", message, remark=True)
         return
     if not gains_answer_turn(record) and remove_response(record) is record:
         if record.answers:
