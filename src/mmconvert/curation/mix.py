@@ -21,16 +21,16 @@ from mmconvert.core.errors import UsageError
 from mmconvert.core.progress import Advance, Done, show_progress
 from mmconvert.curation.mix_rows import (
     Hashes,
-    RowsPart,
     TakenPart,
     hash_ids,
-    list_parts,
+    list_source_parts,
     plan_shards,
     scramble,
     sort_part,
     write_shard,
 )
 from mmconvert.curation.mix_sources import MixSource, find_view, open_sources
+from mmconvert.curation.row_parts import RowsPart
 from mmconvert.curation.shares import Exhausted, compute_shares, count_taken
 from mmconvert.dataset.dataset import DatasetWriter
 from mmconvert.dataset.publish import check_free, send
@@ -180,7 +180,7 @@ def _mix(inputs: Sequence[str], output: Path, options: MixOptions, *, quiet: boo
     if not sum(taken):
         raise UsageError("the mixture has no row: a source has too few for its share. Change weights or --exhausted.")
     engine = load_engine(options.engine)
-    parts = [list(list_parts(source)) for source in sources]
+    parts = [list(list_source_parts(source)) for source in sources]
     workers = min(options.workers or engine.cores(), sum(map(len, parts)))
     # Children are forked where this process has no thread yet, and showing progress takes one.
     with occupied(output) as held, engine.crew(workers) as run, show_progress("mix", quiet=quiet) as advance:

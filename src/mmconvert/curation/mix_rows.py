@@ -19,9 +19,9 @@ import pyarrow.compute as pc
 from mmconvert.core.arrow import build_column, build_scalar, from_numpy, to_numpy
 from mmconvert.core.errors import Error
 from mmconvert.curation.mix_sources import MixSource
+from mmconvert.curation.row_parts import RowsPart, list_parts
 from mmconvert.dataset.dataset import read_shard_batches
 from mmconvert.dataset.shards import ROW_GROUP_BYTES, Shard, ShardWriter
-from mmconvert.io.parquet import cut, open_checked_parquet
 from mmconvert.pipeline.sampling import hash_text
 
 PART_BYTES = 64 << 20
@@ -37,35 +37,9 @@ _ORDER = "order"
 Hashes = npt.NDArray[np.uint64]
 
 
-class RowsPart(msgspec.Struct, frozen=True):
-    """Row groups of a file of a source.
-
-    Attributes:
-        file: The file.
-        groups: The first of them, and the one behind the last.
-        rows: Places of their rows among those of the source: of the first, and of the one behind the last.
-        bytes: Their bytes, uncompressed.
-    """
-
-    file: Path
-    groups: tuple[int, int]
-    rows: tuple[int, int]
-    bytes: int
-
-
-def list_parts(source: MixSource) -> Iterator[RowsPart]:
+def list_source_parts(source: MixSource) -> Iterator[RowsPart]:
     """Cut the split of a source into parts, by its files alone."""
-    before = 0
-    for file in source.dataset.files[source.split]:
-        metadata = open_checked_parquet(file).metadata
-        groups = [metadata.row_group(number) for number in range(metadata.num_row_groups)]
-        sizes = [PART_BYTES] * (1 + sum(group.total_byte_size for group in groups) // PART_BYTES)
-        for span in cut(file, sizes):
-            inside = groups[span.start : span.end]
-            first = before + span.row
-            rows = first, first + sum(group.num_rows for group in inside)
-            yield RowsPart(file, (span.start, span.end), rows, sum(group.total_byte_size for group in inside))
-        before += metadata.num_rows
+    return list_parts(source.dataset.files[source.split], PART_BYTES)
 
 
 def scramble(values: Hashes) -> Hashes:

@@ -9,7 +9,7 @@ unless they join two groups that were apart or bring a group an image of a small
 import itertools
 from collections.abc import Iterator
 from pathlib import Path
-from typing import Any, Literal, TypedDict
+from typing import Annotated, Any, Literal, TypedDict
 
 import msgspec
 import numpy as np
@@ -23,8 +23,10 @@ from mmconvert.curation.batch_columns import read_digests, read_list, read_texts
 from mmconvert.curation.groups import join_pairs
 from mmconvert.curation.mix_rows import scramble
 from mmconvert.curation.ratios import parse_ratios
+from mmconvert.curation.row_parts import RowsPart, list_parts
 from mmconvert.curation.subset import open_output_folder, require_converted, require_outside, write_divided
-from mmconvert.dataset.dataset import Dataset, open_dataset
+from mmconvert.dataset.dataset import Dataset, open_dataset, read_shard_batches
+from mmconvert.pipeline.convert import load_engine
 from mmconvert.pipeline.sampling import hash_text
 from mmconvert.storage.object_store import find_local
 from mmconvert.storage.source_files import watch_sources
@@ -36,6 +38,8 @@ _KINDS: dict[int, GroupBy] = {_IMAGE: "image", _GROUP: "group", _SAMPLE: "sample
 _JOINED = {"image": (_IMAGE, _GROUP, _SAMPLE), "group": (_GROUP, _SAMPLE), "sample": (_SAMPLE,)}
 """What rows must not have in common to be in different splits."""
 _COLUMNS = ("sample", "group", "image_info", "attachments")
+_PART_BYTES = 256 << 20
+"""Bytes of a part, uncompressed; about the size of the largest shard that it gives."""
 _KIND_SHIFT = 62
 """Bits of a key below its kind: of a hash, so that rows are as good as never taken to have what they have not."""
 _DIGEST = 64
@@ -57,6 +61,10 @@ class SplitOptions(msgspec.Struct, frozen=True, kw_only=True):
     """Split to divide; not needed for a dataset with only one."""
     seed: int = 0
     """Random seed of the choice."""
+    workers: Annotated[int, msgspec.Meta(ge=1)] | None = None
+    """Number of worker processes; one per core where none is given. The result is the same for any number."""
+    engine: str = "local"
+    """Where workers run: local, or ray for a Ray cluster."""
     overwrite: bool = False
     """Replace an existing dataset."""
 
@@ -67,6 +75,8 @@ class SplitKeywords(TypedDict, total=False):
     group_by: GroupBy
     split: str | None
     seed: int
+    workers: int | None
+    engine: str
     overwrite: bool
 
 
@@ -162,23 +172,28 @@ def split_dataset(dataset: str | Path, output: str, options: SplitOptions, *, qu
     found = open_dataset(find_local(dataset))
     require_converted(found)
     split = _choose_split(found, options.split)
+    engine = load_engine(options.engine)
+    parts = list(list_parts(found.files[split], _PART_BYTES))
+    workers = min(options.workers or engine.cores(), len(parts))
+    total = 2 * found.splits[split]
     with open_output_folder(output, overwrite=options.overwrite) as folder:
         require_outside(folder, found)
-        with show_progress("split", quiet=quiet) as advance:
-            total = 2 * found.splits[split]
+        # Children are forked where this process has no thread yet, and showing progress takes one.
+        with engine.crew(workers) as run, show_progress("split", quiet=quiet) as advance:
             groups = _Groups(options.group_by)
-            for batch in found.batches(_COLUMNS, split):
-                groups.add(batch)
+            for part, keys in zip(parts, run(_list_part_keys, parts), strict=True):
+                groups.add(part, *keys)
                 advance(Done(groups.rows, total=total))
             groups.join(ratios, options.seed)
             result = _describe(groups, found, output, ratios, options, split)
             write_divided(
                 found,
-                split,
+                parts,
                 folder,
                 [*ratios],
-                groups.labels,
+                groups.labels.astype(np.int16),
                 {"split": {"ratios": ratios, "group_by": options.group_by, "seed": options.seed, "of": split}},
+                run,
                 overwrite=options.overwrite,
                 tell=lambda rows: advance(Done(groups.rows + rows, total=total)),
             )
@@ -211,10 +226,10 @@ class _Groups:
         self.rows = 0
         self.group_of = self.part_of = np.empty(0, np.int64)
 
-    def add(self, batch: pa.RecordBatch) -> None:
-        """Add the next rows, with the columns of `_COLUMNS`."""
-        self._found += [(rows + self.rows, keys) for rows, keys in _list_keys(batch)]
-        self.rows += batch.num_rows
+    def add(self, part: RowsPart, rows: _Integers, keys: _Keys) -> None:
+        """Add the next part, with what `_list_part_keys` gives of it."""
+        self._found.append((rows + part.rows[0], keys))
+        self.rows = part.rows[1]
 
     def join(self, ratios: dict[str, float], seed: int) -> None:
         """Find out what belongs together, and which split it goes to."""
@@ -264,6 +279,17 @@ class _Groups:
         counts = np.bincount(numbers)
         most = int(counts.argmax())
         return group, int(sizes[group]), int(self._keys[most]), int(counts[most]), int(rows[numbers == most][0])
+
+
+def _list_part_keys(part: RowsPart) -> tuple[_Integers, _Keys]:
+    """List what the rows of a part have: row numbers in the part, and keys."""
+    found: list[tuple[_Integers, _Keys]] = [(np.empty(0, np.int64), np.empty(0, np.uint64))]
+    first = 0
+    for batch in read_shard_batches(part.file, _COLUMNS, groups=range(*part.groups)):
+        found += [(rows + first, keys) for rows, keys in _list_keys(batch)]
+        first += batch.num_rows
+    rows, keys = (np.concatenate(arrays) for arrays in zip(*found, strict=True))
+    return rows, keys
 
 
 def _list_keys(batch: pa.RecordBatch) -> Iterator[tuple[_Integers, _Keys]]:

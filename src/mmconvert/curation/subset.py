@@ -6,6 +6,7 @@ from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
+import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
@@ -13,18 +14,21 @@ import pyarrow as pa
 from mmconvert.core.arrow import from_numpy
 from mmconvert.core.errors import UsageError
 from mmconvert.core.record import Record, from_arrow
+from mmconvert.curation.row_parts import RowsPart
 from mmconvert.dataset.card import Origin
-from mmconvert.dataset.dataset import Dataset, DatasetWriter
+from mmconvert.dataset.dataset import Dataset, DatasetWriter, read_shard_batches
 from mmconvert.dataset.front_matter import read_front_matter
 from mmconvert.dataset.manifest import DATA_FOLDER, DEFAULT_CONFIG, MANIFEST, read_manifest
 from mmconvert.dataset.publish import check_free, send
 from mmconvert.dataset.shards import ROW_GROUP_BYTES, Shard, ShardWriter
 from mmconvert.dataset.views import EVAL, VIEWS, View
+from mmconvert.pipeline.engines import Run
 from mmconvert.storage.atomic import require_apart
 from mmconvert.storage.locks import occupied
 from mmconvert.storage.object_store import is_url
 from mmconvert.storage.temporary import build_temporary_prefix
 
+Labels = npt.NDArray[np.int16]
 _ALL_COLUMNS = None
 
 
@@ -109,24 +113,26 @@ def write_subset(dataset: Dataset, output: Path, kept: Any, about: dict[str, Any
 
 def write_divided(
     dataset: Dataset,
-    split: str,
+    parts: Sequence[RowsPart],
     output: Path,
     names: Sequence[str],
-    labels: Any,
+    labels: Labels,
     about: dict[str, Any],
+    run: Run,
     *,
     overwrite: bool,
     tell: Callable[[int], None],
 ) -> None:
-    """Write the samples of one split of a converted dataset into several, each in the order in which they stand.
+    """Write the samples of one split of a converted dataset into several, each in the order in which they are.
 
     Args:
         dataset: The dataset.
-        split: The split that is read.
+        parts: All parts of the split, in order; each gives a shard of every split that has rows of it.
         output: Folder that shall appear.
         names: Splits that are written.
-        labels: Integers of shape (rows,): the place of each row's split in `names`.
+        labels: The place of each row's split in `names`.
         about: JSON values for the manifest, beside those of the dataset.
+        run: Runs parts, in any process.
         overwrite: Replace a dataset that stands there.
         tell: Called now and then with the number of rows that are written.
 
@@ -134,19 +140,40 @@ def write_divided(
         UsageError: Something stands there, or as `require_converted`.
         Error: A shard is damaged, or another process is writing there.
     """
-    config, layout = _name_config(dataset), _find_view(dataset)[1]
-    first = 0
+    config, (view, _) = _name_config(dataset), _find_view(dataset)
     with occupied(output) as held, _open_writer(dataset, output, about, overwrite=overwrite) as writer:
-        parts = [_RowWriter(writer.make_folder(name, config), name, layout) for name in names]
-        for batch in dataset.batches(_ALL_COLUMNS, split):
-            mine = labels[first : first + batch.num_rows]
-            for number, part in enumerate(parts):
-                part.add(batch, mine == number)
-            first += batch.num_rows
-            tell(first)
-        for name, part in zip(names, parts, strict=True):
-            writer.add(part.close(), name, config)
+        folders = [writer.make_folder(name, config) for name in names]
+        targets = [*zip(folders, names, strict=True)]
+        tasks = [
+            _DividedPart(part, labels[slice(*part.rows)], number, targets, view) for number, part in enumerate(parts)
+        ]
+        for part, made in zip(parts, run(_divide_part, tasks), strict=True):
+            for name, shards in zip(names, made, strict=True):
+                writer.add(shards, name, config)
+            tell(part.rows[1])
         held.check()
+
+
+class _DividedPart(msgspec.Struct, frozen=True):
+    """A part, and the split of each of its rows."""
+
+    part: RowsPart
+    labels: Labels
+    number: int
+    targets: Sequence[tuple[Path, str]]
+    view: str
+
+
+def _divide_part(task: _DividedPart) -> list[list[Shard]]:
+    """Write the rows of a part into a shard of each split; give the shards of each."""
+    rows = [_RowWriter(folder, f"{name}-part{task.number:05d}", VIEWS[task.view]) for folder, name in task.targets]
+    first = 0
+    for batch in read_shard_batches(task.part.file, _ALL_COLUMNS, groups=range(*task.part.groups)):
+        labels = task.labels[first : first + batch.num_rows]
+        for number, mine in enumerate(rows):
+            mine.add(batch, labels == number)
+        first += batch.num_rows
+    return [mine.close() for mine in rows]
 
 
 def _open_writer(dataset: Dataset, output: Path, about: dict[str, Any], *, overwrite: bool) -> DatasetWriter:

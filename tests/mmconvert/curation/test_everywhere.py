@@ -1,4 +1,4 @@
-"""Statistics, duplicates, overlap and mixtures are the same on Ray, in a store and on the Hub as on this disk."""
+"""Counts, duplicates, overlap, mixtures and splits are the same on Ray, in a store and on the Hub as on this disk."""
 
 import functools
 import hashlib
@@ -12,7 +12,7 @@ import pytest
 
 import mmconvert
 from mmconvert.benchmarks.catalogue import Benchmark, Url
-from mmconvert.curation import fingerprints, mix_rows, stats
+from mmconvert.curation import fingerprints, mix_rows, split, stats
 from mmconvert.dataset import shards
 from mmconvert.dataset.dataset import DatasetWriter, open_dataset
 from mmconvert.storage.object_store import fetch
@@ -53,6 +53,7 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
         patch.setattr(mix_rows, "PART_BYTES", 20_000)
         patch.setattr(mix_rows, "BUCKET_BYTES", 20_000)
         patch.setattr(mix_rows, "_SHARD_BUCKETS", 2)
+        patch.setattr(split, "_PART_BYTES", 20_000)
         for name, rows in zip(DATASETS, (train, bench, other), strict=True):
             file = write_rows(folder, f"{name}-rows", rows)
             mmconvert.convert(file, folder / "whole" / name, image_root=folder / "images")
@@ -62,12 +63,13 @@ def local(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Path]:
 
 
 def run_all(command: Command, places: Mapping[str, str], output: str, *options: str) -> dict[str, Any]:
-    """Run the four commands, and give what they print apart from where that lies."""
+    """Run the five commands, and give what they print apart from where that lies."""
     train, bench, other = (places[name] for name in DATASETS)
     commands = {
         "stats": ["stats", train],
         "unique": ["dedupe", train, "--near", "-o", f"{output}/unique"],
         "clean": ["overlap", train, "--with", bench, "--drop", "-o", f"{output}/clean"],
+        "divided": ["split", train, "--split-ratio", "a,b=0.4", "-o", f"{output}/divided"],
         "mixed": ["mix", f"{train}:1", f"{other}:2", "-o", f"{output}/mixed"],
     }
     found = {}
@@ -109,7 +111,7 @@ def test_several_processes_give_the_same(local: Path, expected: tuple[dict[str, 
     places = {name: str(local / name) for name in DATASETS}
     parts = [part for name in DATASETS for part in fingerprints._list_parts(open_dataset(local / name), near=True)]
     assert len(parts) > 6
-    assert len([name for name in expected[1] if name.startswith("mixed")]) > 2
+    assert all(len([name for name in expected[1] if name.startswith(one)]) > 2 for one in ("mixed", "divided"))
     assert run_all(mmconvert_here, places, str(local / "three"), "--workers", "3") == expected[0]
     assert read_shards(local / "three") == expected[1]
 
@@ -151,7 +153,7 @@ def test_the_hub_gives_the_same(
     text = json.dumps(found).replace('"user/bench"', '"bench"')
     assert json.loads(text) == expected[0]
     # Its process cuts datasets into larger parts than this one, which shards of mixtures follow.
-    for name in ("unique", "clean", "mixed"):
+    for name in ("unique", "clean", "divided", "mixed"):
         one = local / "one" / name
         assert [*open_dataset(tmp_path / name).records()] == [*open_dataset(one).records()]
 
