@@ -27,10 +27,12 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str
 
 
 def test_the_wheel_holds_the_files_of_both_packages_and_no_others(wheel: Path) -> None:
-    listed = subprocess.run(["git", "ls-files", "src"], cwd=ROOT, capture_output=True, text=True)
+    listed = subprocess.run(["git", "ls-files", "src", "schemas"], cwd=ROOT, capture_output=True, text=True)
     if listed.returncode:
         pytest.skip("this is no checkout of Git")
-    tracked = {line.removeprefix("src/") for line in listed.stdout.splitlines()}
+    tracked = {
+        line.removeprefix("src/").replace("schemas/", "mmconvert/schemas/") for line in listed.stdout.splitlines()
+    }
     held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
     assert held == tracked
 

@@ -2,6 +2,7 @@
 
 from typing import Any
 
+DIALECT = "https://json-schema.org/draft/2020-12/schema"
 ENTRY = {"$ref": "report.json#/$defs/entry"}
 NUMBER = {"type": ["number", "null"]}
 COUNT = {"type": "integer", "minimum": 0}
@@ -26,7 +27,7 @@ def mapping(values: dict[str, Any]) -> dict[str, Any]:
 def document(title: str, **properties: Any) -> dict[str, Any]:
     """Make a whole schema file."""
     return {
-        "$schema": "https://json-schema.org/draft/2020-12/schema",
+        "$schema": DIALECT,
         "title": title,
         **record(schema_version={"type": "integer"}, **properties),
     }

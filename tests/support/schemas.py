@@ -9,7 +9,10 @@ from mmconvert.core.record import PREDICTION_SCHEMA, SCHEMA, SCHEMA_VERSION, des
 from mmconvert.dataset.card_sections import MEANINGS
 from mmscore.core.report import JudgeAgreement, JudgeUsage
 from mmscore.reporting.scored_rows import ROWS_SCHEMA
-from support.comparison_schemas import SCHEMAS
+from support.comparison_schemas import DIALECT, SCHEMAS
+
+BASE = "https://mmconvert.github.io/mmconvert/schemas/"
+"""Where the site has the schemas; a reference to another one is a name beside it, which needs no network."""
 
 ROWS_MEANINGS = {
     "id": "Id of the row that was scored.",
@@ -104,19 +107,37 @@ _USAGE = {
 
 
 def _table(title: str, schema: pa.Schema, meanings: dict[str, str]) -> dict[str, Any]:
+    """Describe a row as JSON, bytes as base64; `arrow` and `huggingface` are annotations that validators ignore."""
     return {
+        "$schema": DIALECT,
         "title": title,
         "schema_version": SCHEMA_VERSION,
-        "columns": [
-            {
-                "name": field.name,
+        "type": "object",
+        "properties": {
+            field.name: {
+                "description": meanings[field.name],
+                **_describe_value(field.type),
                 "arrow": str(field.type),
                 "huggingface": describe_hf_feature(field.type),
-                "meaning": meanings[field.name],
             }
             for field in schema
-        ],
+        },
     }
+
+
+def _describe_value(type: pa.DataType) -> dict[str, Any]:
+    if pa.types.is_list(type):
+        return {"type": ["array", "null"], "items": _describe_value(type.value_type)}
+    if pa.types.is_struct(type):
+        parts = {type.field(i).name: _describe_value(type.field(i).type) for i in range(type.num_fields)}
+        return {"type": ["object", "null"], "properties": parts, "additionalProperties": False}
+    if pa.types.is_map(type):
+        return {"type": ["object", "null"], "additionalProperties": _describe_value(type.item_type)}
+    if pa.types.is_binary(type):
+        return {"type": ["string", "null"], "contentEncoding": "base64"}
+    kinds = {pa.types.is_boolean: "boolean", pa.types.is_integer: "integer", pa.types.is_floating: "number"}
+    kind = next((name for is_of_kind, name in kinds.items() if is_of_kind(type)), "string")
+    return {"type": [kind, "null"]}
 
 
 def page() -> str:
@@ -126,8 +147,8 @@ def page() -> str:
     return f"""# Schema (version {SCHEMA_VERSION})
 
 Written by `scripts/schemas`. All shards of all datasets have exactly these columns, in this order; nothing is inferred
-from data. The same as JSON is [record.json](../schemas/record.json); [report.json](../schemas/report.json) is the shape
-of reports.
+from data. As JSON Schema (2020-12) a row is [record.json](../schemas/record.json), a report
+[report.json](../schemas/report.json). Every schema is also in the wheel, in `mmconvert/schemas`.
 
 {head}
 {chr(10).join(rows[: len(SCHEMA)])}
@@ -152,7 +173,7 @@ def documents() -> dict[str, str]:
         "prediction.json": _table("Every predictions file of mmscore", PREDICTION_SCHEMA, MEANINGS),
         "rows.json": _table("What --rows writes, one row an id and recipe", ROWS_SCHEMA, ROWS_MEANINGS),
         "report.json": {
-            "$schema": "https://json-schema.org/draft/2020-12/schema",
+            "$schema": DIALECT,
             "title": "What mmscore --json prints",
             "type": "object",
             "required": ["schema_version", "entries"],
@@ -164,4 +185,5 @@ def documents() -> dict[str, str]:
         },
         **SCHEMAS,
     }
-    return {name: json.dumps(value, indent=1, ensure_ascii=False) + "\n" for name, value in values.items()}
+    named = {name: {"$schema": value["$schema"], "$id": BASE + name, **value} for name, value in values.items()}
+    return {name: json.dumps(value, indent=1, ensure_ascii=False) + "\n" for name, value in named.items()}
