@@ -1,6 +1,7 @@
 """The samples of benchmarks, looked up by their images and by what they ask."""
 
 from collections import defaultdict
+from collections.abc import Iterator
 from typing import Any
 
 import msgspec
@@ -102,22 +103,23 @@ class BenchmarkIndex:
             found.setdefault(self.samples[sample].benchmark, set()).add(self._sample_images[sample])
         return found
 
-    def find_near_images(self, bits: Any, sketches: Any, most_bits: int) -> list[tuple[int, int, int]]:
+    def find_near_images(
+        self, bits: Any, sketches: Any, most_bits: int, workers: int | None
+    ) -> Iterator[tuple[int, int, int]]:
         """Look up images near to others, of which either side may be cut.
 
         Args:
             bits: uint64 of shape (n, views).
             sketches: uint8 of shape (n, views, bytes).
             most_bits: Bits of 64 in which they may differ.
+            workers: Threads that compare; one per core where none is given.
 
-        Returns:
+        Yields:
             Place of the asked image, number of the image here, bits that differ.
         """
-        found: list[tuple[int, int, int]] = []
-        for rows, others, distances in self.near_views.find_near(bits[:, 0], sketches[:, 0], most_bits):
-            found += zip(rows.tolist(), self.owners[others].tolist(), distances.tolist(), strict=True)
+        for rows, others, distances in self.near_views.find_near(bits[:, 0], sketches[:, 0], most_bits, workers):
+            yield from zip(rows.tolist(), self.owners[others].tolist(), distances.tolist(), strict=True)
         cuts, drawn = bits[:, 1:].ravel(), sketches[:, 1:].reshape(-1, sketches.shape[-1])
-        for rows, others, distances in self.near_wholes.find_near(cuts, drawn, most_bits):
+        for rows, others, distances in self.near_wholes.find_near(cuts, drawn, most_bits, workers):
             asked = rows // (bits.shape[1] - 1)
-            found += zip(asked.tolist(), self.whole[others].tolist(), distances.tolist(), strict=True)
-        return found
+            yield from zip(asked.tolist(), self.whole[others].tolist(), distances.tolist(), strict=True)

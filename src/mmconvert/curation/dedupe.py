@@ -150,7 +150,7 @@ class _Samples:
         whole, bits, sketches = self._images.join()
         owners = np.repeat(whole, bits.shape[1])
         index = ImageIndex(bits.ravel(), sketches.reshape(-1, sketches.shape[-1]))
-        pairs = index.find_near(bits[:, 0], sketches[:, 0], self._options.distance)
+        pairs = index.find_near(bits[:, 0], sketches[:, 0], self._options.distance, self._options.workers)
         groups: list[int] = join_pairs(
             len(self._images), ((whole[rows], owners[others]) for rows, others, _ in pairs)
         ).tolist()

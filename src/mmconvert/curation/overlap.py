@@ -1,7 +1,7 @@
 """Samples of benchmarks that a training set holds, by their images and by what they ask: contamination."""
 
 import tempfile
-from collections import Counter
+from collections import Counter, defaultdict
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import ExitStack, contextmanager, nullcontext
 from itertools import product
@@ -28,7 +28,7 @@ from mmconvert.curation.fingerprints import (
     open_fingerprints,
     read_fingerprints,
 )
-from mmconvert.curation.near_images import MOST_BITS
+from mmconvert.curation.near_images import ASKED_AT_ONCE, MOST_BITS
 from mmconvert.curation.near_texts import LEAST_SIMILARITY, compare
 from mmconvert.curation.numbering import ImageNumbers, TextNumbers, split_lists
 from mmconvert.curation.subset import open_output_folder, require_converted, write_subset
@@ -285,10 +285,11 @@ def _search(
     hit = np.zeros(train.num_rows, dtype=bool)
     first = 0
     with open_fingerprints(train, how, near=not options.exact, quiet=quiet) as file:
+        near = {} if options.exact else _find_near_images(file, index, options)
         for table in read_fingerprints(file, _COLUMNS):
             states.update(count_states(table))
             names = list(zip(table["split"].to_pylist(), table["id"].to_pylist(), strict=True))
-            for way, known in _Search(table, index, options).ways.items():
+            for way, known in _Search(table, first, index, near, options).ways.items():
                 for (row, number), distance in known.items():
                     sample = index.samples[number]
                     rows = (sample.row, first + row)
@@ -299,6 +300,33 @@ def _search(
     return [pair for _, pair in pairs], hit
 
 
+def _find_near_images(
+    file: Path, index: BenchmarkIndex, options: OverlapOptions
+) -> dict[int, list[tuple[Sequence[int], int]]]:
+    """Look up all images of a training set: row -> samples of the index with a near image, and bits that differ."""
+    found: dict[int, list[tuple[Sequence[int], int]]] = defaultdict(list)
+    first = 0
+    for images, shown in _read_images(file):
+        rows = _invert(shown)
+        numbers, bits, sketches = images.join()
+        for place, image, distance in index.find_near_images(bits, sketches, options.distance, options.workers):
+            for row in rows[int(numbers[place])]:
+                found[first + row].append((index.image_samples[image], distance))
+        first += len(shown)
+    return found
+
+
+def _read_images(file: Path) -> Iterator[tuple[ImageNumbers, list[list[int]]]]:
+    """Read images from fingerprints, as many at a time as are looked up together, and the numbers of each sample's."""
+    images, shown = ImageNumbers(), list[list[int]]()
+    for table in read_fingerprints(file, ("images",)):
+        shown += split_lists(table["images"], images.add)
+        if max(len(images), len(shown)) >= ASKED_AT_ONCE:
+            yield images, shown
+            images, shown = ImageNumbers(), []
+    yield images, shown
+
+
 class _Search:
     """Some samples of a training set, looked up in an index.
 
@@ -306,7 +334,14 @@ class _Search:
         ways: Way -> (row, sample of the index) -> distance.
     """
 
-    def __init__(self, table: pa.Table, index: BenchmarkIndex, options: OverlapOptions) -> None:
+    def __init__(
+        self,
+        table: pa.Table,
+        first: int,
+        index: BenchmarkIndex,
+        near_images: Mapping[int, Sequence[tuple[Sequence[int], int]]],
+        options: OverlapOptions,
+    ) -> None:
         self._index, self._options = index, options
         self._images, self._texts = ImageNumbers(), TextNumbers()
         shown = split_lists(table["images"], self._images.add)
@@ -316,7 +351,9 @@ class _Search:
         self._find_equal_images(image_rows)
         self._find_equal_texts(text_rows)
         if not options.exact:
-            self._find_near_images(image_rows)
+            for row in range(table.num_rows):
+                for samples, distance in near_images.get(first + row, ()):
+                    self._add("near image", [row], samples, distance)
             self._find_near_texts(text_rows)
         self._compare_texts_of_images()
 
@@ -333,11 +370,6 @@ class _Search:
         for number, digest in enumerate(self._images.list_digests()):
             if isinstance(digest, bytes) and (image := self._index.images.find(digest)) is not None:
                 self._add("image", rows[number], self._index.image_samples[image], 0)
-
-    def _find_near_images(self, rows: Mapping[int, Sequence[int]]) -> None:
-        numbers, bits, sketches = self._images.join()
-        for place, image, distance in self._index.find_near_images(bits, sketches, self._options.distance):
-            self._add("near image", rows[int(numbers[place])], self._index.image_samples[image], distance)
 
     def _find_equal_texts(self, rows: Mapping[int, Sequence[int]]) -> None:
         for number, key in enumerate(self._texts.list_keys()):

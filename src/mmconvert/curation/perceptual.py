@@ -85,12 +85,14 @@ def unpack_sketches(sketches: Any) -> Any:
         sketches: uint8 of shape (n, `SKETCH_BYTES`).
 
     Returns:
-        float32 of shape (n, 144).
+        int8 of shape (n, 144).
     """
-    return _UNPACKED[sketches].reshape(len(sketches), -1)
+    roots = np.empty((len(sketches), 2 * SKETCH_BYTES), dtype=np.int8)
+    roots[:, ::2], roots[:, 1::2] = sketches >> 4, sketches & 15
+    roots -= 8
+    return roots
 
 
-_UNPACKED = np.stack([np.arange(256) // 16 - 8, np.arange(256) % 16 - 8], axis=1).astype(np.float32)
 _LOWEST = np.add.outer(np.arange(_LOW) * _SIDE, np.arange(_LOW)).ravel()
 """Places of the lowest 8 x 8 coefficients in a sketch."""
 
@@ -99,7 +101,7 @@ def measure_likeness(one: Any, other: Any) -> tuple[Any, Any]:
     """Compare sketches pair by pair.
 
     Args:
-        one: uint8 of shape (n, `SKETCH_BYTES`).
+        one: Roots of sketches, int8 of shape (n, 144).
         other: The same.
 
     Returns:
@@ -107,13 +109,18 @@ def measure_likeness(one: Any, other: Any) -> tuple[Any, Any]:
         themselves, in which the large shapes do.
 
     Example:
-        >>> page = np.arange(SKETCH_BYTES, dtype=np.uint8)[None]
+        >>> page = unpack_sketches(np.arange(SKETCH_BYTES, dtype=np.uint8)[None])
         >>> [float(value.round(3)[0]) for value in measure_likeness(page, page)]
         [1.0, 1.0]
     """
-    roots = unpack_sketches(one), unpack_sketches(other)
+    roots = one.astype(np.float32), other.astype(np.float32)
     shapes = [np.sign(side[:, _LOWEST]) * side[:, _LOWEST] ** 2 for side in roots]
     return _correlate(*roots), _correlate(*shapes)
+
+
+def measure_lengths(roots: Any) -> Any:
+    """Give the Euclidean lengths of roots: float32 of shape (n,)."""
+    return np.sqrt(np.einsum("ij,ij->i", roots, roots, dtype=np.float32))
 
 
 def _correlate(one: Any, other: Any) -> Any:

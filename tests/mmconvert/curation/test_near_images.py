@@ -1,8 +1,16 @@
 """Near images by pieces of their hashes, against a comparison of all with all."""
 
-import numpy as np
+import random
+from collections.abc import Sequence
 
-from mmconvert.curation.near_images import ImageIndex
+import numpy as np
+import pytest
+
+from mmconvert.curation.near_images import LEAST_LIKENESS, LEAST_SHAPE, ImageIndex
+from mmconvert.curation.perceptual import hash_image, measure_likeness, unpack_sketches
+from support.planted_leaks import CHANGES, KINDS, draw_size, encode
+
+_BY_FREQUENCY = sorted(range(64), key=lambda place: (place // 8 + place % 8, place))
 
 
 def test_every_pair_up_to_eleven_bits_is_found() -> None:
@@ -35,7 +43,7 @@ def test_near_bits_with_other_sketches_are_no_pair() -> None:
     bits = np.array([5], dtype=np.uint64)
     draws = np.random.default_rng(0)
     one, other = draws.integers(0, 256, (2, 1, 72)).astype(np.uint8)
-    assert [len(rows) for rows, _, _ in ImageIndex(bits, one).find_near(bits, other)] == [0]
+    assert not list(ImageIndex(bits, one).find_near(bits, other))
     assert [len(rows) for rows, _, _ in ImageIndex(bits, one).find_near(bits, one)] == [1]
 
 
@@ -44,3 +52,57 @@ def test_nothing_is_near_in_an_empty_index() -> None:
     some = np.array([1], dtype=np.uint64), np.zeros((1, 72), dtype=np.uint8)
     assert list(ImageIndex(*empty).find_near(*some)) == []
     assert list(ImageIndex(*some).find_near(*empty)) == []
+
+
+def find_slowly(asked: Sequence, known: Sequence, most_bits: int) -> dict[tuple[int, int], int]:
+    """The rule, pair by pair: a piece of 16 bits that differs in two at most, few bits, and sketches that are alike."""
+    found = {}
+    for row, (one, sketch) in enumerate(zip(*asked, strict=True)):
+        for other, (two, drawn) in enumerate(zip(*known, strict=True)):
+            apart = [(int(one) ^ int(two)) >> (63 - place) & 1 for place in _BY_FREQUENCY]
+            pieces = [sum(apart[start : start + 16]) for start in range(0, 64, 16)]
+            likeness, shape = measure_likeness(unpack_sketches(sketch[None]), unpack_sketches(drawn[None]))
+            alike = likeness[0] >= LEAST_LIKENESS and shape[0] >= LEAST_SHAPE
+            if sum(apart) <= most_bits and min(pieces) <= 2 and alike:
+                found[row, other] = sum(apart)
+    return found
+
+
+@pytest.fixture(scope="module")
+def drawn_hashes():
+    """Bits and sketches of images of all kinds, each followed by its altered copies."""
+    draws = random.Random(8)
+    hashed = []
+    for draw in KINDS.values():
+        for _ in range(5):
+            picture = draw(draws, draw_size(draws))
+            hashed += map(hash_image, [encode(picture), *(alter(picture) for alter in CHANGES.values())])
+    return np.concatenate([one.bits for one in hashed]), np.concatenate([one.sketches for one in hashed])
+
+
+@pytest.mark.parametrize("most_bits", [0, 6, 22, 64])
+@pytest.mark.parametrize("count", [7, 135])
+def test_pairs_are_those_of_a_comparison_of_all_with_all(drawn_hashes, most_bits, count, monkeypatch):
+    draws = np.random.default_rng(most_bits)
+    rows = draws.permutation(len(drawn_hashes[0]))
+    known, asked = ([side[some] for side in drawn_hashes] for some in (rows[:150], rows[150 : 150 + count]))
+    slow = find_slowly(asked, known, most_bits)
+    assert len(slow) >= (0 if most_bits == 0 or count < 100 else 30)
+    index = ImageIndex(*known)
+    # However many are looked up, compared or laid out at a time, and however many bits of a piece they share.
+    for at_once, pairs, laid_out, beginning, workers in (
+        (1 << 18, 1 << 22, 4096, 2, 1),
+        (50, 90, 70, 5, 3),
+        (9, 1, 1, 16, 2),
+    ):
+        monkeypatch.setattr("mmconvert.curation.near_images.ASKED_AT_ONCE", at_once)
+        monkeypatch.setattr("mmconvert.curation.near_images._MOST_PAIRS", pairs)
+        monkeypatch.setattr("mmconvert.curation.near_images._LAID_OUT", laid_out)
+        monkeypatch.setattr("mmconvert.curation.near_images._choose_beginning", lambda *_, chosen=beginning: chosen)
+        found = [
+            ((row, other), distance)
+            for part in index.find_near(*asked, most_bits, workers)
+            for row, other, distance in zip(*(side.tolist() for side in part), strict=True)
+        ]
+        assert len(found) == len(slow)
+        assert dict(found) == slow

@@ -10,7 +10,7 @@ import scipy.fft
 
 from mmconvert.core.errors import RowError
 from mmconvert.curation.near_images import LEAST_LIKENESS
-from mmconvert.curation.perceptual import hash_image, measure_likeness
+from mmconvert.curation.perceptual import hash_image, measure_likeness, unpack_sketches
 from support.planted_leaks import CHANGES, KINDS, draw_size, encode
 
 
@@ -47,7 +47,8 @@ def test_altered_copies_stay_alike_and_others_do_not(kind: str) -> None:
             assert altered is not None
             for other, hashes in enumerate(hashed):
                 assert hashes is not None
-                likeness, _ = measure_likeness(np.repeat(altered.sketches[:1], 3, axis=0), hashes.sketches)
+                sides = np.repeat(altered.sketches[:1], 3, axis=0), hashes.sketches
+                likeness, _ = measure_likeness(*map(unpack_sketches, sides))
                 assert (likeness.max() >= LEAST_LIKENESS) == (number == other)
 
 
