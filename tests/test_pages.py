@@ -21,6 +21,8 @@ ROOT = Path(__file__).resolve().parents[1]
 DOCS = ROOT / "docs"
 SOON = ("lmudata", "bad-input", "install")
 """Pages that are followed in every run: from a file to a number; the others wait for the release."""
+SMOLVLM = "HuggingFaceTB/SmolVLM-256M-Instruct"
+"""The model of pages, in whose place tests put an untrained one of their own."""
 
 
 def _defer(pages: Iterable[str]) -> list[Any]:
@@ -33,7 +35,8 @@ def test_the_readme_can_be_followed(tmp_path):
 
 @pytest.mark.release
 def test_the_tutorial_can_be_followed(tmp_path):
-    follow(DOCS / "tutorial.md", tmp_path)
+    follow(DOCS / "tutorial.md", tmp_path, words={SMOLVLM: str(save_llava(tmp_path / "llava"))})
+    assert (tmp_path / "start/trained/checkpoint-2/model.safetensors").exists()
 
 
 @pytest.mark.parametrize("page", _defer(how_tos.PAGES))
@@ -68,7 +71,7 @@ def test_the_page_on_the_hub_can_be_followed(hub, tmp_path):
 @pytest.mark.release
 def test_a_table_becomes_a_dataset_on_the_hub_and_a_trained_model(hub, tmp_path):
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    own = {"YOUR_NAME": "user", "HuggingFaceTB/SmolVLM-256M-Instruct": str(save_llava(tmp_path / "llava"))}
+    own = {"YOUR_NAME": "user", SMOLVLM: str(save_llava(tmp_path / "llava"))}
     follow(DOCS / "publish.md", tmp_path, reaching(hub, tmp_path), own)
     assert [*hub.repos] == ["datasets/user/colours", "datasets/user/colours-test"]
     assert (tmp_path / "trained/checkpoint-2/model.safetensors").exists()
