@@ -359,6 +359,16 @@ def list_questions(record: Record) -> list[str]:
         >>> list_questions(Record("1", "1", turns, "chat", Source("f", "f", 0)))[1:]
         ['Answer with the letter of the option that you choose.']
     """
+    texts = []
+    for text in list_asked(record):
+        lines = text.splitlines()
+        long = [line for line in lines[:_MOST_LINES] if len(line.split()) >= _LEAST_WORDS]
+        texts += [text, *(long if len(lines) > 1 else ())]
+    return texts
+
+
+def list_asked(record: Record) -> list[str]:
+    """List the question of a record and its other turns of the user, as whole texts without placeholders."""
     turns = [
         " ".join(part.text for part in turn.content if part.type == "text")
         for turn in record.messages
@@ -366,12 +376,7 @@ def list_questions(record: Record) -> list[str]:
     ]
     # The question is the last turn of the user, without options.
     asked = [record.question, *turns[:-1]] if record.question else turns
-    texts = []
-    for text in (PLACEHOLDER.sub(" ", one) for one in asked):
-        lines = text.splitlines()
-        long = [line for line in lines[:_MOST_LINES] if len(line.split()) >= _LEAST_WORDS]
-        texts += [text, *(long if len(lines) > 1 else ())]
-    return texts
+    return [PLACEHOLDER.sub(" ", text) for text in asked]
 
 
 def read_hashes(images: pa.StructArray) -> tuple[Any, Any, Any]:

@@ -8,13 +8,14 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError
 from mmconvert.core.record import Record
+from mmconvert.curation.fingerprints import list_asked
 from mmconvert.curation.overlap import Overlap, OverlapOptions, Pair, find_overlap
 from mmconvert.curation.subset import read_rows
 from mmconvert.dataset.dataset import Dataset
 from mmconvert.storage.atomic import require_apart, require_folder
 from mmconvert.viewer.items import Choice, Column, PageImage, PageItem, Shown, Text
 from mmconvert.viewer.page import write_page
-from mmconvert.viewer.records import find_answer, find_turn
+from mmconvert.viewer.records import find_answer
 from mmconvert.viewer.thumbnails import Thumbnails
 
 _HERE = files("mmconvert.viewer")
@@ -141,7 +142,7 @@ def _build_item(number: int, pair: Pair, asked: Record | None, trained: Record, 
             "training sample": pair.train_id,
             "way": pair.way,
             "distance": pair.distance,
-            "question": None if asked is None else _ask(asked),
+            "question": None if asked is None else next(iter(list_asked(asked)), None),
         },
         images=[*left, *right],
         fields=fields,
@@ -160,9 +161,6 @@ def _show_images(record: Record | None, name: str, thumbnails: Thumbnails) -> li
 def _describe(record: Record | None) -> list[Shown]:
     if record is None:
         return [Text(_NO_CONTENT, tone="warn")]
-    texts = [Text(_ask(record) or "", name="question"), Text(find_answer(record) or "", name="answer")]
+    texts = [Text(text.strip(), name="question") for text in list_asked(record)]
+    texts.append(Text(find_answer(record) or "", name="answer"))
     return [text for text in texts if text.text]
-
-
-def _ask(record: Record) -> str | None:
-    return record.question or find_turn(record, "user")
