@@ -137,5 +137,5 @@ def test_every_screenshot_is_small_and_shown_where_its_page_is_described() -> No
     }
     shots = sorted((ROOT / "docs/_static").glob("*.png"))
     assert sorted(shown) == [shot.name for shot in shots], "run scripts/screenshots"
-    assert set(shown.values()) == {"report.md", "preview.md", "live-view.md"}
+    assert set(shown.values()) == {"report.md", "preview.md", "live-view.md", "overlap.md"}
     assert all(shot.stat().st_size < 150_000 for shot in shots)
