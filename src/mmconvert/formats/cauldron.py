@@ -68,4 +68,5 @@ FORMAT = Format(
     write=_write,
     cuttable=True,
     images=("inline",),
+    unhashed=(".parquet",),
 )

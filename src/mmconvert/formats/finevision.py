@@ -91,4 +91,5 @@ FORMAT = Format(
     write=_write,
     cuttable=True,
     images=("inline",),
+    unhashed=(".parquet",),
 )

@@ -144,4 +144,5 @@ FORMAT = Format(
     cuttable=True,
     pairs=True,
     images={".parquet": ("inline",), ".jsonl": ("files", "original"), ".json": ("files", "original")},
+    unhashed=(".parquet",),
 )

@@ -376,4 +376,5 @@ FORMAT = Format(
     pairs=True,
     videos=True,
     images={".parquet": ("inline",), ".jsonl": ("files", "original"), ".json": ("files", "original")},
+    unhashed=(".parquet",),
 )

@@ -210,4 +210,5 @@ FORMAT = Format(
     write=_write,
     cuttable=True,
     images=("inline",),
+    unhashed=(".parquet",),
 )

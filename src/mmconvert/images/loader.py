@@ -167,6 +167,7 @@ class ImageLoader(PluginStruct, frozen=True):
         latest: The video that was read last and its frames: rows about one often follow each other.
         ahead: Videos that rows to come have asked for; None where each is read when its row is.
         wish: Told of a video in the place of taking frames, of which it then has none.
+        hashed: Give `Image.sha256`, which takes as long as all other checks together.
     """
 
     roots: tuple[Path, ...]
@@ -179,6 +180,7 @@ class ImageLoader(PluginStruct, frozen=True):
     latest: dict[tuple[Any, ...], VideoFrames | RowError] = msgspec.field(default_factory=dict)
     ahead: FramesAhead | None = None
     wish: Callable[[str, Clip, Callable[[], Found]], None] | None = None
+    hashed: bool = True
 
     @classmethod
     def within(cls, roots: Sequence[str | Path], **options: Any) -> "ImageLoader":
@@ -196,13 +198,13 @@ class ImageLoader(PluginStruct, frozen=True):
         if not data:
             raise RowError("image.empty", "", "the image holds no bytes.")
         if len(data) > self.max_bytes:
-            limit = self.max_bytes / (1 << 20)
-            message = f"the image has {len(data):,} bytes, over the limit of {limit:g} MiB. See --max-image-mb."
-            raise RowError("image.too_large", "", message)
+            told = f"over the limit of {self.max_bytes / 2**20:g} MiB. See --max-image-mb."
+            raise RowError("image.too_large", "", f"the image has {len(data):,} bytes, {told}")
         kind, width, height = probe(data)
         if self.decode:
             verify_decoded(data)
-        return Image(data, slot, name, hashlib.sha256(data).hexdigest(), kind, width, height, detail)
+        digest = hashlib.sha256(data).hexdigest() if self.hashed else ""
+        return Image(data, slot, name, digest, kind, width, height, detail)
 
     def of_base64(self, text: str, slot: int, name: str | None = None) -> Image:
         """Decode base64 and check the image; see `of_bytes` for the errors."""
@@ -421,8 +423,7 @@ class ImageLoader(PluginStruct, frozen=True):
         roots = ", ".join([*map(str, self.roots), *(store.url for store in self.stores)]) or "(none given)"
         found = find_other_root(self.roots[0], text) if self.roots else None
         place = "its folder: --image-root ." if found is None else f"the folder that has it: --image-root={found}"
-        message = f"no such file under the image root {roots} {show(text)}. Give {place}"
-        raise RowError("image.missing", "", message)
+        raise RowError("image.missing", "", f"no such file under the image root {roots} {show(text)}. Give {place}")
 
 
 Pictures = ImageLoader  # the name that plug-ins know from before the first release

@@ -4,8 +4,11 @@ What the pages of a file unfold to is looked up before they are read (`parquet_p
 that are bounded by it: a text stands in a dictionary once and may be the value of every row.
 """
 
-from collections.abc import Iterable, Iterator, Sequence
-from functools import lru_cache
+from collections.abc import Generator, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
+from contextlib import closing
+from contextvars import copy_context
+from functools import lru_cache, partial
 from io import BufferedReader
 from pathlib import Path
 from typing import Any
@@ -28,6 +31,8 @@ from mmconvert.storage.source_files import name_open_file, open_source
 BATCH_ROWS = 64
 BATCH_BYTES = 128 << 20
 """Most bytes that a batch of several rows may unfold to."""
+_AHEAD_BYTES = 32 << 20
+"""The next batch is not read beside one that takes more."""
 PAGE_BYTES = 256 << 20
 """A page that unfolds to more is read only where it is about as large in the file."""
 UNFOLDED_BYTES = 512 << 20
@@ -44,6 +49,9 @@ _WIDEST_NUMBER = 16
 _SMALL_BATCH = 256 << 10
 _OBJECT = 64
 """Bytes that Python takes for a value beside its text, about."""
+
+_Sized = tuple[pa.RecordBatch, int]
+"""A batch, and about what it takes as values of Python."""
 
 
 def open_parquet(path: Path) -> pq.ParquetFile:
@@ -135,8 +143,7 @@ def read_batches(
 
 def _read_sized_batches(
     path: Path, columns: Sequence[str] | None, groups: Iterable[int] | None, most_rows: int, most_bytes: int
-) -> Iterator[tuple[pa.RecordBatch, int]]:
-    """Read batches, each with about what it takes as values of Python."""
+) -> Iterator[_Sized]:
     parquet, footer = _open_with_footer(path)
     if told := find_bad_footer(footer, parquet.schema):
         raise Error(f"{path}: {told}")
@@ -356,19 +363,34 @@ def rows(path: Path, span: Span | None = None, *, columns: Sequence[str] | None 
     """
     number = span.row if span is not None else 0
     groups = None if span is None else range(span.start, span.end)
-    batches = _read_sized_batches(path, columns, groups, BATCH_ROWS, UNFOLDED_BYTES)
-    while True:
-        try:
-            batch, size = next(batches, (None, 0))
-        except MemoryError:
-            raise
-        except (pa.ArrowException, OSError) as error:
-            message = f"{path}: is damaged near row {number} ({take_first_line(error)}). Get the whole file again."
-            raise Error(message) from None
-        if batch is None:
-            return
-        yield from _read_batch_rows(batch, size, path, number)
-        number += batch.num_rows
+    with closing(_read_ahead(_read_sized_batches(path, columns, groups, BATCH_ROWS, UNFOLDED_BYTES))) as batches:
+        while True:
+            try:
+                batch, size = next(batches, (None, 0))
+            except MemoryError:
+                raise
+            except (pa.ArrowException, OSError) as error:
+                message = f"{path}: is damaged near row {number} ({take_first_line(error)}). Get the whole file again."
+                raise Error(message) from None
+            if batch is None:
+                return
+            yield from _read_batch_rows(batch, size, path, number)
+            number += batch.num_rows
+
+
+def _read_ahead(batches: Iterator[_Sized]) -> Generator[_Sized]:
+    """Have a thread read the next batch while the caller is at one, but not beside the first, which may do."""
+    # The thread notes what it reads for whoever watches sources here.
+    read = partial(copy_context().run, next, batches, None)
+    first = True
+    with ThreadPoolExecutor(1) as thread:
+        batch = read()
+        while batch is not None:
+            following = None if first or batch[1] > _AHEAD_BYTES else thread.submit(read)
+            first = False
+            yield batch
+            del batch
+            batch = read() if following is None else following.result()
 
 
 def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:

@@ -141,7 +141,8 @@ def _export(dataset: Path, output: str, options: ExportOptions, *, quiet: bool) 
     folder = _find_config(dataset, options.config_name)
     ours = open_dataset(folder) if (dataset / MANIFEST).is_file() else None
     total = None if ours is None else ours.num_rows
-    records = _open_records(folder, options)
+    unhashed = () if ours is None else load("mmconvert.formats", options.to).unhashed
+    records = _open_records(folder, options, hashed=Path(output).suffix.lower() not in unhashed)
     choosing = options.where is not None or options.sample is not None
     path, is_folder = _choose_place(output, records, options.to)
     require_apart([path], [dataset])
@@ -164,12 +165,13 @@ def _export(dataset: Path, output: str, options: ExportOptions, *, quiet: bool) 
     return Exported(options.to, str(path), records.rows_read, len(records.rejects), losses, *left_out)
 
 
-def _open_records(folder: Path, options: ExportOptions) -> Records:
-    records = read(folder, where=options.where, seed=options.seed)
+def _open_records(folder: Path, options: ExportOptions, *, hashed: bool) -> Records:
+    how: dict[str, Any] = {"where": options.where, "seed": options.seed, "hashed": hashed}
+    records = read(folder, **how)
     if options.sample is None:
         return records
     bound = find_bound([("", records)], options.sample, options.seed)
-    return read(folder, records.format, where=options.where, sample=options.sample, drawn=bound, seed=options.seed)
+    return read(folder, records.format, sample=options.sample, drawn=bound, **how)
 
 
 def _show_rejects(rejects: Iterable[Rejected], *, quiet: bool) -> None:

@@ -117,6 +117,7 @@ class ReadOptions(msgspec.Struct, frozen=True):
         fps: Show so many frames of each second of a video.
         frame_format: How frames are stored, jpeg or png.
         video_workers: Videos that are read at the same time; records are the same for any number.
+        hashed: Give the sha256 of each image; only `OURS` may be read without.
     """
 
     format: str | None = None
@@ -150,6 +151,7 @@ class ReadOptions(msgspec.Struct, frozen=True):
     fps: float | None = None
     frame_format: str = "jpeg"
     video_workers: int = 1
+    hashed: bool = True
 
     def list_facts(self) -> dict[str, Any]:
         """Give what records depend on beside their files, as a manifest tells it; `code` names files of the user's."""
@@ -338,6 +340,7 @@ class Records:
             keep_urls=options.keep_urls,
             fetch=fetcher.fetch if fetcher else None,
             sampling=self._sampling,
+            hashed=options.hashed,
         )
         ahead = FramesAhead(options.video_workers) if self._sampling and options.video_workers > 1 else None
         context = Context(

@@ -205,6 +205,8 @@ class Format(PluginStruct, frozen=True):
         writes_folder: `write` fills a folder where `Target.folder` says so; other formats are written to one file.
         splittable: What `write` writes of a record without preference pair depends on it and `Target.first_row` alone,
             so that parts of a `.json` or `.jsonl` file may be written by several processes.
+        unhashed: Suffixes of the files for which `write` does not look at `Image.sha256`, which is "" then where a
+            dataset is exported.
     """
 
     summary: str
@@ -228,6 +230,7 @@ class Format(PluginStruct, frozen=True):
     videos: bool = False
     writes_folder: bool = False
     splittable: bool = False
+    unhashed: tuple[str, ...] = ()
 
 
 def require_honoured(target: Target, plugin: Format, name: str) -> None:

@@ -1,6 +1,8 @@
 """Parquet files that claim what they are not."""
 
 import datetime
+import threading
+from collections.abc import Iterator
 from pathlib import Path
 
 import pyarrow as pa
@@ -11,6 +13,7 @@ from mmconvert.core.errors import Error
 from mmconvert.core.rows import Row
 from mmconvert.dataset.dataset import open_dataset
 from mmconvert.io import parquet
+from mmconvert.storage.source_files import Sources, get_sources, watch_apart
 
 
 def test_a_column_that_stands_twice_refuses_the_file(tmp_path: Path) -> None:
@@ -75,3 +78,37 @@ def test_names_that_are_no_text_refuse_the_file(tmp_path: Path) -> None:
     path.write_bytes(path.read_bytes().replace(b"name", b"n\xd0m\xd0"))
     with pytest.raises(Error, match="damaged"):
         list(parquet.rows(path))
+
+
+def test_the_next_batch_is_read_beside_the_one_that_is_used_but_not_beside_the_first() -> None:
+    read: list[int] = []
+    watched: list[Sources | None] = []
+
+    def give() -> Iterator[tuple[pa.RecordBatch, int]]:
+        for number, size in enumerate([1, 1, parquet._AHEAD_BYTES + 1, 1]):
+            read.append(number)
+            watched.append(get_sources())
+            yield pa.record_batch({"n": [number]}), size
+
+    with watch_apart(Sources()) as sources:
+        batches = parquet._read_ahead(give())
+        next(batches)
+        assert read == [0]
+        next(batches)
+        next(batches)
+        assert read == [0, 1, 2]
+        assert [batch["n"].to_pylist() for batch, _ in batches] == [[3]]
+    assert watched == [sources] * 4
+
+
+def test_damage_that_a_thread_finds_is_told_at_its_row(tmp_path: Path) -> None:
+    path = tmp_path / "a.parquet"
+    table = pa.table({"text": [f"{n:09d}" for n in range(parquet.BATCH_ROWS * 4)]})
+    pq.write_table(table, path, row_group_size=parquet.BATCH_ROWS, write_page_checksum=True, compression="none")
+    assert len(list(parquet.rows(path))) == len(table)
+    damaged = path.read_bytes().replace(f"{parquet.BATCH_ROWS * 2 + 5:09d}".encode(), b"x" * 9, 1)
+    path.write_bytes(damaged)
+    before = threading.active_count()
+    with pytest.raises(Error, match=f"near row {parquet.BATCH_ROWS * 2} "):
+        list(parquet.rows(path))
+    assert threading.active_count() == before
