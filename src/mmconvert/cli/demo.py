@@ -15,7 +15,7 @@ from mmconvert.console.help_groups import GroupedCommand
 from mmconvert.core.errors import Error, UsageError
 
 DATASETS = {
-    "choice": ("vmcq/colours.tsv", "lmudata/Colours.tsv", "mmbench/Circular.tsv"),
+    "choice": ("lmudata/Colours.tsv",),
     "short": ("openai_messages/colours.jsonl",),
     "mmmu": ("mmmu/validation.parquet",),
 }
@@ -23,6 +23,16 @@ DATASETS = {
 
 RECIPES = {"choice": "vlmevalkit_mcq", "short": "own_short_answer", "mmmu": "mmmu_val"}
 """Dataset -> the recipe that scores it."""
+
+RESULTS = (
+    "vlmevalkit_predictions/demo-1b_SEEDBench_IMG_openai_result.xlsx",
+    "evalscope_reviews/general_vmcq_colours.jsonl",
+    "ms_swift_results/infer_result.jsonl",
+)
+"""Example files that hold responses."""
+
+ECHO = {"right": "answer", "a": "text=A"}
+"""Name of a predictions file -> what the backend `echo` says: the reference answers, or always A."""
 
 _TRAINING = ("torch", "transformers")
 """What the tiny model needs."""
@@ -36,7 +46,8 @@ def demo(folder: Path | None, files_only: bool, train: bool) -> int:
     """Convert, predict and score small example files.
 
     DIR is the output directory, a temporary one by default. Predictions come from the backend `echo`, which repeats
-    the reference answers; with --train from a tiny vision-language model, trained in seconds (needs torch).
+    the reference answers, and once more says A to everything; with --train from a tiny vision-language model, trained
+    in seconds (needs torch).
     """
     if train and (missing := [name for name in _TRAINING if importlib.util.find_spec(name) is None]):
         raise UsageError(f"--train needs {' and '.join(missing)}. Run: pip install 'mmconvert[infer]'")
@@ -49,17 +60,22 @@ def demo(folder: Path | None, files_only: bool, train: bool) -> int:
         return 0
     for name, sources in DATASETS.items():
         _run("mmconvert", "convert", *(str(files / s) for s in sources), "-o", str(folder / name), "--overwrite")
-    model = _train_model(folder) if train else ["--model", "answer", "--backend", "echo"]
+    if train:
+        models = {"tiny": _train_model(folder)}
+    else:
+        models = {name: ["--model", says, "--backend", "echo"] for name, says in ECHO.items()}
     for name in DATASETS:
-        output = str(folder / f"{name}.parquet")
-        _run("mmscore", "predict", str(folder / name), "-o", output, *model, "--restart", "--quiet")
-        _run("mmscore", output, "--recipe", RECIPES[name])
+        outputs = [str(folder / f"{name}-{model}.parquet") for model in models]
+        for output, model in zip(outputs, models.values(), strict=True):
+            _run("mmscore", "predict", str(folder / name), "-o", output, *model, "--restart", "--quiet")
+        _run("mmscore", *outputs, "--recipe", RECIPES[name])
     click.echo("\nResult files of frameworks are scored the same way:")
-    _run("mmscore", str(files / "mmmu_outputs"))
-    _run("mmscore", str(files / "mmbench/answered.xlsx"), "--recipe", "mmbench_circular")
+    for result in RESULTS:
+        _run("mmscore", str(files / result))
     if not train:
         click.echo(
-            "\nThe predictions are the reference answers (backend echo). For a trained model: mmconvert demo --train"
+            "\nThe predictions are the reference answers, and always A (backend echo). For a trained model: "
+            "mmconvert demo --train"
         )
     click.echo(f"\nEverything is in {folder}. Next: mmconvert list formats, mmconvert convert YOUR_FILE -o DIR")
     return 0
