@@ -20,6 +20,7 @@ import click
 from click.shell_completion import CompletionItem
 
 from mmconvert.console.completion_types import refine
+from mmconvert.core.command_output import hold_output
 from mmconvert.core.error_hints import says_what_to_do
 from mmconvert.core.errors import (
     Error,
@@ -171,7 +172,9 @@ def _handle_interrupt() -> Iterator[None]:
         signal.signal(signal.SIGTERM, previous)
 
 
-def run(command: click.Command, argv: Sequence[str] | None = None, *, program: str) -> NoReturn:
+def run(
+    command: click.Command, argv: Sequence[str] | None = None, *, program: str, holds_output: bool = True
+) -> NoReturn:
     """Run a command and leave the process with the exit code of the contract.
 
     A user's mistake prints one message and no traceback; a bug keeps its traceback.
@@ -180,6 +183,7 @@ def run(command: click.Command, argv: Sequence[str] | None = None, *, program: s
         command: The program's root group.
         argv: Arguments without the program's name; None takes the process's own.
         program: Name to print in front of messages.
+        holds_output: Standard output is the command's result alone; False lets code of the user's print there, too.
     """
     # Loading modules and reading rows makes many objects and few cycles: Python's search for cycles takes a tenth of a
     # short run at its own threshold of 700 new objects, and another one at the end.
@@ -191,7 +195,8 @@ def run(command: click.Command, argv: Sequence[str] | None = None, *, program: s
             stream.reconfigure(errors="backslashreplace")
     try:
         _refuse_broken_text(sys.argv[1:] if argv is None else argv)
-        with _handle_interrupt(), refuse_long_paths():
+        holding = hold_output(program) if holds_output else contextlib.nullcontext()
+        with _handle_interrupt(), refuse_long_paths(), holding:
             code = command.main(args=argv, prog_name=program, standalone_mode=False)
         if sys.stdout is not None:
             sys.stdout.flush()

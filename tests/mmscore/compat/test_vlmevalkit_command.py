@@ -1,6 +1,8 @@
 """The kit's run.py: its flags, its configuration file, and how it ends."""
 
 import json
+import subprocess
+import sys
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -11,11 +13,11 @@ import pytest
 from click.testing import CliRunner
 
 from mmconvert.core.errors import Error, UsageError
-from mmscore.cli import program as mmscore
 from mmscore.compat import vlmevalkit as kit
 from mmscore.compat.vlmevalkit.__main__ import program, spread
 from support.chat_server import ChatServer, chat_server, said
 from support.questions import COLOURS, make_image
+from support.terminal import mmscore
 
 MODELS = """
 class Says:
@@ -73,9 +75,9 @@ def service() -> Iterator[ChatServer]:
         yield server
 
 
-def run(*arguments: object, code: int = 0, of: Any = program) -> str:
+def run(*arguments: object, code: int = 0) -> str:
     argv = spread([*map(str, arguments)])
-    result = CliRunner().invoke(of, argv, standalone_mode=False, catch_exceptions=False)
+    result = CliRunner().invoke(program, argv, standalone_mode=False, catch_exceptions=False)
     assert (result.return_value or 0) == code, result.output
     return result.stdout
 
@@ -86,20 +88,27 @@ def runs(*arguments: object, code: int = 0) -> list[dict[str, Any]]:
 
 
 def test_every_model_is_asked_about_every_benchmark():
-    shown = runs("--import", "benches.py", "--data", "One", "Two", "--model", "models.py@Says", "models.py@Service")
-    assert [(one["model"], one["dataset"]) for one in shown] == [
+    found = runs("--import", "benches.py", "--data", "One", "Two", "--model", "models.py@Says", "models.py@Service")
+    assert [(one["model"], one["dataset"]) for one in found] == [
         ("Says", "One"),
         ("Says", "Two"),
         ("Service", "One"),
         ("Service", "Two"),
     ]
-    assert [one["result"] for one in shown] == [[{"hits": 0.25}]] * 4
+    assert [one["result"] for one in found] == [[{"hits": 0.25}]] * 4
     assert runs("--data", "benches.py@Bench", "--model", "models.py@Says", "--limit", 1)[1]["result"] == [{"hits": 1}]
 
 
 def test_a_table_is_printed_for_people():
     shown = run("--data", "benches.py@Bench", "--model", "models.py@Says")
     assert "Says / Two: outputs/Says/Says_Two.xlsx\n hits\n 0.25\n" in shown
+
+
+def test_what_a_benchmark_prints_is_seen_as_in_the_framework():
+    run("--data", "benches.py@Bench", "--model", "models.py@Says", "--quiet", "--mode", "infer")
+    command = [sys.executable, "-m", "mmscore.compat.vlmevalkit", "--data", "benches.py@Bench", "--mode", "eval"]
+    done = subprocess.run([*command, "--model", "models.py@Says"], capture_output=True, text=True, check=True)
+    assert "evaluating\n" in done.stdout
 
 
 def test_a_table_is_fetched_from_the_hosts_that_are_named(tmp_path, monkeypatch):
@@ -236,5 +245,7 @@ def test_what_goes_wrong_in_the_users_code_ends_its_run_alone_and_names_the_line
 def test_the_kits_own_workbook_is_scored_by_the_benchmarks_evaluate():
     run("--data", "benches.py@Bench", "--model", "models.py@Says", "--mode", "infer")
     arguments = ("--recipe", "benches.py@Bench", "--dataset", "One", "--json", "--quiet")
-    report = json.loads(run("score", "outputs/Says/Says_One.xlsx", *arguments, of=mmscore))
-    assert report["entries"][0]["metrics"]["hits"]["value"] == 0.25
+    scored = mmscore("score", "outputs/Says/Says_One.xlsx", *arguments)
+    # What evaluate prints stays out of the result.
+    assert scored.err == "evaluating\n"
+    assert json.loads(scored.out)["entries"][0]["metrics"]["hits"]["value"] == 0.25

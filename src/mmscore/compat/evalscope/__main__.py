@@ -107,4 +107,4 @@ def task_keys(more: tuple[str, ...], given: Mapping[str, Any]) -> dict[str, Any]
 
 
 if __name__ == "__main__":
-    run(program, program="evalscope")
+    run(program, program="evalscope", holds_output=False)

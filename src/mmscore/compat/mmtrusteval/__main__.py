@@ -137,4 +137,4 @@ def program() -> None:
 
 if __name__ == "__main__":
     install()
-    run_program(program, program="mmscore.compat.mmtrusteval")
+    run_program(program, program="mmscore.compat.mmtrusteval", holds_output=False)

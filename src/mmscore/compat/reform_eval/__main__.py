@@ -106,4 +106,4 @@ def script(file: str, arguments: tuple[str, ...]) -> int:
 
 
 if __name__ == "__main__":
-    run(program, program="python -m mmscore.compat.reform_eval")
+    run(program, program="python -m mmscore.compat.reform_eval", holds_output=False)

@@ -268,7 +268,7 @@ def spread(argv: Sequence[str]) -> list[str]:
 def main() -> None:
     """Run the program."""
     kit_imports.install()
-    run_program(program, spread(sys.argv[1:]), program="vlmevalkit")
+    run_program(program, spread(sys.argv[1:]), program="vlmevalkit", holds_output=False)
 
 
 if __name__ == "__main__":

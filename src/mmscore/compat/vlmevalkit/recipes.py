@@ -10,7 +10,6 @@ import hashlib
 import json
 import math
 import os
-import sys
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
@@ -21,6 +20,7 @@ import pandas as pd
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mmconvert.core.command_output import divert_prints
 from mmconvert.core.errors import Error, RowError, UsageError, describe_error, show, suggest_spelling
 from mmconvert.core.record import Record, Source, encode_json
 from mmconvert.io.write_xlsx import CELL_LENGTH, count_utf16_units
@@ -127,8 +127,7 @@ class _Evaluation:
         with tempfile.TemporaryDirectory(prefix=build_temporary_prefix()) as folder:
             given = self.eval_file if key == self.whole else None
             eval_file = given or write_eval_file(records, Path(folder), str(model), str(name))
-            # What it prints is for people; standard output is the report's.
-            with contextlib.redirect_stdout(sys.stderr), users_code("evaluate"):
+            with divert_prints(), users_code("evaluate"):
                 result = _opened(self.dataset, str(name), eval_file).evaluate(str(eval_file), **self.judge_kwargs)
         self.last = (key, result)
         return result

@@ -14,8 +14,6 @@ a service is out, is a row without an answer here.
 Source: thu-ml/MMTrustEval@a067801 mmte/models/base.py, mmte/models/openai_chat.py.
 """
 
-import contextlib
-import sys
 import tempfile
 from collections.abc import Mapping, Sequence
 from pathlib import Path
@@ -23,6 +21,7 @@ from typing import Any
 
 from msgspec.structs import asdict
 
+from mmconvert.core.command_output import divert_prints
 from mmconvert.core.errors import RowError, UsageError, show, suggest_spelling
 from mmconvert.core.record import Image, Record, Turn
 from mmconvert.core.text.turns import join_texts
@@ -116,10 +115,10 @@ class ChatBackend:
         return [self._answer_record(record) for record in records]
 
     def _answer_record(self, record: Record) -> Answer:
-        # Models of the framework print every response, and standard output is the result's.
+        # Models of the framework print every response.
         with (
             tempfile.TemporaryDirectory(prefix=build_temporary_prefix()) as folder,
-            contextlib.redirect_stdout(sys.stderr),
+            divert_prints(),
         ):
             try:
                 response = self._model.chat(build_messages(record, Path(folder)), **self._settings)

@@ -9,10 +9,8 @@ parameters name. Parity: open-compass/VLMEvalKit@e8e78f05 vlmeval/inference.py:i
 vlmeval/inference_mt.py:infer_data.
 """
 
-import contextlib
 import functools
 import inspect
-import sys
 import tempfile
 import traceback
 from collections.abc import Callable, Mapping, Sequence
@@ -24,6 +22,7 @@ from typing import Any
 import pybase64
 from msgspec.structs import replace
 
+from mmconvert.core.command_output import divert_prints
 from mmconvert.core.errors import Error, RowError, UsageError, show, take_first_line
 from mmconvert.core.record import LETTERS, Record
 from mmconvert.core.text.json import parse_json
@@ -68,7 +67,7 @@ class KitModel:
         flags = ["--" + name.replace("_", "-") for name in passed]
         check_options(named, options, *flags, "--n", *(("--concurrency",) if is_service else ()))
         values = dict(passed.values())
-        with contextlib.redirect_stdout(sys.stderr):
+        with divert_prints():
             self._model = _open_model(named, given, model_class, values)
         self.name = options.model
         self.batch_size = (
@@ -81,8 +80,7 @@ class KitModel:
 
     def answer(self, records: Sequence[Record]) -> list[Answer]:
         """Ask about each record; what the model raises is why a row has no answer."""
-        # What the model prints is for people; standard output is the command's.
-        with contextlib.redirect_stdout(sys.stderr), ThreadPoolExecutor(max_workers=self.batch_size) as threads:
+        with divert_prints(), ThreadPoolExecutor(max_workers=self.batch_size) as threads:
             return list((threads.map if len(records) > 1 else map)(self._answer_record, records))
 
     def _answer_record(self, record: Record) -> Answer:

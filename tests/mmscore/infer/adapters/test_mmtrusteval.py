@@ -150,7 +150,7 @@ def test_a_class_is_opened_by_the_models_id(tmp_path: Path, capsys: pytest.Captu
     backend = f"{tmp_path / 'scripted.py'}@Scripted"
     summary = predict(data, tmp_path / "p.parquet", model="scripted-7b", backend=backend)
     assert (summary.rows, summary.failed) == (2, 0)
-    assert capsys.readouterr().out == ""
+    assert capsys.readouterr().out == "asked\nasked\n"
     (entry,) = score(tmp_path / "p.parquet", "own_short_answer").entries
     assert entry.model == "scripted-7b"
     with pytest.raises(UsageError, match=r"no model 'scripted-8b'\. Did you mean scripted-"):

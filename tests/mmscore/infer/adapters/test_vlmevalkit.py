@@ -10,6 +10,7 @@ import PIL.Image
 import pytest
 from msgspec.structs import replace
 
+from mmconvert.core.command_output import hold_output
 from mmconvert.core.errors import UsageError
 from mmconvert.core.record import Image, Part, Source, Turn
 from mmscore.infer.adapter import adapt
@@ -253,7 +254,7 @@ def test_rows_of_a_service_are_asked_side_by_side_each_with_its_own_files():
     assert [answer.text for answer in answers] == list(map(str, colours))
 
 
-def test_what_a_model_prints_does_not_stand_in_the_result(capsys):
+def test_what_a_model_prints_stands_where_print_puts_it_unless_a_command_holds_the_output(capsys):
     class Talks(Plain):
         def __init__(self):
             sys.stdout.write("loading\n")
@@ -263,6 +264,9 @@ def test_what_a_model_prints_does_not_stand_in_the_result(capsys):
             return "A"
 
     asked(Talks, record(1, "a"), record(2, "b"))
+    assert capsys.readouterr() == ("loading\nasked\nasked\n", "")
+    with hold_output("mmscore"):
+        asked(Talks, record(1, "a"), record(2, "b"))
     assert capsys.readouterr() == ("", "loading\nasked\nasked\n")
 
 
