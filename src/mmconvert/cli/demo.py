@@ -45,9 +45,9 @@ _TRAINING = ("torch", "transformers")
 def demo(folder: Path | None, files_only: bool, train: bool) -> int:
     """Convert, predict and score small example files.
 
-    DIR is the output directory, a temporary one by default. Predictions come from the backend `echo`, which repeats
-    the reference answers, and once more says A to everything; with --train from a tiny vision-language model, trained
-    in seconds (needs torch).
+    DIR is the output directory, a temporary one by default. Predictions come from the backend `echo`, which gives the
+    reference answers and then always A; with --train from a tiny vision-language model, trained in seconds (needs
+    torch).
     """
     if train and (missing := [name for name in _TRAINING if importlib.util.find_spec(name) is None]):
         raise UsageError(f"--train needs {' and '.join(missing)}. Run: pip install 'mmconvert[infer]'")
