@@ -19,18 +19,49 @@ As in SQL, a test about a missing value is neither true nor false, and only rows
 so `answer != 'A'` leaves out rows without an answer. A test about images is so for a row without images.
 """
 
+import functools
 import operator
 import re
-from collections.abc import Callable, Iterator, Sequence
+from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import Any, NamedTuple
 
 import msgspec
-import orjson
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mmconvert.core.arrow import build_scalar, to_numpy
+from mmconvert.core.condition_fields import (
+    ANY,
+    BOOL,
+    FIELDS,
+    LIST,
+    NUMBER,
+    OF_IMAGES,
+    TEXT,
+    TURNS,
+    Field,
+    TurnTexts,
+    build_extra_field,
+    measure_field,
+)  # fmt: skip
+from mmconvert.core.condition_masks import (
+    Columnar,
+    build_literal,
+    build_truths,
+    compare_chain,
+    count_items,
+    find_text,
+    hide_missing,
+    is_one_of,
+    join_images,
+    lie_between,
+    match_pattern,
+    repeat_rows,
+)  # fmt: skip
 from mmconvert.core.errors import UsageError, suggest_spelling
-from mmconvert.core.record import SCHEMA, Image, Record
+from mmconvert.core.record import Record
 
 LONGEST, DEEPEST = 10_000, 50
 """Most characters of a condition, and most brackets and `not` inside one another."""
@@ -38,7 +69,6 @@ LONGEST, DEEPEST = 10_000, 50
 Truth = bool | None
 """What a test says of a row: None where a value that it needs is missing."""
 
-_NUMBER, _TEXT, _BOOL, _LIST, _TURNS, _ANY = "number", "text", "true or false", "list", "turns", "any"
 _OPERATORS: dict[str, Callable[[Any, Any], bool]] = {
     "=": operator.eq, "==": operator.eq, "!=": operator.ne, "<>": operator.ne,
     "<": operator.lt, "<=": operator.le, ">": operator.gt, ">=": operator.ge,
@@ -59,16 +89,6 @@ class _Token(NamedTuple):
     start: int
 
 
-class _Field(NamedTuple):
-    """A value of a row: its kind, the columns it is read from, and how it is read from a record or a batch."""
-
-    kind: str
-    columns: tuple[str, ...]
-    of_record: Callable[[Record], Any]
-    of_batch: Callable[[pa.RecordBatch], Sequence[Any]]
-    per_image: bool = False
-
-
 class _Value(NamedTuple):
     """A side of a test: a literal, or a place among the values of a row."""
 
@@ -80,7 +100,40 @@ class _Value(NamedTuple):
     quantifier: str = ""
 
 
-_Test = Callable[[Sequence[Any]], Truth]
+_Row = Sequence[Any] | Mapping[int, Any]
+"""The values of a row by their places."""
+
+
+class _Test(NamedTuple):
+    """A test of one row, and the same of all rows of a batch."""
+
+    of_row: Callable[[_Row], Truth]
+    of_columns: "Callable[[_Columns], pa.Array]"
+
+
+class _Columns:
+    """The values of a batch by their places, each read once."""
+
+    def __init__(self, batch: pa.RecordBatch, fields: Sequence[Field]) -> None:
+        self._batch, self._fields = batch, fields
+        self._lists: dict[int, Sequence[Any]] = {}
+        self._arrays: dict[int, pa.Array | None] = {}
+        self.rows = batch.num_rows
+
+    def list_values(self, place: int) -> Sequence[Any]:
+        if place not in self._lists:
+            self._lists[place] = self._fields[place].of_batch(self._batch)
+        return self._lists[place]
+
+    def find_array(self, place: int) -> pa.Array | None:
+        """Give the values as Arrow has them, those of all images one behind the other; None where it cannot."""
+        if place not in self._arrays:
+            self._arrays[place] = self._fields[place].of_arrow(self._batch)
+        return self._arrays[place]
+
+    def count_images(self, place: int) -> Any:
+        """Count the images of each row, for a value that each has."""
+        return count_items(self._batch.column(self._fields[place].columns[0]))
 
 
 class Condition(msgspec.Struct, frozen=True):
@@ -93,18 +146,17 @@ class Condition(msgspec.Struct, frozen=True):
 
     text: str
     columns: frozenset[str]
-    fields: tuple[_Field, ...]
+    fields: tuple[Field, ...]
     test: _Test
 
     def matches(self, record: Record) -> bool:
         """Tell whether the condition is true of a record."""
-        return self.test([field.of_record(record) for field in self.fields]) is True
+        return self.test.of_row([field.of_record(record) for field in self.fields]) is True
 
-    def mask(self, batch: pa.RecordBatch) -> list[bool]:
+    def mask(self, batch: pa.RecordBatch) -> npt.NDArray[np.bool_]:
         """Tell of each row of a batch, which must have `columns`, whether the condition is true of it."""
-        if not self.fields:
-            return [self.test(()) is True] * len(batch)
-        return [self.test(row) is True for row in zip(*(f.of_batch(batch) for f in self.fields), strict=True)]
+        truths = self.test.of_columns(_Columns(batch, self.fields))
+        return to_numpy(pc.fill_null(truths, build_scalar(False)))
 
 
 def parse_condition(text: str, option: str = "--where") -> Condition:
@@ -137,7 +189,7 @@ class _Parser:
         self._option = option
         self._tokens = list(self._split(text))
         self._place = self._depth = 0
-        self.fields: dict[str, _Field] = {}
+        self.fields: dict[str, Field] = {}
 
     def parse(self) -> _Test:
         test = self._parse_or()
@@ -191,7 +243,13 @@ class _Parser:
         tests = [parse()]
         while self._take(word):
             tests.append(parse())
-        return tests[0] if len(tests) == 1 else lambda row: _join((test(row) for test in tests), wins=wins)
+        if len(tests) == 1:
+            return tests[0]
+        join = pc.or_kleene if wins else pc.and_kleene
+        return _Test(
+            lambda row: _join((test.of_row(row) for test in tests), wins=wins),
+            lambda columns: functools.reduce(join, (test.of_columns(columns) for test in tests)),
+        )
 
     def _parse_not(self) -> _Test:
         if not (token := self._take("not", "(")):
@@ -214,7 +272,8 @@ class _Parser:
         if self._take("is"):
             negated = self._take("not") is not None
             self._require("null")
-            return self._lift((first,), lambda row: (row[0] is None) is not negated, nulls=True)
+            columnar = pc.is_valid if negated else pc.is_null
+            return self._lift((first,), lambda row: (row[0] is None) is not negated, columnar, nulls=True)
         negated = self._take("not") is not None
         token = self._take("in", "between", "like", "ilike", "contains")
         if token is None:
@@ -231,21 +290,25 @@ class _Parser:
                 values.append(self._parse_literal(first))
             self._require(")")
             return self._lift(
-                (first,), lambda row: _join((_compare(operator.eq, row[0], one) for one in values), wins=True)
+                (first,),
+                lambda row: _join((_compare(operator.eq, row[0], one) for one in values), wins=True),
+                is_one_of(values),
             )
         if token.text == "between":
             low = self._parse_literal(first)
             self._require("and")
             high = self._parse_literal(first)
-            return self._lift((first,), lambda row: _chain((low, row[0], high), (operator.le, operator.le)))
+            signs = (operator.le, operator.le)
+            return self._lift((first,), lambda row: _chain((low, row[0], high), signs), lie_between(low, high))
         text = self._parse_pattern()
         if token.text == "contains":
-            if first.kind not in (_TEXT, _LIST, _TURNS, _ANY):
+            if first.kind not in (TEXT, LIST, TURNS, ANY):
                 raise self._fail(first.token, f"{first.token.text} is no text or list; contains looks into these.")
-            return self._lift((first,), lambda row: _contains(row[0], text))
-        self._require_kind(first, _TEXT)
+            return self._lift((first,), lambda row: _contains(row[0], text), find_text(text))
+        self._require_kind(first, TEXT)
         matches = _compile_like(text, ignore_case=token.text == "ilike")
-        return self._lift((first,), lambda row: matches(row[0]) if isinstance(row[0], str) else None)
+        columnar = None if token.text == "ilike" else match_pattern(text)
+        return self._lift((first,), lambda row: matches(row[0]) if isinstance(row[0], str) else None, columnar)
 
     def _parse_chain(self, first: _Value, sign: _Token) -> _Test:
         values, signs = [first], []
@@ -256,22 +319,22 @@ class _Parser:
             values.append(value)
             signs.append(_OPERATORS[token.text])
             token = self._take(*_OPERATORS)
-        return self._lift(values, lambda row: _chain(row, signs))
+        return self._lift(values, lambda row: _chain(row, signs), compare_chain(signs))
 
     def _check_comparable(self, left: _Value, right: _Value, token: _Token) -> None:
         for value in (left, right):
-            if value.kind in (_LIST, _TURNS):
+            if value.kind in (LIST, TURNS):
                 hint = f"Write {value.token.text} contains 'text', or len({value.token.text})."
                 raise self._fail(value.token, f"{value.token.text} is a list. {hint}")
-        kinds = {left.kind, right.kind} - {_ANY}
+        kinds = {left.kind, right.kind} - {ANY}
         if len(kinds) > 1:
             said = f"{left.token.text} is {left.kind} and {right.token.text} is {right.kind}"
             raise self._fail(token, f"{said}; they cannot be compared.")
-        if _BOOL in kinds and token.text not in ("=", "==", "!=", "<>"):
+        if BOOL in kinds and token.text not in ("=", "==", "!=", "<>"):
             raise self._fail(token, f"true and false are compared by = and !=, not {token.text}.")
 
     def _require_kind(self, value: _Value, kind: str) -> None:
-        if value.kind not in (kind, _ANY):
+        if value.kind not in (kind, ANY):
             raise self._fail(value.token, f"expected a column of {kind}, {value.token.text} is {value.kind}.")
 
     def _parse_literal(self, beside: _Value) -> Any:
@@ -294,11 +357,11 @@ class _Parser:
         if token.kind == "number":
             # Whole numbers stay whole: large ones are no floats.
             digits = token.text.removeprefix("-").removeprefix("+")
-            return _Value(_NUMBER, token, literal=int(token.text) if digits.isdigit() else float(token.text))
+            return _Value(NUMBER, token, literal=int(token.text) if digits.isdigit() else float(token.text))
         if token.kind == "text":
-            return _Value(_TEXT, token, literal=_unquote(token.text))
+            return _Value(TEXT, token, literal=_unquote(token.text))
         if token.kind == "key" and token.text in ("true", "false"):
-            return _Value(_BOOL, token, literal=token.text == "true")
+            return _Value(BOOL, token, literal=token.text == "true")
         if token.kind == "key" and token.text in ("len", "any", "all"):
             return self._parse_call(token)
         if token.kind == "word":
@@ -316,14 +379,14 @@ class _Parser:
         self._require(")")
         shown = token._replace(text=f"{token.text}({name})")
         if token.text == "len":
-            if field.kind not in (_TEXT, _LIST, _TURNS, _ANY):
+            if field.kind not in (TEXT, LIST, TURNS, ANY):
                 raise self._fail(inside, f"{name} has no length; it is {field.kind}.")
-            return self._keep(shown, shown.text, _measure(field))
+            return self._keep(shown, shown.text, measure_field(field))
         if not field.per_image:
-            raise self._fail(inside, f"{token.text}(...) takes one of {', '.join(_OF_IMAGES)}, not {name}.")
+            raise self._fail(inside, f"{token.text}(...) takes one of {', '.join(OF_IMAGES)}, not {name}.")
         return self._keep(shown, name, field)._replace(quantifier=token.text)
 
-    def _parse_column(self, token: _Token, *, of_length: bool = False) -> tuple[str, _Field]:
+    def _parse_column(self, token: _Token, *, of_length: bool = False) -> tuple[str, Field]:
         """Take the rest of a column's name, whose first word is taken."""
         path: list[str] = []
         while self._take("."):
@@ -334,52 +397,103 @@ class _Parser:
             path.append(_unquote(part.text) if part.kind == "text" else part.text)
         name = ".".join([token.text, *path])
         if token.text == "extra" and path:
-            return name, _build_extra_field(path)
-        if name in _FIELDS and (of_length or name != "images"):
-            return name, _FIELDS[name]
+            return name, build_extra_field(path)
+        if name in FIELDS and (of_length or name != "images"):
+            return name, FIELDS[name]
         if name in ("images", "attachments", "extra", "source"):
             hint = {"images": "len(images), or width", "attachments": "len(attachments)"}.get(name, f"{name}.KEY")
             raise self._fail(token, f"{name} itself is not compared. Write {hint}.")
-        known = ", ".join([*_FIELDS, "extra.KEY"])
-        raise self._fail(token, f"no column {name!r}.{suggest_spelling(name, _FIELDS)} Known: {known}.")
+        known = ", ".join([*FIELDS, "extra.KEY"])
+        raise self._fail(token, f"no column {name!r}.{suggest_spelling(name, FIELDS)} Known: {known}.")
 
-    def _keep(self, token: _Token, name: str, field: _Field) -> _Value:
+    def _keep(self, token: _Token, name: str, field: Field) -> _Value:
         self.fields.setdefault(name, field)
         place = list(self.fields).index(name)
         return _Value(field.kind, token, place, per_image=field.per_image)
 
-    def _lift(self, values: Sequence[_Value], test: _Test, *, nulls: bool = False) -> _Test:
-        """Give a test of some values as one of a whole row; what holds for each image is asked of each.
+    def _lift(
+        self,
+        values: Sequence[_Value],
+        test: Callable[[Sequence[Any]], Truth],
+        columnar: Columnar | None,
+        *,
+        nulls: bool = False,
+    ) -> _Test:
+        """Give a test of some values as one of whole rows; what holds for each image is asked of each.
 
         Args:
             values: What the test looks at.
             test: Of these values alone.
+            columnar: The same of columns; None where they cannot say it.
             nulls: It is about missing values themselves; any other one is unknown where its first value is missing.
         """
-        sides = [(value.place, value.literal) for value in values]
         quantifiers = {value.quantifier or "all": value for value in values if value.per_image}
         if len(quantifiers) > 1:
             token = [*quantifiers.values()][1].token
             raise self._fail(token, "any(...) and a column of every image are in one comparison. Write two, with and.")
+        lifted = _Lifted(values, test, columnar, nulls=nulls, wins="any" in quantifiers)
+        return _Test(lifted.ask_images if quantifiers else lifted.ask_row, lifted.ask_columns)
 
-        def ask(row: Sequence[Any]) -> Truth:
-            return None if row[0] is None and not nulls else test(row)
 
-        if not quantifiers:
-            return lambda row: ask([literal if place is None else row[place] for place, literal in sides])
-        wins = "any" in quantifiers
-        first = next(place for value in values if value.per_image and (place := value.place) is not None)
-        lists = [value.per_image for value in values]
+class _Lifted:
+    """A test of some values, asked of rows or columns."""
 
-        def ask_images(row: Sequence[Any]) -> Truth:
-            count = len(row[first])
-            columns = [
-                row[place] if place is not None and many else [literal if place is None else row[place]] * count
-                for (place, literal), many in zip(sides, lists, strict=True)
-            ]
-            return _join(map(ask, zip(*columns, strict=True)), wins=wins) if count else None
+    def __init__(
+        self,
+        values: Sequence[_Value],
+        test: Callable[[Sequence[Any]], Truth],
+        columnar: Columnar | None,
+        *,
+        nulls: bool,
+        wins: bool,
+    ) -> None:
+        self._values, self._test, self._columnar = values, test, columnar
+        self._nulls, self._wins = nulls, wins
+        self._sides = [(value.place, value.literal) for value in values]
+        self._places = sorted({place for place, _ in self._sides if place is not None})
+        self._image_place = next((value.place for value in values if value.per_image), None)
 
-        return ask_images
+    def _ask(self, row: Sequence[Any]) -> Truth:
+        return None if row[0] is None and not self._nulls else self._test(row)
+
+    def ask_row(self, row: _Row) -> Truth:
+        return self._ask([literal if place is None else row[place] for place, literal in self._sides])
+
+    def ask_images(self, row: _Row) -> Truth:
+        count = len(row[self._image_place])  # type: ignore[index]
+        columns = [
+            row[place] if place is not None and value.per_image else [literal if place is None else row[place]] * count
+            for value, (place, literal) in zip(self._values, self._sides, strict=True)
+        ]
+        return _join(map(self._ask, zip(*columns, strict=True)), wins=self._wins) if count else None
+
+    def ask_columns(self, columns: _Columns) -> pa.Array:
+        """Ask columns, and where they cannot say it exactly row by row."""
+        truths = self._ask_arrays(columns)
+        if truths is not None:
+            return truths
+        ask = self.ask_row if self._image_place is None else self.ask_images
+        if not self._places:
+            return build_truths([ask(())] * columns.rows)
+        rows = zip(*map(columns.list_values, self._places), strict=True)
+        return build_truths([ask(dict(zip(self._places, row, strict=True))) for row in rows])
+
+    def _ask_arrays(self, columns: _Columns) -> pa.Array | None:
+        if self._columnar is None or not self._places:
+            return None
+        counts: Any = None if self._image_place is None else columns.count_images(self._image_place)
+        sides = []
+        for value, (place, literal) in zip(self._values, self._sides, strict=True):
+            side = build_literal(literal) if place is None else columns.find_array(place)
+            if side is None:
+                return None
+            single = place is not None and not value.per_image
+            sides.append(repeat_rows(side, counts) if single and counts is not None else side)
+        truths = self._columnar(*sides)
+        if truths is None:
+            return None
+        truths = truths if self._nulls else hide_missing(truths, sides[0])
+        return truths if counts is None else join_images(truths, counts, wins=self._wins)
 
 
 def _join(truths: Iterator[Truth], *, wins: bool) -> Truth:
@@ -393,11 +507,11 @@ def _join(truths: Iterator[Truth], *, wins: bool) -> Truth:
 
 
 def _negate(test: _Test) -> _Test:
-    def negated(row: Sequence[Any]) -> Truth:
-        truth = test(row)
+    def negated(row: _Row) -> Truth:
+        truth = test.of_row(row)
         return None if truth is None else not truth
 
-    return negated
+    return _Test(negated, lambda columns: pc.invert(test.of_columns(columns)))
 
 
 def _compare(sign: Callable[[Any, Any], bool], left: Any, right: Any) -> Truth:
@@ -417,7 +531,7 @@ def _chain(values: Sequence[Any], signs: Sequence[Callable[[Any, Any], bool]]) -
 def _contains(value: Any, text: str) -> Truth:
     if isinstance(value, str):
         return text in value
-    if isinstance(value, _Texts):
+    if isinstance(value, TurnTexts):
         return any(text in one for one in value)
     return text in value if isinstance(value, list | tuple) else None
 
@@ -445,119 +559,3 @@ def _compile_like(pattern: str, *, ignore_case: bool) -> Callable[[str], bool]:
 
 def _unquote(text: str) -> str:
     return text[1:-1].replace(text[0] * 2, text[0])
-
-
-class _Texts(tuple[str, ...]):
-    """The texts of a conversation; its length is the number of turns."""
-
-    turns: int
-
-
-def _gather_texts(turns: Sequence[Any], parts: Callable[[Any], Any], text: Callable[[Any], str]) -> _Texts:
-    found = _Texts(text(part) for turn in turns for part in parts(turn))
-    found.turns = len(turns)
-    return found
-
-
-def _measure(field: _Field) -> _Field:
-    def measure(value: Any) -> int | None:
-        if isinstance(value, _Texts):
-            return value.turns
-        return len(value) if isinstance(value, str | list | tuple) else None
-
-    def of_batch(batch: pa.RecordBatch) -> list[Any]:
-        return list(map(measure, field.of_batch(batch)))
-
-    return _Field(_NUMBER, field.columns, lambda record: measure(field.of_record(record)), of_batch)
-
-
-def _build_column_field(name: str) -> _Field:
-    kind = SCHEMA.field(name).type
-    shown = _TEXT if kind == pa.string() else _LIST if pa.types.is_list(kind) else _NUMBER
-    return _Field(shown, (name,), operator.attrgetter(name), lambda batch: batch.column(name).to_pylist())
-
-
-def _build_source_field(name: str) -> _Field:
-    kind = {"row": _NUMBER, "numbered": _BOOL}.get(name, _TEXT)
-
-    def of_batch(batch: pa.RecordBatch) -> list[Any]:
-        return [(source or {}).get(name) for source in batch.column("source").to_pylist()]
-
-    return _Field(kind, ("source",), operator.attrgetter(f"source.{name}"), of_batch)
-
-
-def _build_extra_field(path: Sequence[str]) -> _Field:
-    def look_up(value: Any) -> Any:
-        for key in path:
-            value = value.get(key) if isinstance(value, dict) else None
-        return value
-
-    def of_batch(batch: pa.RecordBatch) -> list[Any]:
-        return [look_up(orjson.loads(text) if text else None) for text in batch.column("extra").to_pylist()]
-
-    return _Field(_ANY, ("extra",), lambda record: look_up(record.extra), of_batch)
-
-
-_OF_IMAGES: dict[str, tuple[str, Callable[[Any], Any]]] = {
-    "width": (_NUMBER, lambda get: get("width") or None),
-    "height": (_NUMBER, lambda get: get("height") or None),
-    "pixels": (_NUMBER, lambda get: get("width") * get("height") or None),
-    "aspect": (_NUMBER, lambda get: get("width") / get("height") if get("height") else None),
-    "format": (_TEXT, lambda get: get("format") or None),
-    "name": (_TEXT, lambda get: get("name")),
-}
-"""Column of images -> its kind, and its value by a function that gives a field of an image; 0 and "" are unknown."""
-
-
-def _build_image_field(name: str) -> _Field:
-    kind, read = _OF_IMAGES[name]
-
-    def of_record(record: Record) -> list[Any]:
-        return [read(lambda field, image=image: getattr(image, field)) for image in record.images]
-
-    def of_batch(batch: pa.RecordBatch) -> list[Any]:
-        return [[read(info.get) for info in infos or ()] for infos in batch.column("image_info").to_pylist()]
-
-    return _Field(kind, ("image_info",), of_record, of_batch, per_image=True)
-
-
-def _count_bytes(image: Image) -> int | None:
-    return None if image.bytes is None else len(image.bytes)
-
-
-def _measure_images(batch: pa.RecordBatch) -> list[Any]:
-    column = batch.column("images")
-    sizes = pc.binary_length(pc.struct_field(column.flatten(), "bytes")).to_pylist()
-    counts = iter(sizes)
-    return [[next(counts) for _ in range(count or 0)] for count in pc.list_value_length(column).to_pylist()]
-
-
-def _read_turn_texts(batch: pa.RecordBatch) -> list[_Texts]:
-    rows = batch.column("messages").to_pylist()
-    return [_gather_texts(turns or (), lambda turn: turn["content"], lambda part: part["text"] or "") for turns in rows]
-
-
-_PLAIN = [
-    field.name
-    for field in SCHEMA
-    if field.type in (pa.string(), pa.int32(), pa.list_(pa.string())) and field.name != "extra"
-]
-
-_FIELDS: dict[str, _Field] = {
-    **{name: _build_column_field(name) for name in _PLAIN},
-    "messages": _Field(
-        _TURNS,
-        ("messages",),
-        lambda record: _gather_texts(record.messages, lambda turn: turn.content, lambda part: part.text),
-        _read_turn_texts,
-    ),
-    "images": _Field(
-        _LIST, ("image_info",), lambda record: record.images, lambda batch: batch.column("image_info").to_pylist()
-    ),
-    **{name: _build_image_field(name) for name in _OF_IMAGES},
-    "bytes": _Field(
-        _NUMBER, ("images",), lambda record: list(map(_count_bytes, record.images)), _measure_images, per_image=True
-    ),
-    **{f"source.{name}": _build_source_field(name) for name in ("format", "file", "row", "numbered")},
-}
-"""Name in a condition -> how it is read."""

@@ -6,7 +6,7 @@ They go from JSON to Arrow columns in blocks, without a record each. What they g
 from collections.abc import Callable, Sequence
 from functools import lru_cache
 from itertools import chain
-from typing import Any, Literal
+from typing import TYPE_CHECKING, Any, Literal
 
 import msgspec
 import pyarrow as pa
@@ -14,6 +14,9 @@ import pyarrow as pa
 from mmconvert.core.arrow import build_column, build_lists
 from mmconvert.core.record import NUMBER_DIGITS, SCHEMA, Part, Record, Source, Turn, encode_json, to_arrow
 from mmconvert.core.rows import Where
+
+if TYPE_CHECKING:
+    from mmconvert.core.conditions import Condition
 
 
 class PlainTurn(msgspec.Struct, frozen=True, gc=False, forbid_unknown_fields=True):
@@ -115,11 +118,11 @@ class PlainChat(msgspec.Struct, frozen=True, gc=False):
 
 
 class PlainBlock(msgspec.Struct, frozen=True):
-    """Rows behind each other in a file, all of them plain conversations.
+    """Rows behind each other in a file, all of them plain conversations, or those of them that are wanted.
 
     Attributes:
-        where: Place of the first.
-        chats: The conversations, at least one, each on a line of its own.
+        where: Place of the first row.
+        chats: The conversations, each on a line of its own.
     """
 
     where: Where
@@ -127,8 +130,14 @@ class PlainBlock(msgspec.Struct, frozen=True):
 
     def find_place(self, number: int) -> Where:
         """Give the place of a conversation of the block, counted from 0, without its byte."""
-        line = None if self.where.line is None else self.where.line + number
-        return Where(self.where.file, self.where.row + number, line, self.where.offset)
+        row = self.chats[number].row
+        line = None if self.where.line is None else self.where.line + row - self.where.row
+        return Where(self.where.file, row, line, self.where.offset)
+
+    def select(self, condition: "Condition") -> "PlainBlock":
+        """Give the block without the conversations that do not match a condition."""
+        mask = condition.mask(_build_columns(self.chats, sorted(condition.columns)))
+        return PlainBlock(self.where, [chat for chat, kept in zip(self.chats, mask, strict=True) if kept])
 
 
 def build_chats(lines: Sequence[PlainLine], first_row: int, source: PlainSource) -> list[PlainChat]:
@@ -222,13 +231,18 @@ def _build_empty_batch(count: int) -> pa.RecordBatch:
 
 
 def _build_chat_batch(chats: Sequence[PlainChat]) -> pa.RecordBatch:
-    without = _build_empty_batch(len(chats))
+    return pa.RecordBatch.from_arrays(_build_columns(chats, SCHEMA.names).columns, schema=SCHEMA)
+
+
+def _build_columns(chats: Sequence[PlainChat], names: Sequence[str]) -> pa.RecordBatch:
+    """Build some of the columns of `SCHEMA`; the id where none is named, so that rows can be counted."""
+    names = names or ["id"]
     arrays = [
         _NESTED[name](chats)
         if name in _NESTED
         else build_column(_COLUMNS[name](chats), SCHEMA.field(name).type)
         if name in _COLUMNS
-        else without.column(name)
-        for name in SCHEMA.names
+        else _build_empty_batch(len(chats)).column(name)
+        for name in names
     ]
-    return pa.RecordBatch.from_arrays(arrays, schema=SCHEMA)
+    return pa.RecordBatch.from_arrays(arrays, names=names)

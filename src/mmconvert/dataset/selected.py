@@ -4,10 +4,12 @@ import hashlib
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import numpy as np
+import numpy.typing as npt
 import pyarrow as pa
 from msgspec.structs import asdict
 
-from mmconvert.core.arrow import build_column
+from mmconvert.core.arrow import from_numpy
 from mmconvert.core.conditions import Condition, parse_condition
 from mmconvert.core.errors import Error
 from mmconvert.dataset.dataset import Dataset, open_dataset
@@ -31,7 +33,7 @@ class SelectedDataset(Dataset, frozen=True):
         wanted = None if columns is None else sorted({*columns, *self.condition.columns})
         for batch in super().batches(wanted, split):
             mask = mask_rows(batch, self.condition, str(self.path))
-            kept = batch.filter(build_column(mask, pa.bool_()))
+            kept = batch.filter(from_numpy(mask))
             skipped = min(first, len(kept))
             kept, first = kept.slice(skipped), first - skipped
             yield kept if columns is None else kept.select([name for name in columns if name in kept.schema.names])
@@ -47,7 +49,7 @@ def select_rows(dataset: Dataset, where: str) -> SelectedDataset:
     condition = parse_condition(where)
     splits = {
         split: sum(
-            sum(mask_rows(batch, condition, str(dataset.path)))
+            int(mask_rows(batch, condition, str(dataset.path)).sum())
             for batch in dataset.batches(sorted(condition.columns or {"id"}), split)
         )
         for split in dataset.splits
@@ -70,7 +72,7 @@ def open_selected(path: Path, where: str | None) -> Dataset:
     return dataset if where is None else select_rows(dataset, where)
 
 
-def mask_rows(batch: pa.RecordBatch, condition: Condition, path: str) -> list[bool]:
+def mask_rows(batch: pa.RecordBatch, condition: Condition, path: str) -> npt.NDArray[np.bool_]:
     """Tell of each row whether it matches.
 
     Raises:

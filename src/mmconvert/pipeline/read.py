@@ -295,13 +295,13 @@ class Records:
         )
         # Whatever looks at rows or changes records is given them.
         changing = (options.mapping, options.transforms, options.prompt, options.prompt_suffix, options.read_as)
-        choosing = (options.where is not None, options.drawn is not None)
         looking = (options.for_scoring, options.every_problem, options.allow_remote, options.decode)
-        counting = options.limit is not None or options.first_rows is not None or self._sampling is not None
+        limits = (options.limit, options.first_rows, options.drawn, self._sampling)
+        counting = any(limit is not None for limit in limits)
         if (
             plain is None
             or (plain.rows, plain.records) != (plugin.rows, plugin.records)
-            or any((*changing, *looking, *choosing, counting, self._input.more, self._input.listed is not None))
+            or any((*changing, *looking, counting, self._input.more, self._input.listed is not None))
             or path.suffix.lower() != ".jsonl"
             or jsonl.is_array(path)
             or not source.is_storable
@@ -387,11 +387,15 @@ class Records:
         for one in made:
             if isinstance(one, PlainBlock):
                 self.rows_read += len(one.chats)
-                self.counted += len(one.chats)
                 if options.max_rows is not None and self.rows_read > options.max_rows:
                     raise build_too_long_error(self._input, options.max_rows)
                 self.where = one.find_place(len(one.chats) - 1)
-                yield one
+                if self._condition is not None:
+                    whole, one = one, one.select(self._condition)
+                    self.warnings[UNMATCHED] += len(whole.chats) - len(one.chats)
+                self.counted += len(one.chats)
+                if one.chats:
+                    yield one
                 continue
             row, rejected = one.row, one.rejected
             self.rows_read += 1

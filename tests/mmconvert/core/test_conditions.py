@@ -9,7 +9,7 @@ from hypothesis import strategies as st
 
 from mmconvert.core.conditions import DEEPEST, LONGEST, parse_condition
 from mmconvert.core.errors import UsageError
-from mmconvert.core.record import Image, Part, Record, Source, Turn, to_arrow
+from mmconvert.core.record import Image, Part, Record, Source, Turn, from_arrow, to_arrow
 
 _TEXT_COLUMNS, _NUMBER_COLUMNS = ("question", "answer", "hint"), ("variant", "round")
 _WORDS = st.text("ab%_'", max_size=4)
@@ -105,7 +105,77 @@ _SHOWN = {
 def test_a_test_about_images_holds_for_all_of_them_or_for_any(text: str, kept: str) -> None:
     condition = parse_condition(text)
     assert [name for name, record in _SHOWN.items() if condition.matches(record)] == kept.split()
-    assert condition.mask(to_arrow([*_SHOWN.values()])) == [name in kept.split() for name in _SHOWN]
+    assert condition.mask(to_arrow([*_SHOWN.values()])).tolist() == [name in kept.split() for name in _SHOWN]
+
+
+_EVERY_TEST = (
+    "width {sign} 2", "any(height) {sign} 1.5", "all(pixels) between 2 and 6", "any(aspect) {sign} 1",
+    "variant {sign} width", "2 {sign} any(width) {sign} any(height)", "bytes {sign} 3", "bytes is null",
+    "name is not null", "format = 'PNG'", "any(name) like 'a%'", "name contains 'a'", "format in ('PNG', 'GIF')",
+    "len(images) {sign} 2", "len(options) {sign} 1", "options contains 'ab'", "options contains ''",
+    "answers is null", "len(messages) {sign} 1", "messages contains 'ä'", "messages contains ''", "messages is null",
+    "messages is not null", "question contains ''", "question {sign} 'ä'", "question like '%'", "question like ''",
+    "question like 'a%'", "question like '%ä'", "question like '%ab%'", "question like 'a_'", "question like 'a%b'",
+    "question ilike 'Ä%'", "len(question) {sign} 2", "question is null", "question {sign} hint", "variant {sign} 1.5",
+    "variant {sign} 9007199254740993", "1 {sign} variant {sign} round", "variant {sign} round {sign} 1",
+    "variant between 0 and 1e9999", "variant in (1, 2.0, 99999999999999999999)", "source.row {sign} 1",
+    "source.numbered = true", "source.numbered != false", "source.file like '%.jsonl'", "extra.n {sign} 1",
+    "extra.n = 'a'", "len(extra.n) = 1", "extra.n is null", "1 {sign} 2", "'a' = 'b'", "task = '\ud800'",
+    "question in ('a', '\ud800')", "question contains '\ud800'", "question between 'a' and '\ud800'",
+)  # fmt: skip
+_LETTERS = st.text("abÄä", max_size=3)
+_IMAGES = st.lists(
+    st.builds(
+        Image,
+        st.none() | st.binary(max_size=4),
+        st.just(1),
+        st.none() | _LETTERS,
+        format=st.sampled_from(["", "PNG", "GIF"]),
+        width=st.integers(0, 3),
+        height=st.integers(0, 3),
+    ),
+    max_size=3,
+)
+_TURNS = st.lists(st.builds(Turn, st.just("user"), st.lists(st.builds(Part, st.just("text"), _LETTERS), max_size=2)))
+_RECORDS = st.builds(
+    Record,
+    id=st.just("1"),
+    sample=st.just("1"),
+    task=st.just("vqa"),
+    source=st.builds(Source, st.just("f"), _LETTERS, st.integers(0, 3), st.none() | st.booleans()),
+    messages=_TURNS,
+    images=_IMAGES,
+    question=st.none() | _LETTERS,
+    hint=st.none() | _LETTERS,
+    options=st.lists(st.none() | _LETTERS, max_size=2),
+    answers=st.lists(_LETTERS, max_size=2),
+    variant=st.none() | st.integers(-3, 3),
+    round=st.none() | st.integers(-3, 3),
+    extra=st.dictionaries(st.just("n"), st.none() | st.integers(0, 2) | st.booleans() | _LETTERS, max_size=1),
+)
+_ANY_TEST = st.tuples(_NOT, st.sampled_from(_EVERY_TEST), _SIGNS).map(
+    lambda drawn: f"{drawn[0]}({drawn[1].format(sign=drawn[2])})"
+)
+
+
+@given(
+    text=st.lists(_ANY_TEST, min_size=1, max_size=3).flatmap(
+        lambda tests: st.sampled_from([" and ", " or "]).map(lambda word: word.join(tests))
+    ),
+    records=st.lists(_RECORDS, min_size=1, max_size=6),
+    cut=st.integers(0, 2),
+)
+def test_columns_keep_the_rows_that_records_do(text: str, records: list[Record], cut: int) -> None:
+    condition = parse_condition(text)
+    found = condition.mask(to_arrow(records).slice(cut))
+    assert found.tolist() == [condition.matches(record) for record in records[cut:]]
+
+
+@pytest.mark.parametrize("text", _EVERY_TEST)
+def test_columns_keep_the_rows_that_records_do_of_every_test(text: str) -> None:
+    condition = parse_condition(text.format(sign="<="))
+    batch = to_arrow([*_SHOWN.values(), _make(variant=1, round=2, question="ab", options=("ab",), extra={"n": 1})])
+    assert condition.mask(batch).tolist() == [condition.matches(record) for record in from_arrow(batch)]
 
 
 @pytest.mark.parametrize(
@@ -133,7 +203,7 @@ def test_lists_turns_and_fields_inside_columns(text: str, kept: list[int]) -> No
     ]
     condition = parse_condition(text)
     assert [number for number, record in enumerate(records) if condition.matches(record)] == kept
-    assert condition.mask(to_arrow(records)) == [number in kept for number in range(2)]
+    assert condition.mask(to_arrow(records)).tolist() == [number in kept for number in range(2)]
 
 
 @pytest.mark.parametrize(

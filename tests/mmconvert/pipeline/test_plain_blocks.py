@@ -120,7 +120,18 @@ def replace_paths(summary: Summary, name: str) -> str:
     batch=st.sampled_from([3, 7, 5000]),
     format=st.sampled_from([*FORMATS]),
     options=st.sampled_from(
-        [{}, {"dataset": "d", "task": "caption"}, {"dataset": "half \udce4"}, {"max_rows": 20}, {"limit": 5}]
+        [
+            {},
+            {"dataset": "d", "task": "caption"},
+            {"dataset": "half \udce4"},
+            {"max_rows": 20},
+            {"limit": 5},
+            {"where": "messages contains 'a'"},
+            {"where": "len(messages) > 1 and task != 'vqa' or id like '%7'"},
+            {"where": "answer is null or source.row < 5", "max_rows": 20},
+            {"where": "len(images) = 0 and extra.x is null"},
+            {"where": "1 = 1", "task": "caption"},
+        ]
     ),
     prefix=st.sampled_from(["", "other/"]),
     fail=st.booleans(),
@@ -149,6 +160,10 @@ def test_plain_rows_do_become_blocks(tmp_path: Path) -> None:
     write([{"id": str(number), **row} for number in range(50)], file, ascii_only=True, end="\n")
     found = list(read.Records(Input(file), ReadOptions(format="openai_messages")).read_blocks())
     assert [len(block.chats) for block in found] == [50]
+    chosen = read.Records(Input(file), ReadOptions(format="openai_messages", where="source.row in (3, 7, 49)"))
+    (block,) = chosen.read_blocks()
+    assert [block.find_place(number).line for number in range(3)] == [4, 8, 50]
+    assert (chosen.rows_read, chosen.counted, chosen.warnings[read.UNMATCHED]) == (50, 3, 47)
 
 
 def test_a_row_that_is_more_stops_no_block_before_or_behind_it(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:

@@ -24,7 +24,9 @@ def select_rows(rows: Rows, where: str) -> Rows:
     """
     condition = parse_condition(where)
     columns = sorted(condition.columns & rows.names) or ["id"]
-    mask = np.array([kept for batch in rows.read(columns) for kept in mask_rows(batch, condition, rows.path)])
+    mask = np.concatenate(
+        [np.empty(0, np.bool_), *(mask_rows(batch, condition, rows.path) for batch in rows.read(columns))]
+    )
     count = int(mask.sum())
     if not count:
         raise build_no_match_error(rows.path, len(rows))
