@@ -10,6 +10,7 @@ import json
 import os
 import re
 import threading
+import time
 from collections.abc import Iterator
 from dataclasses import dataclass, field
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
@@ -18,6 +19,7 @@ from typing import Any
 from urllib.parse import parse_qs, quote, unquote, urlencode, urlsplit
 
 from support.hub_repo import Blob, RefusalError, Repo, sha256
+from support.xet_store import XetStore
 
 USER = "user"
 TOKEN = "hf_loopback"
@@ -82,6 +84,8 @@ class HubServer:
     served: int = 0
     """Bytes of files that were given out."""
     page_size: int = 1000
+    xet: XetStore | None = None
+    """Where files go that are uploaded by Xet; without, the client is told to do without it."""
     lock: threading.Lock = field(default_factory=threading.Lock)
     ended: threading.Event = field(default_factory=threading.Event)
 
@@ -99,7 +103,7 @@ class HubServer:
             "HF_TOKEN": TOKEN,
             "HF_HOME": str(home),
             # With Xet the client asks for a token of a storage service and takes no other way.
-            "HF_HUB_DISABLE_XET": "1",
+            "HF_HUB_DISABLE_XET": "0" if self.xet else "1",
             "HF_HUB_DISABLE_TELEMETRY": "1",
             "HF_HUB_DISABLE_UPDATE_CHECK": "1",
             "HF_HUB_DISABLE_PROGRESS_BARS": "1",
@@ -148,6 +152,8 @@ class HubServer:
                 return self._paths_info(repo, revision, call)
         self._check_token(call)
         match method, rest:
+            case "GET", ["xet-write-token", _] if self.xet:
+                return reply({"accessToken": TOKEN, "exp": int(time.time()) + 3600, "casUrl": self.xet.url})
             case "POST", ["branch", branch]:
                 if branch in repo.refs:
                     raise RefusalError(409, "Conflict", "Reference already exists")
@@ -257,6 +263,8 @@ class HubServer:
         header = next(line["value"] for line in lines if line["key"] == "header")
         if header.get("parentCommit", base) != base:
             raise RefusalError(412, "PreconditionFailed", "A commit has happened since. Please refresh and try again.")
+        if self.xet is not None:
+            self._take_from_xet([line["value"]["oid"] for line in lines if line["key"] == "lfsFile"])
         tree = repo.changed(base, lines, self.stored)
         answer: dict[str, Any] = {"success": True}
         if call.query.get("create_pr"):
@@ -267,6 +275,12 @@ class HubServer:
             answer["pullRequestUrl"] = f"{self.url}/{place}/discussions/{repo.pulls}"
         oid = repo.commit(revision, tree, header["summary"])
         return reply({**answer, "commitOid": oid, "commitUrl": f"{self.url}/datasets/{repo.id}/commit/{oid}"})
+
+    def _take_from_xet(self, wanted: list[str]) -> None:
+        for oid in wanted:
+            data = None if oid in self.stored or self.xet is None else self.xet.find(oid)
+            if data is not None:
+                self.stored[oid] = data
 
     def _resolve(self, repo: Repo, revision: str, path: str, call: Call) -> Reply:
         oid = repo.oid(revision)

@@ -239,6 +239,20 @@ def test_a_push_that_was_killed_goes_on_with_what_is_missing(hub_server, repo, p
     assert load(repo) == load(folder)
 
 
+@pytest.mark.release
+def test_as_many_shards_as_a_folder_may_hold_are_pushed(hub_server, repo, push, tmp_path, small_shards, monkeypatch):
+    for size in ("BATCH_RECORDS", "ROW_GROUP_BYTES"):
+        monkeypatch.setattr(f"mmconvert.dataset.shards.{size}", 1)
+    count = hub_limits.FOLDER_FILES
+    folder = write_dataset(tmp_path / "set", {"train": map(record, range(count))})
+    assert push(folder, repo)["files"] == count + 2
+    assert len(data_files(hub_server, repo)) == count
+    assert sum("/commit/" in line for line in hub_server.requests) < 300
+    hub_server.requests.clear()
+    push(folder, repo)
+    assert not [line for line in hub_server.requests if line.startswith("PUT")]
+
+
 def stalled(hub_server):
     return sum(line.startswith("PUT /lfs/") for line in hub_server.requests)
 
