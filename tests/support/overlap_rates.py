@@ -11,7 +11,7 @@ import mmconvert
 from mmconvert.curation.overlap import Overlap
 from support.planted_leaks import CHANGES, KINDS, REWORDINGS, Picture, draw_size, encode, invent_words, write_rows
 
-REPORTED_SEED = 4
+REPORTED_SEED = 31
 """Seed of the figures that docs/overlap.md reports; thresholds were chosen on seeds 1 to 3."""
 _KIND_OF_FILE = ("*.jpg", "*.jpeg", "*.png")
 

@@ -23,8 +23,10 @@ MOST_BITS = 22
 """Bits of 64 in which near images may differ, by default."""
 LEAST_LIKENESS = 0.88
 """Correlation of the roots of two sketches from which images are near."""
-LEAST_SHAPE = 0.85
+LEAST_SHAPE = 0.9
 """The same of their lowest coefficients."""
+CLOSE_BITS, LEAST_CLOSE_SHAPE = 10, 0.85
+"""Bits of 64 up to which hashes are close, and the correlation of lowest coefficients that is enough for these."""
 ASKED_AT_ONCE = 1 << 18
 """Hashes that are looked up together; more of them begin alike than of few, so each takes less time."""
 _PIECES, _PIECE_BITS, _PIECE_FLIPS = 4, 16, 2
@@ -149,7 +151,8 @@ class ImageIndex:
         kept = np.flatnonzero((bits <= most_bits) & near[:, piece] & ~near[:, :piece].any(axis=1))
         rows, others, bits = rows[kept], others[kept], bits[kept]
         likeness, shape = measure_likeness(asked.roots[rows], self._known.roots[others])
-        near = (likeness >= LEAST_LIKENESS) & (shape >= LEAST_SHAPE)
+        least = np.where(bits <= CLOSE_BITS, LEAST_CLOSE_SHAPE, LEAST_SHAPE)
+        near = (likeness >= LEAST_LIKENESS) & (shape >= least)
         return rows[near], others[near], bits[near].astype(np.int64)
 
 

@@ -22,6 +22,7 @@ from mmconvert.dataset.manifest import DATA_FOLDER, DEFAULT_CONFIG, MANIFEST, re
 from mmconvert.dataset.publish import check_free, send
 from mmconvert.dataset.shards import ROW_GROUP_BYTES, Shard, ShardWriter
 from mmconvert.dataset.views import EVAL, VIEWS, View
+from mmconvert.io.parquet import open_checked_parquet
 from mmconvert.pipeline.engines import Run
 from mmconvert.storage.atomic import require_apart
 from mmconvert.storage.locks import occupied
@@ -234,15 +235,19 @@ class _RowWriter:
 
 
 def read_rows(dataset: Dataset, rows: Collection[int]) -> dict[int, Record]:
-    """Read some records of a dataset by their places among the rows of all splits."""
+    """Read some records of a dataset by their places among the rows of all splits; row groups without any are left."""
     found: dict[int, Record] = {}
     wanted = np.zeros(dataset.num_rows + 1, dtype=bool)
     wanted[list(rows)] = True
     first = 0
-    for batch in dataset.batches():
-        places = np.flatnonzero(wanted[first : first + batch.num_rows])
-        found.update(zip((places + first).tolist(), from_arrow(batch.take(pa.array(places))), strict=True))
-        first += batch.num_rows
-        if len(found) == len(rows):
-            break
+    for file in (file for files in dataset.files.values() for file in files):
+        metadata = open_checked_parquet(file).metadata
+        for group in range(metadata.num_row_groups):
+            if not wanted[first : first + metadata.row_group(group).num_rows].any():
+                first += metadata.row_group(group).num_rows
+                continue
+            for batch in read_shard_batches(file, _ALL_COLUMNS, groups=[group]):
+                places = np.flatnonzero(wanted[first : first + batch.num_rows])
+                found.update(zip((places + first).tolist(), from_arrow(batch.take(pa.array(places))), strict=True))
+                first += batch.num_rows
     return found

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 import numpy as np
 import pytest
 
-from mmconvert.curation.near_images import LEAST_LIKENESS, LEAST_SHAPE, ImageIndex
+from mmconvert.curation.near_images import CLOSE_BITS, LEAST_CLOSE_SHAPE, LEAST_LIKENESS, LEAST_SHAPE, ImageIndex
 from mmconvert.curation.perceptual import hash_image, measure_likeness, unpack_sketches
 from support.planted_leaks import CHANGES, KINDS, draw_size, encode
 
@@ -62,7 +62,8 @@ def find_slowly(asked: Sequence, known: Sequence, most_bits: int) -> dict[tuple[
             apart = [(int(one) ^ int(two)) >> (63 - place) & 1 for place in _BY_FREQUENCY]
             pieces = [sum(apart[start : start + 16]) for start in range(0, 64, 16)]
             likeness, shape = measure_likeness(unpack_sketches(sketch[None]), unpack_sketches(drawn[None]))
-            alike = likeness[0] >= LEAST_LIKENESS and shape[0] >= LEAST_SHAPE
+            least = LEAST_CLOSE_SHAPE if sum(apart) <= CLOSE_BITS else LEAST_SHAPE
+            alike = likeness[0] >= LEAST_LIKENESS and shape[0] >= least
             if sum(apart) <= most_bits and min(pieces) <= 2 and alike:
                 found[row, other] = sum(apart)
     return found
