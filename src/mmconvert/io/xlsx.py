@@ -5,6 +5,7 @@ missing. A formula, an error or a date in a column that is needed refuses the ro
 not what the file shows.
 """
 
+import contextlib
 import math
 import re
 from collections.abc import Callable, Container, Iterator
@@ -42,7 +43,8 @@ def read_header(path: Path) -> list[str]:
             none.
     """
     book = open_workbook(path)
-    return list(_read_names(book, next(book.rows(), (0, []))[1]).values())
+    with contextlib.closing(book.rows()) as lines:
+        return list(_read_names(book, next(lines, (0, []))[1]).values())
 
 
 def list_sheets(path: Path) -> tuple[str, ...]:
@@ -74,26 +76,27 @@ def rows(
         Error: As `read_header`; or the sheet is damaged or larger than the limits.
     """
     book = open_workbook(path)
-    lines = book.rows()
-    names = _read_names(book, next(lines, (0, []))[1])
-    counted, numbered = ({name for name in names.values() if tells(name)} for tells in (needed, ids))
-    others = ", ".join(map(repr, islice(book.sheets, 1, 6)))
-    remarks = (f"only the first sheet {book.sheets[0]!r} is read, not {others}",) if others else ()
-    characters = 0
-    for number, (line, cells) in enumerate(lines):
-        if number >= MAX_ROWS:
-            raise Error(f"{path}: holds more than {MAX_ROWS:,} rows. Save it as TSV.")
-        characters += sum([len(cell.text) for cell in cells])
-        if characters > MAX_CHARACTERS:
-            raise Error(f"{path}:{line}: holds more than {MAX_CHARACTERS:,} characters. Save it as TSV.")
-        where = Where(path.name, number, line)
-        fields, errors = _build_fields(names, cells, counted, numbered, book.epoch_1904)
-        if errors:
-            first, *more = (Rejected.of(error, where) for error in errors)
-            yield replace(first, row=Row(fields, where), others=tuple(more))
-        else:
-            yield Row(fields, where, remarks)
-            remarks = ()
+    # An error keeps the reader of lines alive for as long as anybody looks at it; the file is not to stay open.
+    with contextlib.closing(book.rows()) as lines:
+        names = _read_names(book, next(lines, (0, []))[1])
+        counted, numbered = ({name for name in names.values() if tells(name)} for tells in (needed, ids))
+        others = ", ".join(map(repr, islice(book.sheets, 1, 6)))
+        remarks = (f"only the first sheet {book.sheets[0]!r} is read, not {others}",) if others else ()
+        characters = 0
+        for number, (line, cells) in enumerate(lines):
+            if number >= MAX_ROWS:
+                raise Error(f"{path}: holds more than {MAX_ROWS:,} rows. Save it as TSV.")
+            characters += sum([len(cell.text) for cell in cells])
+            if characters > MAX_CHARACTERS:
+                raise Error(f"{path}:{line}: holds more than {MAX_CHARACTERS:,} characters. Save it as TSV.")
+            where = Where(path.name, number, line)
+            fields, errors = _build_fields(names, cells, counted, numbered, book.epoch_1904)
+            if errors:
+                first, *more = (Rejected.of(error, where) for error in errors)
+                yield replace(first, row=Row(fields, where), others=tuple(more))
+            else:
+                yield Row(fields, where, remarks)
+                remarks = ()
 
 
 def format_number(text: str) -> str:

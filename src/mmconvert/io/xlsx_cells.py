@@ -9,7 +9,7 @@ Source: ECMA-376 part 1, 18.3 (worksheets), 18.4 (shared strings), 18.8 (styles)
 """
 
 import re
-from collections.abc import Iterator
+from collections.abc import Generator
 from functools import lru_cache
 from pathlib import Path
 
@@ -59,7 +59,7 @@ class Workbook(msgspec.Struct, frozen=True):
     _strings: str | None
     _styles: str | None
 
-    def rows(self) -> Iterator[tuple[int, list[XlsxCell]]]:
+    def rows(self) -> Generator[tuple[int, list[XlsxCell]], None, None]:
         """Stream the rows of the first worksheet that have a cell, with their 1-based row numbers.
 
         Raises:

@@ -2,6 +2,7 @@ import contextlib
 import datetime
 import random
 import zipfile
+from pathlib import Path
 
 import openpyxl
 import pytest
@@ -223,6 +224,18 @@ def test_more_rows_or_characters_than_the_limit_are_refused(book, monkeypatch):
     monkeypatch.setattr(xlsx, "MAX_CHARACTERS", 24)
     with pytest.raises(Error, match=r"t.xlsx:6: holds more than 24 characters"):
         cells(path)
+
+
+@pytest.mark.skipif(not Path("/proc/self/fd").exists(), reason="the system lists no open files")
+def test_an_error_leaves_no_file_open(book, monkeypatch):
+    path = book(text_row("a"), *[text_row("x")] * 5)
+    monkeypatch.setattr(xlsx, "MAX_ROWS", 4)
+    with pytest.raises(Error) as held:
+        cells(path)
+    # The error still holds the frames that it went through, and with them whatever they had open.
+    assert held.traceback
+    opened = [file for file in Path("/proc/self/fd").iterdir() if file.exists() and file.samefile(path)]
+    assert opened == []
 
 
 def test_an_encrypted_part_is_refused(tmp_path, book):
