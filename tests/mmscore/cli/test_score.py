@@ -8,8 +8,10 @@ import pytest
 
 import mmscore
 import mmscore.cli
+from mmconvert.dataset.dataset import DatasetWriter
 from mmscore.cli import program
 from support.predictions import choices, write_predictions
+from support.questions import record
 
 
 @pytest.fixture
@@ -260,12 +262,21 @@ def test_the_program_and_the_function_work_in_one_process(tmp_path, monkeypatch,
     assert mmscore.compare(file, file, recipe="own_choice").pairing
 
 
-@pytest.mark.parametrize("recipe", ["vlmevalkit_mcq", "own_choice"])
-def test_a_small_parquet_file_is_scored_without_libraries_that_take_time_to_load(tmp_path, recipe):
-    file = write_predictions(tmp_path / "p.parquet", choices(("A", "A"), ("It is red", "A"), ("Cannot tell", "B")))
+@pytest.mark.parametrize(("recipe", "joined"), [("vlmevalkit_mcq", False), ("own_choice", False), ("own_choice", True)])
+def test_a_small_parquet_file_is_scored_without_libraries_that_take_time_to_load(tmp_path, recipe, joined):
+    rows = choices(("A", "A"), ("It is red", "A"), ("Cannot tell", "B"), question="Which?")
+    file = write_predictions(tmp_path / "p.parquet", rows)
+    more = ["--answers", str(tmp_path / "data")] if joined else []
+    with DatasetWriter(tmp_path / "data") as writer:
+        options = ("red", "green", "blue")
+        writer.write(
+            record(n, "Which?", answer=answer, task="multiple_choice", options=options)
+            for n, answer in enumerate("AAB")
+        )
     heavy = ("pandas", "scipy", "datasets", "PIL", "huggingface_hub", "httpx")
     code = (
-        f"import sys; from mmscore.cli import program; given = ['score', {str(file)!r}, '--recipe', {recipe!r}]; "
+        "import sys; from mmscore.cli import program; "
+        f"given = ['score', {str(file)!r}, '--recipe', {recipe!r}, *{more!r}]; "
         "program.main(given, standalone_mode=False); "
         f"print('loaded', *(name for name in {heavy!r} if name in sys.modules))"
     )

@@ -9,6 +9,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mmconvert.core.arrow import build_column, build_scalar, from_numpy, to_numpy
 from mmconvert.core.errors import Error
 from mmscore.core.predictions.load import OPTIONS, Rows
 
@@ -77,23 +78,23 @@ def compare_questions(predictions: Rows, references: Rows, partner: pa.Array) ->
     for batch in predictions.read(["id", *names]):
         index = partner.slice(start, batch.num_rows)
         start += batch.num_rows
-        batch, theirs = batch.filter(index.is_valid()), _take_rows(asked, index.drop_null().to_numpy())
+        batch, theirs = batch.filter(index.is_valid()), _take_rows(asked, to_numpy(index.drop_null()))
         known, differ = np.zeros((2, batch.num_rows), np.bool_)
         for name in names:
             ours, others = (_join_chunks(side.column(name)) for side in (batch, theirs))
             if not pc.any(pc.and_(ours.is_valid(), others.is_valid())).as_py():
                 continue
             if ours.equals(others):
-                known |= ours.is_valid().to_numpy(zero_copy_only=False)
+                known |= to_numpy(ours.is_valid())
                 continue
             a, b = map(_read_texts, (ours, others))
             both = pc.and_(_has_text(a), _has_text(b))
-            places = pc.indices_nonzero(pc.and_(both, pc.not_equal(a, b))).to_numpy()
+            places = to_numpy(pc.indices_nonzero(pc.and_(both, pc.not_equal(a, b))))
             places = places[_find_unlike(a.take(places), b.take(places), contained=name == QUESTION)]
             for place in places[: _EXAMPLES - len(examples)] if len(examples) < _EXAMPLES else ():
                 quoted = " against ".join(_quote(side[int(place)].as_py()) for side in (a, b))
                 examples.append(f"{batch.column('id')[int(place)].as_py()}: {quoted}")
-            known |= both.to_numpy(zero_copy_only=False)
+            known |= to_numpy(both)
             differ[places] = True
         compared += int(known.sum())
         unlike += int(differ.sum())
@@ -121,7 +122,7 @@ class QuestionIndex:
     def find_among(self, texts: Sequence[str]) -> int | None:
         """Give the row whose group and question are both among some texts."""
         groups = [group for group in map(_name_group, texts) if group in self._rows]
-        questions = _fold(pa.array(texts, pa.string())).to_pylist() if groups else []
+        questions = _fold(build_column(texts, pa.string())).to_pylist() if groups else []
         found = (self.find(group, question) for group in groups for question in questions)
         return next((number for number in found if number is not None), None)
 
@@ -138,7 +139,7 @@ def find_by_question(predictions: Rows, references: Rows) -> tuple[pa.Array, pa.
     index = QuestionIndex(references)
     found = [index.find(group, text) for group, text in _list_questions(predictions)]
     refused = [index.find_among(refusal.texts) for refusal in predictions.rejected]
-    return pa.array(found, pa.int32()), pa.array(refused, pa.int32())
+    return build_column(found, pa.int32()), build_column(refused, pa.int32())
 
 
 def quote_question(rows: Rows, number: int) -> str:
@@ -153,7 +154,7 @@ def _list_questions(rows: Rows) -> list[tuple[str, str]]:
     named = identity["group"] if "group" in identity.column_names else pa.nulls(len(rows), pa.string())
     groups = [_name_group(group or "") for group in pc.coalesce(named, identity["id"]).to_pylist()]
     questions = pa.Table.from_batches(rows.read([QUESTION]))[QUESTION].combine_chunks()
-    return [*zip(groups, _fold(pc.fill_null(questions, "")).to_pylist(), strict=True)]
+    return [*zip(groups, _fold(pc.fill_null(questions, build_scalar(""))).to_pylist(), strict=True)]
 
 
 def _name_group(text: str) -> str:
@@ -171,7 +172,7 @@ def _has_texts(rows: Rows, name: str) -> bool:
 def _take_rows(table: pa.Table, index: npt.NDArray[np.int32]) -> pa.Table:
     """Take rows of a table; those that stand together in it are not copied."""
     together = len(index) and index[-1] - index[0] == len(index) - 1 and (np.diff(index) == 1).all()
-    return table.slice(int(index[0]), len(index)) if together else table.take(pa.array(index))
+    return table.slice(int(index[0]), len(index)) if together else table.take(from_numpy(index))
 
 
 def _join_chunks(column: pa.Array | pa.ChunkedArray) -> pa.Array:
@@ -182,14 +183,16 @@ def _read_texts(column: pa.Array) -> pa.Array:
     """Give a text a row: a question as it stands, options with a divider between them."""
     if not pa.types.is_list(column.type):
         return column
-    lengths = pc.fill_null(pc.list_value_length(column), 0).to_numpy()
-    offsets = pa.array(np.concatenate([[0], lengths.cumsum()]), pa.int32())
-    texts = pc.binary_join(pa.ListArray.from_arrays(offsets, pc.fill_null(column.flatten(), "")), _DIVIDER)
+    lengths = pc.list_value_length(column)
+    lengths = to_numpy(pc.fill_null(lengths, build_column([0], lengths.type)[0]))
+    offsets = from_numpy(np.concatenate([[0], lengths.cumsum()]).astype(np.int32))
+    lists = pa.ListArray.from_arrays(offsets, pc.fill_null(column.flatten(), build_scalar("")))
+    texts = pc.binary_join(lists, build_scalar(_DIVIDER))
     return pc.utf8_rtrim(texts, _DIVIDER)
 
 
 def _has_text(texts: pa.Array) -> pa.Array:
-    return pc.fill_null(pc.greater(pc.binary_length(texts), 0), False)
+    return pc.fill_null(pc.greater(pc.binary_length(texts), build_scalar(0)), build_scalar(False))
 
 
 def _find_unlike(a: pa.Array, b: pa.Array, *, contained: bool) -> npt.NDArray[np.int64]:
@@ -200,7 +203,7 @@ def _find_unlike(a: pa.Array, b: pa.Array, *, contained: bool) -> npt.NDArray[np
         places = places[_find_apart(a, b)]
     one, other = _fold(a.take(places)), _fold(b.take(places))
     said = pc.and_(_has_text(one), _has_text(other))
-    differ = pc.indices_nonzero(pc.and_(said, pc.not_equal(one, other))).to_numpy()
+    differ = to_numpy(pc.indices_nonzero(pc.and_(said, pc.not_equal(one, other))))
     if contained:
         differ = differ[_find_apart(one.take(differ), other.take(differ))]
     found: npt.NDArray[np.int64] = places[differ]

@@ -11,7 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec.structs import replace
 
-from mmconvert.core.arrow import build_column
+from mmconvert.core.arrow import build_column, build_scalar, from_numpy
 from mmconvert.core.errors import Error, show
 from mmconvert.core.record import NUMBER_DIGITS, encode_json
 from mmscore.core.predictions.agreement import (
@@ -39,6 +39,7 @@ _ABSENT = {
 _PLAIN = TABLES | {"table"}
 """Formats that say nothing of a framework, so that the references' format counts."""
 
+_FALSE, _NO_TEXT = build_scalar(False), pa.nulls(1, pa.string())[0]
 _COPY = "variant"
 _EXTRA = "extra"
 _GIVE = "Give the dataset of the predictions: --answers DATASET."
@@ -79,7 +80,7 @@ def join(predictions: Rows, references: Rows, *, allow_mismatch: bool = False) -
     unmatched = predictions.identity["id"].filter(pc.invert(found)).to_pylist()
     asked = references.identity["id"]
     replied = pa.concat_arrays([partner, pairs.refused])
-    unanswered = pc.invert(pc.is_in(pa.array(np.arange(len(references), dtype=np.int32)), value_set=replied))
+    unanswered = pc.invert(pc.is_in(from_numpy(np.arange(len(references), dtype=np.int32)), value_set=replied))
     missing = asked.filter(pc.and_(unanswered, _is_of_answered_splits(references, replied)))
 
     reread = predictions.reread
@@ -119,7 +120,7 @@ def join(predictions: Rows, references: Rows, *, allow_mismatch: bool = False) -
 def _is_of_answered_splits(references: Rows, replied: pa.Array) -> pa.Array:
     """Tell the questions of splits of which some have a prediction; a key may hold several splits."""
     if "split" not in references.names:
-        return pa.array(np.ones(len(references), bool))
+        return from_numpy(np.ones(len(references), np.bool_))
     splits = pa.Table.from_batches(references.read(["split"]))["split"].combine_chunks()
     return pc.is_in(splits, value_set=pc.unique(splits.take(replied.drop_null())))
 
@@ -191,7 +192,7 @@ def _has_groups(rows: Rows) -> bool:
 def _list_places(rows: Rows) -> pa.Array:
     """Give the place of each row in the file that it was read from, as text; its place here where that is not known."""
     places = _read_source_field(rows, ROW)
-    return pa.array(np.arange(len(rows))).cast(pa.string()) if places is None else places
+    return from_numpy(np.arange(len(rows))).cast(pa.string()) if places is None else places
 
 
 def _read_source_field(rows: Rows, name: str) -> pa.Array | None:
@@ -212,7 +213,7 @@ def _is_numbered(rows: Rows) -> bool:
     """
     stated = _read_source_field(rows, NUMBERED)
     if stated is not None:
-        return bool(pc.all(pc.equal(stated, "true"), skip_nulls=False).as_py())
+        return bool(pc.all(pc.equal(stated, build_scalar("true")), skip_nulls=False).as_py())
     if rows.run:
         return False
     ends = pc.utf8_slice_codeunits(rows.identity["id"], -NUMBER_DIGITS)
@@ -263,7 +264,7 @@ def _describe_other_file(predictions: Rows, references: Rows, partner: pa.Array)
     joined, met = len(partner) - partner.null_count, len(pc.unique(partner.drop_null()))
     if joined * 2 >= len(partner) or met * 2 >= len(references):
         return ""
-    others = pc.invert(pc.is_in(pa.array(np.arange(len(references), dtype=np.int32)), value_set=partner))
+    others = pc.invert(pc.is_in(from_numpy(np.arange(len(references), dtype=np.int32)), value_set=partner))
     ours, theirs = (pc.indices_nonzero(rows)[0].as_py() for rows in (pc.invert(found), others))
     return (
         f"is another file: {joined:,} of {len(partner):,} rows of {predictions.path} have their {BY_QUESTION} here. "
@@ -274,11 +275,13 @@ def _describe_other_file(predictions: Rows, references: Rows, partner: pa.Array)
 
 def _find_partners(predictions: pa.Table, references: pa.Table) -> pa.Array:
     """Find the row number of each prediction's reference, null for none."""
+    if not len(predictions):
+        return pa.nulls(0, pa.int32())
     index = pc.index_in(predictions["id"], value_set=references["id"].combine_chunks(), skip_nulls=True)
     if all("sample" in t.column_names and _COPY in t.column_names for t in (predictions, references)):
         second = pc.index_in(_copy(predictions), value_set=_copy(references).combine_chunks(), skip_nulls=True)
         index = pc.coalesce(index, second)
-        responses = pc.if_else(pc.is_valid(predictions[_COPY]), predictions["sample"], None)
+        responses = pc.if_else(pc.is_valid(predictions[_COPY]), predictions["sample"], _NO_TEXT)
         index = pc.coalesce(index, pc.index_in(responses, value_set=_list_unvaried(references), skip_nulls=True))
     return index.combine_chunks()
 
@@ -293,14 +296,14 @@ def _build_lookup(refused: Sequence[Refusal]) -> pa.Table:
 def _list_unvaried(references: pa.Table) -> pa.Array:
     """Give the sample of each row that has no variant, null where other rows have the same."""
     counts = pc.value_counts(references["sample"])
-    single = counts.field("values").filter(pc.equal(counts.field("counts"), 1))
+    single = counts.field("values").filter(pc.equal(counts.field("counts"), build_scalar(1)))
     sure = pc.and_(pc.is_null(references[_COPY]), pc.is_in(references["sample"], value_set=single))
-    return pc.if_else(sure, references["sample"], None).combine_chunks()
+    return pc.if_else(sure, references["sample"], _NO_TEXT).combine_chunks()
 
 
 def _copy(table: pa.Table) -> pa.ChunkedArray:
-    variant = pc.fill_null(table[_COPY].cast(pa.string()), "")
-    return pc.binary_join_element_wise(table["sample"], variant, "\0")
+    variant = pc.fill_null(table[_COPY].cast(pa.string()), build_scalar(""))
+    return pc.binary_join_element_wise(table["sample"], variant, build_scalar("\0"))
 
 
 def _cast_ids(ids: Sequence[str | None]) -> pa.Array:
@@ -328,7 +331,7 @@ def _choose_column(name: str, questions: pa.Table, responses: pa.Table | pa.Reco
     facts = _flatten(responses.column(name))
     if name not in questions.column_names:
         shared = name in REFERENCES and REFERENCES & {*questions.column_names}
-        return pc.if_else(_flatten(_is_said(name, questions)), pa.scalar(None, facts.type), facts) if shared else facts
+        return pc.if_else(_flatten(_is_said(name, questions)), pa.nulls(1, facts.type)[0], facts) if shared else facts
     found = _flatten(questions.column(name))
     if name == FORMAT:
         plain = pc.is_in(facts, value_set=_cast_ids(sorted(_PLAIN)))
@@ -346,18 +349,18 @@ def _is_said(name: str, questions: pa.Table) -> pa.ChunkedArray:
 def _has_value(name: str, values: pa.Array | pa.ChunkedArray) -> pa.Array | pa.ChunkedArray:
     """Tell the rows that have something in a column; an empty list or object is nothing."""
     if pa.types.is_list(values.type):
-        return pc.fill_null(pc.greater(pc.list_value_length(values), 0), False)
+        return pc.fill_null(pc.greater(pc.list_value_length(values), build_scalar(0)), _FALSE)
     if name == _EXTRA:
-        return pc.fill_null(pc.invert(pc.is_in(values, value_set=_cast_ids(["{}", "", None]))), False)
+        return pc.fill_null(pc.invert(pc.is_in(values, value_set=_cast_ids(["{}", "", None]))), _FALSE)
     return pc.is_valid(values)
 
 
 def _merge_extra(found: pa.Array, facts: pa.Array, either: pa.Array) -> pa.Array:
     """Put the keys of `extra` that only the predictions have beside those of the references."""
-    differ = pc.fill_null(pc.not_equal(found, facts), False)
+    differ = pc.fill_null(pc.not_equal(found, facts), _FALSE)
     both = pc.and_(pc.and_(_has_value(_EXTRA, found), _has_value(_EXTRA, facts)), differ)
     pairs = zip(found.filter(both).to_pylist(), facts.filter(both).to_pylist(), strict=True)
-    return pc.replace_with_mask(either, both, pa.array([_add_missing_keys(*pair) for pair in pairs], either.type))
+    return pc.replace_with_mask(either, both, build_column([_add_missing_keys(*pair) for pair in pairs], either.type))
 
 
 def _add_missing_keys(first: str, second: str) -> str:

@@ -7,6 +7,7 @@ from typing import Any
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mmconvert.core.arrow import build_column
 from mmconvert.core.errors import Error
 from mmscore.core.predictions.load import Rows
 
@@ -33,7 +34,7 @@ def details_of(rows: Rows, ids: pa.Array) -> dict[str, Details]:
     found = _facts(rows, ids, [*ASKED, *ANSWERED])
     predictions, *references = rows.sides or (rows,)
     for questions in references:
-        missing = ids.filter(pc.is_in(ids, value_set=pa.array(rows.missing, pa.string())))
+        missing = ids.filter(pc.is_in(ids, value_set=build_column(rows.missing, pa.string())))
         found |= _facts(questions, missing, ASKED)
     for side in (*references, rows, predictions):
         for id, row in _facts(side, ids, [_MESSAGES]).items():

@@ -9,6 +9,7 @@ from pathlib import Path
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mmconvert.core.arrow import build_column
 from mmconvert.core.errors import Error, quote_value
 from mmconvert.core.multiprocess import count_usable_cores
 from mmconvert.core.record import SCHEMA, Image
@@ -181,7 +182,7 @@ def list_illustrated(path: str | Path, wanted: Iterable[str]) -> Iterator[Illust
         Error: It is damaged.
     """
     known = set(wanted)
-    for names, images in _read_illustrated(locate_predictions(path).path, pa.array(sorted(known), pa.string())):
+    for names, images in _read_illustrated(locate_predictions(path).path, build_column(sorted(known), pa.string())):
         if images and (found := known.intersection(names)):
             yield [*found], images
 

@@ -9,6 +9,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mmconvert.core.arrow import build_column, build_scalar, from_numpy
 from mmscore.core.table import EXCLUDED, SCORED
 from mmscore.reporting.html.confusion import NOTHING
 from mmscore.reporting.html.repeats import Repeats
@@ -66,7 +67,7 @@ class Listing(msgspec.Struct, frozen=True):
     def ids(self, result: int) -> pa.Array:
         """Give the ids of the listed rows that a result has."""
         pairs = zip(self.keys, self.numbers[result], strict=True)
-        return pa.array([id for (_, id), number in pairs if number is not None], pa.string())
+        return build_column([id for (_, id), number in pairs if number is not None], pa.string())
 
 
 def listing(results: Sequence[Result], most: int) -> Listing:
@@ -83,11 +84,12 @@ def listing(results: Sequence[Result], most: int) -> Listing:
     places = [result.entry.dataset or "" if several else None for result in results]
     ids = [result.scored.rows["id"].combine_chunks() for result in results]
     keys = [
-        one if place is None else pc.binary_join_element_wise(pa.scalar(place), one, "\0")
+        one if place is None else pc.binary_join_element_wise(build_scalar(place), one, build_scalar("\0"))
         for one, place in zip(ids, places, strict=True)
     ]
     every = pc.unique(pa.chunked_array(keys, pa.string())).drop_null()
-    chosen = every.take(pa.array(np.unique(np.linspace(0, len(every) - 1, min(most, len(every))).round().astype(int))))
+    spread = np.linspace(0, len(every) - 1, min(most, len(every))).round().astype(np.int64)
+    chosen = every.take(from_numpy(np.unique(spread)))
     numbers = [pc.index_in(chosen, value_set=one, skip_nulls=True).to_pylist() for one in keys]
     # An id may hold the sign that parts it from its dataset, and then holds all that follows.
     facts = [key.partition("\0")[::2] if several else ("", key) for key in chosen.to_pylist()]
@@ -112,7 +114,7 @@ def readings_of(
     """
     scored = result.scored
     names = ["id", "status", "value", "how", "start", "end", *(n for n in _JUDGED if n in scored.rows.column_names)]
-    taken = scored.rows.select(names).take(pa.array(numbers, pa.int64())).to_pylist()
+    taken = scored.rows.select(names).take(build_column(numbers, pa.int64())).to_pylist()
     problems = {refusal.id: refusal.message for refusal in result.refusals}
     unstable = repeated.unstable if repeated else frozenset[str]()
     readings: list[Reading | None] = []
