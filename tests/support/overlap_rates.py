@@ -1,6 +1,7 @@
 """How many altered images and questions of a benchmark are found in a training set, and how many are named falsely."""
 
 import random
+from collections import Counter
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
@@ -31,7 +32,7 @@ class Rates:
 
     found: dict[tuple[str, str], float]
     false: dict[str, float]
-    counts: dict[str, int]
+    counts: Counter[str]
 
 
 def draw_pictures(count: int, seed: int) -> dict[str, list[Picture]]:
@@ -81,7 +82,7 @@ def measure_images(pictures: Mapping[str, Sequence[Picture]], seed: int, folder:
         for asked, trained in named:
             if asked != trained:
                 wrong[asked.partition("|")[0]].add(asked)
-    counts = {kind: len(group) for kind, group in pictures.items()}
+    counts = Counter({kind: len(group) for kind, group in pictures.items()})
     return Rates(found, {kind: len(wrong[kind]) / counts[kind] for kind in pictures}, counts)
 
 
@@ -100,7 +101,7 @@ def measure_texts(count: int, seed: int, folder: Path) -> Rates:
         named = {(pair.id, pair.train_id) for pair in _compare(folder, f"t{number}", bench, [*planted, *noise]).pairs}
         found["question", change] = sum((key, key) in named for key, _, _ in planted) / len(planted)
         wrong |= {one for one, other in named if one != other}
-    return Rates(found, {"question": len(wrong) / count}, {"question": count})
+    return Rates(found, {"question": len(wrong) / count}, Counter(question=count))
 
 
 def format_images(rates: Rates) -> str:
