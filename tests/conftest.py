@@ -3,6 +3,7 @@
 import asyncio
 import gc
 import os
+import re
 import signal
 from pathlib import Path
 
@@ -38,7 +39,7 @@ REPOSITORY = TESTS.parent
 SLOW_FOLDERS = {"contract", "goldens", "seeds", "cli", "compat"}
 """Tests of whole commands, and of every plug-in there is."""
 
-MARKED_FILE = "\npytestmark = pytest.mark.{}\n"
+MARKED_FILE = r"^pytestmark = \[?pytest\.mark\.{}\b[,\]\n]"
 MODEL_FIXTURES = {"trained_llava", "random_llava", "idefics3", "blip2_opt", "blip2_t5"}
 SLOW_FIXTURES = {"browser", "session_browser", "hub", "hub_process", "hub_server", "bucket"}
 
@@ -99,17 +100,17 @@ def pytest_ignore_collect(collection_path: Path, config: pytest.Config) -> bool 
     if collection_path.suffix != ".py" or not marks:
         return None
     text = collection_path.read_text(encoding="utf-8")
-    return any(MARKED_FILE.format(mark) in text for mark in marks) or None
+    return any(re.search(MARKED_FILE.format(mark), text, re.MULTILINE) for mark in marks) or None
 
 
 def pytest_collection_modifyitems(config: pytest.Config, items: list[pytest.Item]) -> None:
-    """Put files with slow tests first; with --fast leave those tests out, and all that want a browser or a Hub."""
+    """Put files with slow tests first; with --fast leave them out, and all that want a browser, a Hub or a model."""
     # Files go to workers in this order, and one that takes long must not be the last.
-    slow_files = {item.path for item in items if item.get_closest_marker("slow") or _is_slow(item)}
+    slow = [item for item in items if item.get_closest_marker("slow") or _is_slow(item)]
+    slow_files = {item.path for item in slow}
     items.sort(key=lambda item: item.path not in slow_files)
     if not config.getoption("--fast"):
         return
-    slow = [item for item in items if item.get_closest_marker("slow") or SLOW_FIXTURES & {*item.fixturenames}]
     config.hook.pytest_deselected(items=slow)
     items[:] = [item for item in items if item not in {*slow}]
 

@@ -51,6 +51,16 @@ def test_the_page_on_installing_lists_every_extra_with_what_it_adds() -> None:
         assert name in ("docs", "dev", "video") or all(package in adds for package in packages), name
 
 
+def test_the_page_on_installing_gives_the_oldest_versions_of_the_metadata() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text(encoding="utf-8"))["project"]
+    page = (ROOT / "docs/install.md").read_text(encoding="utf-8")
+    oldest = dict(re.split(">=|,", need)[:2] for need in project["dependencies"])
+    python = project["requires-python"].removeprefix(">=")
+    table = page.partition("## Oldest versions")[2].partition("\n## ")[0]
+    assert dict(re.findall(r"^\| ([\w-]+) \| ([\d.]+) \|", table, re.MULTILINE)) == {"Python": python, **oldest}
+    assert f"mmconvert needs Python {python} or newer." in page
+
+
 def test_the_notebook_shows_what_its_cells_give() -> None:
     current = notebook_page.PAGE.read_text(encoding="utf-8")
     assert notebook_page.hide_bytes(notebook_page.page(current)) == notebook_page.hide_bytes(current), (

@@ -42,13 +42,18 @@ class Shard(msgspec.Struct, frozen=True):
     sha256: str
 
 
-@lru_cache(maxsize=8)
 def list_parquet_options(schema: pa.Schema) -> dict[str, Any]:
     """Give the options every parquet file created by mmconvert is written with.
 
     Args:
         schema: Columns of the file; leaves named `bytes` hold images and stay as they are.
     """
+    # The options follow from the columns alone, and pyarrow 21 cannot hash a schema that has metadata.
+    return _list_column_options(schema.remove_metadata())
+
+
+@lru_cache(maxsize=8)
+def _list_column_options(schema: pa.Schema) -> dict[str, Any]:
     sink = io.BytesIO()
     pq.ParquetWriter(sink, schema).close()
     layout = pq.ParquetFile(sink).schema

@@ -227,8 +227,9 @@ def _write(records: Iterable[Record], target: Target) -> Iterator[Loss]:
 
 
 _DIFFERS = (
-    "other image files than in the first sample; load_dataset('webdataset', ...) needs features=Features({'__key__': "
-    "Value('string'), '__url__': Value('string'), 'json': Json(), '0.jpg': Image(), ...}) that name them all"
+    "other image files than in the first sample; load_dataset('webdataset', ...) of datasets 4.8 or newer needs "
+    "features=Features({'__key__': Value('string'), '__url__': Value('string'), 'json': Json(), '0.jpg': Image(), ...})"
+    " that name them all"
 )
 
 

@@ -52,6 +52,8 @@ _OBJECT = 64
 
 _Sized = tuple[pa.RecordBatch, int]
 """A batch, and about what it takes as values of Python."""
+_NO_PYTHON_FORM = (ValueError, OverflowError, pa.ArrowException, KeyError)
+"""What pyarrow raises for a value that Python cannot hold; a `KeyError` for a time zone that pytz does not know."""
 
 
 def open_parquet(path: Path) -> pq.ParquetFile:
@@ -313,7 +315,8 @@ def list_leaves(array: pa.Array) -> Iterator[pa.Array]:
 
 def _measure_batch(batch: pa.RecordBatch) -> int:
     """Measure about what a batch takes as values of Python, dictionaries unfolded; a small one as Arrow holds it."""
-    if batch.nbytes < _SMALL_BATCH and not _names_values(batch.schema):
+    # pyarrow 21 cannot hash a schema that has metadata.
+    if batch.nbytes < _SMALL_BATCH and not _names_values(batch.schema.remove_metadata()):
         return int(batch.nbytes)
     return sum(map(_measure, batch.columns))
 
@@ -427,7 +430,7 @@ def _read_batch_rows(batch: pa.RecordBatch, size: int, path: Path, first: int) -
         return
     try:
         values = batch.to_pylist()
-    except (ValueError, OverflowError, pa.ArrowException):
+    except _NO_PYTHON_FORM:
         yield from _read_columns(batch, path, first)
         return
     for index, fields in enumerate(values):
@@ -458,7 +461,7 @@ def _list_values(column: pa.Array) -> list[Any]:
     values: list[Any] = []
     try:
         values = column.to_pylist()
-    except (ValueError, OverflowError, pa.ArrowException):
+    except _NO_PYTHON_FORM:
         pass
     else:
         return values
@@ -467,11 +470,11 @@ def _list_values(column: pa.Array) -> list[Any]:
         try:
             try:
                 values.append(column[index].as_py())
-            except (ValueError, OverflowError, pa.ArrowException):
+            except _NO_PYTHON_FORM:
                 values.append(texts[index].as_py())
         except UnicodeDecodeError:
             values.append(RowError("text.encoding", "", "a text is not UTF-8. Write the file again."))
-        except (ValueError, OverflowError, pa.ArrowException) as error:
+        except _NO_PYTHON_FORM as error:
             message = f"a value has no Python form ({take_first_line(error)}). Write it as text."
             values.append(RowError("value.range", "", message))
     return values

@@ -4,6 +4,8 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from email.utils import parsedate_to_datetime
+from importlib import import_module
+from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
 
 from mmconvert.core.errors import Error
@@ -22,6 +24,13 @@ _UNDONE = (409, 412, 429, 503)
 _T = TypeVar("_T")
 
 
+def load_hub_transport() -> ModuleType:
+    """Import the HTTP client whose errors the Hub's client raises: httpx2, or httpx before huggingface_hub 2.0."""
+    from huggingface_hub.errors import HfHubHTTPError
+
+    return import_module(HfHubHTTPError.__bases__[0].__module__)
+
+
 def retry(action: Callable[[], _T], waits: Sequence[float], *, once: str | None = None) -> _T:
     """Do it again after a failure that passes by itself; what has arrived is not sent again.
 
@@ -35,9 +44,9 @@ def retry(action: Callable[[], _T], waits: Sequence[float], *, once: str | None 
         HfHubHTTPError: The Hub refuses, or still fails.
         TransportError: It cannot be reached.
     """
-    import httpx2
     from huggingface_hub.errors import HfHubHTTPError
 
+    client = load_hub_transport()
     for wait in waits:
         try:
             return _unwrap_error(action)
@@ -45,9 +54,9 @@ def retry(action: Callable[[], _T], waits: Sequence[float], *, once: str | None 
             if error.response.status_code not in (_UNDONE if _is_for(error, once) else _TRANSIENT):
                 raise
             wait = max(wait, _read_pause(error))
-        except httpx2.ConnectError:
+        except client.ConnectError:
             raise
-        except httpx2.TransportError as error:
+        except client.TransportError as error:
             if _is_for(error, once):
                 raise
         time.sleep(wait)
@@ -56,13 +65,12 @@ def retry(action: Callable[[], _T], waits: Sequence[float], *, once: str | None 
 
 def _unwrap_error(action: Callable[[], _T]) -> _T:
     """Raise what broke an upload off; the Hub's client hides it behind an error of its own."""
-    import httpx2
     from huggingface_hub.errors import HfHubHTTPError
 
     try:
         return action()
     except RuntimeError as error:
-        if isinstance(error.__cause__, HfHubHTTPError | httpx2.TransportError):
+        if isinstance(error.__cause__, (HfHubHTTPError, load_hub_transport().TransportError)):
             raise error.__cause__ from None
         raise
 
@@ -102,7 +110,6 @@ def explain_errors(repo_id: str) -> Iterator[None]:
     Raises:
         Error: In the place of every error of the Hub's client.
     """
-    import httpx2
     from huggingface_hub.errors import HfHubHTTPError, OfflineModeIsEnabled
 
     try:
@@ -113,7 +120,7 @@ def explain_errors(repo_id: str) -> Iterator[None]:
         raise Error(f"{repo_id}: the Hub answered {status}{said}. {_build_advice(status, repo_id)}") from None
     except OfflineModeIsEnabled:
         raise Error(f"{repo_id}: HF_HUB_OFFLINE is set. Unset it to publish.") from None
-    except (httpx2.TransportError, ConnectionError, TimeoutError) as error:
+    except (load_hub_transport().TransportError, ConnectionError, TimeoutError) as error:
         said = str(error) or type(error).__name__
         message = f"{repo_id}: the Hub cannot be reached ({said}). Push again; what arrived is not sent again."
         raise Error(message) from None

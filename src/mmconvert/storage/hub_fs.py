@@ -21,7 +21,7 @@ import msgspec
 from mmconvert._version import __version__
 from mmconvert.core.errors import Error, UsageError, suggest_spelling, take_first_line
 from mmconvert.core.rows import READERS
-from mmconvert.storage.hub_errors import RETRY_SECONDS, retry
+from mmconvert.storage.hub_errors import RETRY_SECONDS, load_hub_transport, retry
 
 SMALL_FILE = 4 << 20
 """Bytes up to which a file is fetched whole: about what one answer of the Hub takes anyway."""
@@ -392,7 +392,6 @@ def _explain_hub_errors(name: str, revision: str | None = None) -> Iterator[None
         UsageError: There is no such dataset or revision.
         Error: It cannot be reached, or refuses.
     """
-    import httpx2
     from huggingface_hub import errors
 
     try:
@@ -415,7 +414,7 @@ def _explain_hub_errors(name: str, revision: str | None = None) -> Iterator[None
     except errors.HfHubHTTPError as error:
         said = error.server_message or take_first_line(error)
         raise Error(f"{name}: the Hub answered {error.response.status_code}: {said}. Try again later.") from None
-    except (httpx2.TransportError, ConnectionError, TimeoutError) as error:
+    except (load_hub_transport().TransportError, ConnectionError, TimeoutError) as error:
         raise Error(
             f"{name}: no such file or folder, and the Hub cannot be reached ({take_first_line(error)}). "
             "Check the path, or the network; HF_HUB_OFFLINE=1 takes what the client's cache has."

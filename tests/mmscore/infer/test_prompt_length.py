@@ -6,7 +6,6 @@ from types import SimpleNamespace
 import PIL.Image
 import pytest
 from msgspec.structs import replace
-from transformers import AutoProcessor
 
 from mmscore.infer.prompt_length import PromptLength
 from support.questions import make_image, record
@@ -57,6 +56,8 @@ def test_a_text_that_is_long_or_breaks_the_tokenizer_is_guessed_for():
 
 @pytest.mark.slow
 def test_a_real_processor_is_counted_exactly_but_for_its_template(random_llava):
+    from transformers import AutoProcessor
+
     processor = AutoProcessor.from_pretrained(random_llava)
     length = PromptLength(processor, processor.tokenizer, None)
     beside = set()

@@ -5,6 +5,7 @@ import os
 import struct
 import subprocess
 import sys
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -31,6 +32,12 @@ def entry(answers: Path) -> Entry:
     return score(answers, "own_choice", by="task").entries[0]
 
 
+def needs(*packages: str) -> pytest.MarkDecorator:
+    """Skip a test where a tracker is not installed; none is imported here."""
+    absent = [package for package in packages if find_spec(package) is None]
+    return pytest.mark.skipif(bool(absent), reason=f"not installed: {', '.join(absent)}")
+
+
 def mmscore(folder: Path, *words: object, **environment: str) -> tuple[int, str, str]:
     """Run the command as a user does: the libraries start processes of their own and read variables when imported."""
     command = [sys.executable, "-c", "from mmscore.cli import main; main()", *map(str, words)]
@@ -50,6 +57,7 @@ def test_a_score_has_its_interval_and_number_of_samples(entry: Entry) -> None:
     assert json.loads(found.report)["entries"][0]["signature"] == entry.signature
 
 
+@needs("tensorboardX", "tensorboard")
 def test_tensorboard_reads_the_scores(tmp_path: Path, answers: Path) -> None:
     from tensorboard.backend.event_processing.event_accumulator import EventAccumulator
 
@@ -64,6 +72,7 @@ def test_tensorboard_reads_the_scores(tmp_path: Path, answers: Path) -> None:
     assert "accuracy" in text.tensor_proto.string_val[0].decode()
 
 
+@needs("mlflow")
 def test_mlflow_has_metrics_parameters_and_artifacts(tmp_path: Path, answers: Path) -> None:
     place = (tmp_path / "store").as_uri()
     code, out, err = mmscore(
@@ -97,6 +106,7 @@ def read_wandb_records(data: bytes) -> list[bytes]:
     return records
 
 
+@needs("wandb")
 def test_wandb_offline_keeps_a_run(tmp_path: Path, answers: Path) -> None:
     from wandb.proto import wandb_internal_pb2
 
@@ -118,6 +128,7 @@ def test_wandb_offline_keeps_a_run(tmp_path: Path, answers: Path) -> None:
     assert json.loads(texts["scores/_type"]) == "table-file"
 
 
+@needs("trackio")
 def test_trackio_has_the_scores_in_its_own_folder(tmp_path: Path, answers: Path) -> None:
     import sqlite3
 
@@ -134,6 +145,7 @@ def test_trackio_has_the_scores_in_its_own_folder(tmp_path: Path, answers: Path)
     assert json.loads(config)["signature"] == entry["signature"]
 
 
+@needs("mlflow")
 def test_a_tracker_that_fails_loses_no_score(tmp_path: Path, answers: Path) -> None:
     code, _, err = mmscore(
         *(tmp_path, answers, "--recipe", "own_choice", "-o", tmp_path / "report.json", "--log", "mlflow"),
@@ -166,6 +178,7 @@ def test_a_tracker_that_is_not_installed_names_the_line_that_installs_it() -> No
         track.choose_trackers(["tensorboard", "wandbb"])
 
 
+@needs("tensorboardX")
 def test_a_run_of_a_task_is_logged_once(tmp_path: Path) -> None:
     rows = ({"id": str(n), "question": "Which?", "answer": "A", "options": ["a", "b"]} for n in range(3))
     (tmp_path / "quiz.jsonl").write_text("\n".join(map(json.dumps, rows)))

@@ -105,6 +105,7 @@ def test_what_is_no_place_is_refused(places, message):
 
 
 def test_a_folder_that_is_missing_is_named_when_it_is_needed(log, tmp_path):
+    pytest.importorskip("torch")
     options = tmp_path / "o.yaml"
     options.write_text(f"classifiers: {{classifer_reject_eval: {{folder: {tmp_path}/none}}}}")
     assert score(log, "mmtrust_task", dataset="stereo-agreement-text", recipe_options=options).complete
