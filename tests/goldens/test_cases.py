@@ -27,5 +27,5 @@ def test_the_cases_are_small_and_no_part_of_the_wheel(repository):
     built = tomllib.loads((repository / "pyproject.toml").read_text("utf-8"))["tool"]["hatch"]["build"]["targets"][
         "wheel"
     ]
-    assert built == {"packages": ["src/mmconvert", "src/mmscore"]}
+    assert built == {"packages": ["src/mmconvert", "src/mmscore"], "force-include": {"schemas": "mmconvert/schemas"}}
     assert [file for package in built["packages"] for file in (repository / package).rglob(f"*{PACKED}")] == []
