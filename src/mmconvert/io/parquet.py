@@ -31,6 +31,8 @@ from mmconvert.storage.source_files import name_open_file, open_source
 BATCH_ROWS = 64
 BATCH_BYTES = 128 << 20
 """Most bytes that a batch of several rows may unfold to."""
+_AHEAD_FROM = 12
+"""Number of the batch from which on the next is read ahead: whoever looks at a few rows of a far file stops before."""
 _AHEAD_BYTES = 32 << 20
 """The next batch is not read beside one that takes more."""
 PAGE_BYTES = 256 << 20
@@ -382,15 +384,15 @@ def rows(path: Path, span: Span | None = None, *, columns: Sequence[str] | None 
 
 
 def _read_ahead(batches: Iterator[_Sized]) -> Generator[_Sized]:
-    """Have a thread read the next batch while the caller is at one, but not beside the first, which may do."""
+    """Have a thread read the next batch while the caller is at one, but not beside the first ones, which may do."""
     # The thread notes what it reads for whoever watches sources here.
     read = partial(copy_context().run, next, batches, None)
-    first = True
+    given = 0
     with ThreadPoolExecutor(1) as thread:
         batch = read()
         while batch is not None:
-            following = None if first or batch[1] > _AHEAD_BYTES else thread.submit(read)
-            first = False
+            given += 1
+            following = None if given < _AHEAD_FROM or batch[1] > _AHEAD_BYTES else thread.submit(read)
             yield batch
             del batch
             batch = read() if following is None else following.result()

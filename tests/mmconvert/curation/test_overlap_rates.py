@@ -10,12 +10,10 @@ CUT = ("2.5 % cut off each side", "5 % cut off each side")
 
 @pytest.mark.release
 def test_altered_images_are_found_and_few_others_are_named(tmp_path):
-    rates = measure_images(draw_pictures(300, REPORTED_SEED), REPORTED_SEED, tmp_path)
+    rates = measure_images(draw_pictures(600, REPORTED_SEED), REPORTED_SEED, tmp_path)
     for (kind, change), share in rates.found.items():
         assert share >= {**dict.fromkeys(SURE, 0.99), **dict.fromkeys(CUT, 0.95)}.get(change, 0), (kind, change)
-    # Of all kinds together: a single one of the hundred of a kind is 1 % of it.
-    wrong = sum(share * rates.counts[kind] for kind, share in rates.false.items())
-    assert wrong < 0.01 * rates.counts.total()
+    assert max(rates.false.values()) < 0.01
 
 
 def test_altered_questions_are_found_and_few_others_are_named(tmp_path):

@@ -80,7 +80,10 @@ def test_names_that_are_no_text_refuse_the_file(tmp_path: Path) -> None:
         list(parquet.rows(path))
 
 
-def test_the_next_batch_is_read_beside_the_one_that_is_used_but_not_beside_the_first() -> None:
+def test_the_next_batch_is_read_beside_the_one_that_is_used_but_not_beside_the_first(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    monkeypatch.setattr(parquet, "_AHEAD_FROM", 2)
     read: list[int] = []
     watched: list[Sources | None] = []
 
@@ -101,7 +104,8 @@ def test_the_next_batch_is_read_beside_the_one_that_is_used_but_not_beside_the_f
     assert watched == [sources] * 4
 
 
-def test_damage_that_a_thread_finds_is_told_at_its_row(tmp_path: Path) -> None:
+def test_damage_that_a_thread_finds_is_told_at_its_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(parquet, "_AHEAD_FROM", 2)
     path = tmp_path / "a.parquet"
     table = pa.table({"text": [f"{n:09d}" for n in range(parquet.BATCH_ROWS * 4)]})
     pq.write_table(table, path, row_group_size=parquet.BATCH_ROWS, write_page_checksum=True, compression="none")

@@ -74,7 +74,7 @@ def test_a_part_of_a_large_dataset_is_a_part_of_its_bytes(hub_server, program, l
     code, _, err = program("mmconvert", "convert", "user/large", "-o", tmp_path / "few", "--limit", "3")
     assert code == 0, err
     assert [row.id for row in open_dataset(tmp_path / "few").records()] == ["0", "1", "2"]
-    assert 0 < hub_server.served < 6 * MEGABYTE
+    assert 0 < hub_server.served < 5 * MEGABYTE
 
 
 def test_a_model_is_asked_about_a_part_of_a_large_dataset(hub_server, program, large, tmp_path):
