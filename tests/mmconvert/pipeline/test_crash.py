@@ -153,6 +153,9 @@ def test_a_kill_at_any_moment_leaves_something_whole(large: Path, tmp_path: Path
     assert killed >= 3
 
 
+LONGEST = 60
+"""Seconds in which processes end that are told to, on a machine with other work."""
+
 SLOW_FORMAT = """
 import os, sys, time
 from mmconvert.formats.predictions import FORMAT as PREDICTIONS
@@ -190,26 +193,31 @@ cli.main()
 """By how workers begin: with several threads, as a program of the user's has them, or in ours, which has one."""
 
 
+def write_slow(folder: Path, seconds: float) -> list[object]:
+    """Give the options of a conversion that says `row` and its process at every row, and takes so long for it."""
+    (folder / "slow.py").write_text(SLOW_FORMAT.format(seconds=seconds))
+    file = table(folder / "in.tsv", *map(str, range(40)))
+    return [file, "-o", folder / "out", "--format", f"{folder / 'slow.py'}@FORMAT"]
+
+
 @pytest.fixture
-def slow(tmp_path: Path) -> list[object]:
-    """The options of a conversion that says `row` and its process at every row, and goes on for long."""
-    (tmp_path / "slow.py").write_text(SLOW_FORMAT.format(seconds=0.4))
-    file = table(tmp_path / "in.tsv", *map(str, range(40)))
-    return [file, "-o", tmp_path / "out", "--format", f"{tmp_path / 'slow.py'}@FORMAT"]
+def endless(tmp_path: Path) -> list[object]:
+    """The options of a conversion whose processes each begin a row and are ended in it, however late they begin."""
+    return write_slow(tmp_path, 3600)
 
 
 @pytest.mark.parametrize("sent", [signal.SIGINT, signal.SIGTERM])
 @pytest.mark.parametrize("old", [False, True])
 def test_an_interruption_leaves_the_place_as_it_was(
-    sent: signal.Signals, old: bool, slow: list[object], tmp_path: Path
+    sent: signal.Signals, old: bool, endless: list[object], tmp_path: Path
 ) -> None:
     if old:
         convert(plan_inputs([str(table(tmp_path / "old.tsv", "old"))]), tmp_path / "out", PREDICTIONS, WriteOptions())
-    arguments = [sys.executable, "-m", "mmconvert", "convert", *map(str, slow), "--overwrite"]
+    arguments = [sys.executable, "-m", "mmconvert", "convert", *map(str, endless), "--overwrite"]
     with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True) as child:
         assert child.stderr.readline() == f"row {child.pid}\n"
         child.send_signal(sent)
-        _, message = child.communicate(timeout=20)
+        _, message = child.communicate(timeout=LONGEST)
     assert child.returncode == 130
     assert message.strip() == "mmconvert: interrupted. Run the same command again to continue."
     assert (tmp_path / "out").exists() == old
@@ -238,9 +246,9 @@ def begun(child: subprocess.Popen) -> int:
     ],
 )
 def test_workers_end_with_the_process_that_began_them(
-    sent: signal.Signals, method: str, slow: list[object], tmp_path: Path
+    sent: signal.Signals, method: str, endless: list[object], tmp_path: Path
 ) -> None:
-    arguments = [sys.executable, "-c", IN_PARTS[method], "convert", *map(str, slow), "--workers", "4"]
+    arguments = [sys.executable, "-c", IN_PARTS[method], "convert", *map(str, endless), "--workers", "4"]
     with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True, start_new_session=True) as child:
         workers = {begun(child)}
         while len(workers) < 3:
@@ -249,10 +257,10 @@ def test_workers_end_with_the_process_that_began_them(
             assert (b"spawn_main" in Path(f"/proc/{worker}/cmdline").read_bytes()) == (method == "spawn")
         started = time.monotonic()
         child.send_signal(sent)
-        child.wait(timeout=10)
+        child.wait(timeout=LONGEST)
         assert child.returncode == (-9 if sent == signal.SIGKILL else 130)
         while any(Path(f"/proc/{worker}/exe").exists() for worker in workers):
-            assert time.monotonic() - started < 10, "a worker outlives the run"
+            assert time.monotonic() - started < LONGEST, "a worker outlives the run"
             time.sleep(0.05)
     assert not (tmp_path / "out").exists()
     if sent != signal.SIGKILL:
@@ -260,7 +268,8 @@ def test_workers_end_with_the_process_that_began_them(
 
 
 @pytest.mark.parametrize("method", ["fork", pytest.param("spawn", marks=pytest.mark.release)])
-def test_a_worker_that_dies_ends_the_run_with_one_message(method: str, slow: list[object], tmp_path: Path) -> None:
+def test_a_worker_that_dies_ends_the_run_with_one_message(method: str, tmp_path: Path) -> None:
+    slow = write_slow(tmp_path, 0.4)
     arguments = [sys.executable, "-c", IN_PARTS[method], "convert", *map(str, slow), "--workers", "2"]
     with subprocess.Popen(arguments, stderr=subprocess.PIPE, text=True, start_new_session=True) as child:
         os.kill(begun(child), signal.SIGKILL)
