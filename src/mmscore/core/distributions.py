@@ -7,6 +7,12 @@ import math
 import sys
 from statistics import NormalDist
 
+TAIL = 0.025
+"""Chance on either side of a 95 % interval, which all intervals of reports are."""
+
+Z95 = 1.959963984540054
+"""Standard errors between a normal value and either end of its interval: the normal quantile of 1 - `TAIL`."""
+
 _EXACT = 10_000
 """Trials up to which a binomial coefficient is computed to its last digit."""
 _LARGE = 100.0

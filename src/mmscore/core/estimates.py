@@ -10,10 +10,7 @@ import numpy.typing as npt
 from msgspec.structs import replace
 
 from mmconvert.core.plugin_struct import PluginStruct
-from mmscore.core.distributions import find_t_quantile
-
-Z95 = 1.959963984540054
-"""97.5 % point of the normal distribution."""
+from mmscore.core.distributions import TAIL, Z95, find_t_quantile
 
 FEW = 30
 """Of fewer clusters an interval is rough, and a report says so; of fewer pairs a bootstrap gives no p-value."""
@@ -204,12 +201,12 @@ def _find_quantile(totals: npt.NDArray[np.float64], sizes: npt.NDArray[np.float6
     """
     n, groups, peak = float(sizes.sum()), len(sizes), float(np.abs(totals).max())
     if squares <= 0 or peak <= _NO_ERROR:
-        return find_t_quantile(count_degrees(sizes), 0.975)
+        return find_t_quantile(count_degrees(sizes), 1 - TAIL)
     inflation = float(totals @ totals) * groups / (groups - 1) / squares
     correlation = min(1.0, max(0.0, (inflation - 1) / (float(sizes @ sizes) / n - 1)))
     parts = (totals / peak) ** 2
     heavy = 3 * float(parts.sum()) ** 2 / float(parts @ parts) - 3
-    return find_t_quantile(max(1.0, min(count_degrees(sizes * (1 + (sizes - 1) * correlation)), heavy)), 0.975)
+    return find_t_quantile(max(1.0, min(count_degrees(sizes * (1 + (sizes - 1) * correlation)), heavy)), 1 - TAIL)
 
 
 def _compute_wilson(share: float, n: float) -> tuple[float, float]:

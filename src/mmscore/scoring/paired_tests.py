@@ -9,6 +9,7 @@ import numpy as np
 import numpy.typing as npt
 
 from mmscore.core.distributions import (
+    TAIL,
     compute_coin_tail,
     compute_normal_cdf,
     compute_t_cdf,
@@ -190,9 +191,9 @@ def find_percentiles(drawn: Floats, sizes: npt.ArrayLike) -> tuple[float, float]
     units = np.asarray(sizes, dtype=np.float64)
     if np.ptp(drawn) < _SAME:
         return None
-    tail = 0.025
+    tail = TAIL
     if not _are_many_rows(units):
-        reach = find_t_quantile(count_degrees(units), 0.975) * math.sqrt(len(units) / (len(units) - 1))
+        reach = find_t_quantile(count_degrees(units), 1 - TAIL) * math.sqrt(len(units) / (len(units) - 1))
         tail = compute_normal_cdf(-reach)
     low, high = np.quantile(drawn, (tail, 1 - tail))
     return float(low), float(high)

@@ -13,6 +13,10 @@ def test_normal_quantiles_are_those_of_scipy(p: float) -> None:
     assert distributions.find_normal_quantile(p) == pytest.approx(special.ndtri(p), rel=1e-12, abs=1e-15)
 
 
+def test_the_constant_of_intervals_is_the_quantile_of_their_tail() -> None:
+    assert special.ndtri(1 - distributions.TAIL) == distributions.Z95
+
+
 @given(z=st.floats(-30, 30))
 def test_normal_chances_are_those_of_scipy(z: float) -> None:
     assert distributions.compute_normal_cdf(z) == pytest.approx(special.ndtr(z), rel=1e-12)

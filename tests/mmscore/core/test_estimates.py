@@ -7,7 +7,8 @@ from hypothesis import given
 from hypothesis import strategies as st
 from scipy.stats import t
 
-from mmscore.core.estimates import Z95, Estimate, compute_agreement, compute_macro, compute_mean
+from mmscore.core.distributions import Z95
+from mmscore.core.estimates import Estimate, compute_agreement, compute_macro, compute_mean
 
 VALUES = st.lists(st.floats(-100, 100), min_size=2, max_size=30)
 

@@ -3,6 +3,7 @@
 import pytest
 
 from mmscore.core import estimates
+from mmscore.core.distributions import Z95
 from support.interval_coverage import CELLS, GROUPS, cover_difference, cover_macro, cover_share
 
 
@@ -13,7 +14,7 @@ def test_intervals_of_shares_out_of_few_clusters_hold_the_truth(clusters, share,
 
 
 def test_the_normal_distribution_would_be_too_narrow(monkeypatch):
-    monkeypatch.setattr(estimates, "_find_quantile", lambda *clusters: estimates.Z95)
+    monkeypatch.setattr(estimates, "_find_quantile", lambda *clusters: Z95)
     assert cover_share(8, 0.2, 0.5, 400) < 90
 
 

@@ -6,7 +6,8 @@ Three frameworks count so and differ in which rows belong together and which cat
 import math
 from collections.abc import Callable, Hashable, Mapping, Sequence
 
-from mmscore.core.estimates import Z95, Estimate
+from mmscore.core.distributions import Z95
+from mmscore.core.estimates import Estimate
 from mmscore.core.recipe import Metrics, Row
 from mmscore.core.table import Scored
 from mmscore.scoring.grouping import score_jointly
