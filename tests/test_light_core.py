@@ -7,6 +7,8 @@ from pathlib import Path
 
 import pytest
 
+from mmconvert.storage import object_store
+
 ROOT = Path(__file__).parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 HIDDEN = (
@@ -81,6 +83,17 @@ def test_a_missing_package_names_the_extra(code: str, message: str) -> None:
     done = run(code)
     assert f'needs the package {message}. Install it: pip install "mmconvert[score]"' in done.stderr
     assert message in {need.partition(">")[0] for need in PROJECT["optional-dependencies"]["score"]}
+
+
+@pytest.mark.parametrize("scheme", object_store.EXTRAS)
+def test_a_store_names_its_extra(scheme: str) -> None:
+    extra = object_store.EXTRAS[scheme]
+    [need] = PROJECT["optional-dependencies"][extra]
+    hidden = f"sys.modules[{need.partition('>')[0]!r}] = None"
+    arguments = ["mmconvert", "inspect", f"{scheme}://bucket/in.tsv"]
+    done = run(f"{hidden}\nsys.argv = {arguments!r}\nfrom mmconvert.cli import main\nmain()")
+    message = f'in.tsv: the package for such URLs is missing. Install it: pip install "mmconvert[{extra}]"'
+    assert (done.returncode, message in done.stderr) == (2, True), done.stderr
 
 
 def test_a_workbook_names_its_extra(tmp_path: Path) -> None:

@@ -13,7 +13,11 @@ pytestmark = pytest.mark.static
 ROOT = Path(__file__).resolve().parents[1]
 PROJECT = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
 EXTRAS = PROJECT["optional-dependencies"]
-LOCKS = {"dev.txt": ["infer", "docs", "dev"], "demo.txt": ["infer"]}
+LOCKS = {
+    "dev.txt": ["infer", "docs", "dev"],
+    "release.txt": ["infer", "docs", "dev", "captions", "vcr", "wandb", "release"],
+    "demo.txt": ["infer"],
+}
 APART = {"torch", "mmconvert"}
 """What the scripts install beside the locks."""
 
@@ -48,6 +52,11 @@ def test_all_that_the_project_asks_for_is_locked_as_it_asks(name: str) -> None:
             (release,) = locked[canonicalize_name(need.name)].specifier
             assert need.specifier.contains(release.version), need
     assert not APART & locked.keys()
+
+
+def test_the_lock_of_the_release_adds_packages_and_changes_none() -> None:
+    dev, release = ({(str(entry), *hashes) for entry, hashes in read_lock(name)} for name in ("dev.txt", "release.txt"))
+    assert dev < release
 
 
 @pytest.mark.parametrize("name", LOCKS)

@@ -25,6 +25,9 @@ from mmconvert.storage.hub_fs import find_on_hub, is_at_commit
 from mmconvert.storage.source_files import Sources, get_sources, register_look
 from mmconvert.storage.temporary import build_temporary_prefix
 
+EXTRAS = {"s3": "s3", "s3a": "s3", "gs": "gcs", "gcs": "gcs", "abfs": "azure", "az": "azure"}
+"""Extras that bring the clients of stores, by the scheme of their URLs."""
+
 _OBJECT = "object"
 _FEW = 20
 _COPIED = 1 << 20
@@ -266,8 +269,9 @@ def open_store(url: str) -> Iterator[tuple[Any, str]]:
     except Error:
         raise
     except ImportError as error:
-        package = f" ({take_first_line(error)})" if str(error) else ""
-        raise UsageError(f"{url}: the package for such URLs is missing{package}.") from None
+        extra = EXTRAS.get(urlsplit(url).scheme.lower())
+        install = f'Install it: pip install "mmconvert[{extra}]"' if extra else f"{take_first_line(error)}."
+        raise UsageError(f"{url}: the package for such URLs is missing. {install}") from None
     except ValueError as error:
         raise UsageError(f"{url}: cannot be opened ({take_first_line(error)}).") from None
     except Exception as error:  # clients of many stores: each has errors of its own

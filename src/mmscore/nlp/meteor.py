@@ -29,7 +29,7 @@ def describe_missing() -> str | None:
     if shutil.which("java") is None:
         return "METEOR is not computed: there is no Java. Install a Java runtime."
     if _find_jar() is None:
-        return "METEOR is not computed: its program is not there. Install pycocoevalcap (mmscore[captions])."
+        return 'METEOR is not computed: its program is not there. Install it: pip install "mmconvert[captions]"'
     return None
 
 

@@ -354,7 +354,6 @@ def test_the_kits_own_classes_give_the_kits_numbers_and_tables(tmp_path, lmudata
     ],
 )
 def test_a_class_that_inherits_evaluate_is_scored_as_its_base_whatever_its_name(tmp_path, lmudata, base, recipe):
-    pytest.importorskip("pycocoevalcap")
     more = {"A": ["a"] * 3, "B": ["b"] * 3, "answer": ["A"] * 3} if base is kit.ImageMCQDataset else {}
     captions = {"answer": ["['red', 'blue']"] * 3} if base is kit.ImageCaptionDataset else {}
     questions(lmudata, "Unheard", **more, **captions)

@@ -12,6 +12,7 @@ from mmconvert.core.errors import Error
 from mmscore.metrics.coco_bleu import coco_bleu
 from mmscore.metrics.coco_cider import coco_cider
 from mmscore.metrics.coco_rouge_l import coco_rouge_l
+from support.packages import require_package
 
 captions = st.lists(st.sampled_from(["a", "cat", "on", "the", "mat.", "", "猫"]), max_size=9).map(" ".join)
 rows = st.lists(st.tuples(captions, st.lists(captions, min_size=1, max_size=4)), min_size=1, max_size=6)
@@ -19,7 +20,7 @@ rows = st.lists(st.tuples(captions, st.lists(captions, min_size=1, max_size=4)),
 
 def _theirs(module, name, *arguments, data):
     """Score with pycocoevalcap, which is not installed everywhere and talks on stdout."""
-    scorer = getattr(pytest.importorskip(f"pycocoevalcap.{module}.{module}"), name)(*arguments)
+    scorer = getattr(require_package(f"pycocoevalcap.{module}.{module}"), name)(*arguments)
     references = {number: references for number, (_, references) in enumerate(data)}
     predictions = {number: [prediction] for number, (prediction, _) in enumerate(data)}
     with contextlib.redirect_stdout(io.StringIO()):

@@ -4,6 +4,7 @@ import pytest
 from mmconvert.core.errors import Error
 from mmscore.metrics.coco_meteor import coco_meteor, compute_meteor, count_meteor
 from mmscore.nlp import meteor
+from support.packages import require_package
 
 pytestmark = pytest.mark.slow
 
@@ -16,7 +17,7 @@ with_java = pytest.mark.skipif(meteor.describe_missing() is not None, reason=str
 @with_java
 @pytest.mark.release
 def test_the_number_is_that_of_the_package():
-    meteor = pytest.importorskip("pycocoevalcap.meteor.meteor").Meteor()
+    meteor = require_package("pycocoevalcap.meteor.meteor").Meteor()
     references = dict(enumerate(REFERENCES))
     total, each = meteor.compute_score(references, {number: [caption] for number, caption in enumerate(CAPTIONS)})
     assert coco_meteor(CAPTIONS, REFERENCES) == pytest.approx(total, abs=1e-12)

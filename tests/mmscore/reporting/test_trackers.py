@@ -5,7 +5,6 @@ import os
 import struct
 import subprocess
 import sys
-from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -16,6 +15,7 @@ from mmscore.core.report import Entry
 from mmscore.reporting import track
 from mmscore.reporting.tracker import Tracker, build_tracked_score
 from mmscore.scoring.evaluate import score
+from support.packages import needs
 from support.predictions import choices, write_predictions
 
 KEY = "Colours/own_choice/accuracy"
@@ -30,12 +30,6 @@ def answers(tmp_path: Path) -> Path:
 @pytest.fixture
 def entry(answers: Path) -> Entry:
     return score(answers, "own_choice", by="task").entries[0]
-
-
-def needs(*packages: str) -> pytest.MarkDecorator:
-    """Skip a test where a tracker is not installed; none is imported here."""
-    absent = [package for package in packages if find_spec(package) is None]
-    return pytest.mark.skipif(bool(absent), reason=f"not installed: {', '.join(absent)}")
 
 
 def mmscore(folder: Path, *words: object, **environment: str) -> tuple[int, str, str]:
