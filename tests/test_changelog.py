@@ -1,6 +1,7 @@
-"""CHANGELOG.md has the form of Keep a Changelog: versions newest first, dates, kinds of changes, and a link for each."""
+"""CHANGELOG.md has the form of Keep a Changelog: versions newest first, dates, kinds of changes, a link for each."""
 
 import datetime
+import itertools
 import re
 from pathlib import Path
 
@@ -55,5 +56,5 @@ def test_each_version_has_its_link() -> None:
     newest, oldest = versions[1], versions[-1]
     assert links[UNRELEASED] == f"{SOURCE}/compare/v{newest}...HEAD"
     assert links[oldest] == f"{SOURCE}/releases/tag/v{oldest}"
-    between = zip(versions[1:], versions[2:], strict=False)
+    between = itertools.pairwise(versions[1:])
     assert all(links[later] == f"{SOURCE}/compare/v{earlier}...v{later}" for later, earlier in between)

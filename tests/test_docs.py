@@ -48,7 +48,7 @@ def test_the_page_on_installing_lists_every_extra_with_what_it_adds() -> None:
     assert sorted(name for name, _ in rows) == sorted(project["optional-dependencies"])
     for name, adds in rows:
         packages = {re.split(r"[\[>=<]", needed)[0] for needed in project["optional-dependencies"][name]}
-        assert name in ("docs", "dev", "video") or all(package in adds for package in packages), name
+        assert name in ("docs", "dev", "release", "video") or all(package in adds for package in packages), name
 
 
 def test_the_page_on_installing_gives_the_oldest_versions_of_the_metadata() -> None:
