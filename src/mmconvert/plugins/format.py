@@ -7,6 +7,7 @@ from typing import Any, Literal, get_args
 
 import msgspec
 
+from mmconvert.core.deprecation import warn_deprecated
 from mmconvert.core.errors import UsageError, suggest_spelling
 from mmconvert.core.plain_chats import PlainLine
 from mmconvert.core.plugin_struct import PluginStruct
@@ -52,7 +53,8 @@ class Context(PluginStruct, frozen=True):
 
     @property
     def pictures(self) -> ImageLoader:
-        """`images`, under the name that plug-ins know from before the first release."""
+        """`images`, under the name that plug-ins know from before the first release; deprecated."""
+        warn_deprecated("Context.pictures", "Context.images", "0.3")
         return self.images
 
     def warn(self, message: str) -> None:

@@ -14,6 +14,7 @@ from typing import Any
 import msgspec
 from msgspec.structs import replace
 
+from mmconvert.core.deprecation import warn_deprecated
 from mmconvert.core.errors import UsageError
 from mmconvert.core.plugin_struct import PluginStruct
 from mmconvert.core.record import Record
@@ -41,7 +42,8 @@ class Setting(PluginStruct, frozen=True):
 
     @property
     def pictures(self) -> ImageLoader:
-        """`images`, under the name that plug-ins know from before the first release."""
+        """`images`, under the name that plug-ins know from before the first release; deprecated."""
+        warn_deprecated("Setting.pictures", "Setting.images", "0.3")
         return self.images
 
     def random(self, *key: str) -> Random:

@@ -7,6 +7,7 @@ from pathlib import Path
 
 import pytest
 
+from mmconvert.core.deprecation import MmconvertDeprecationWarning
 from mmconvert.images.loader import ImageLoader
 from mmconvert.plugins.format import Context
 from mmconvert.plugins.former_names import FORMER
@@ -52,8 +53,10 @@ def test_a_former_name_in_a_module_gives_what_it_is_called_now(module: str) -> N
 
 def test_a_plug_in_still_finds_images_under_their_former_name() -> None:
     images = ImageLoader(())
-    assert Context(images, "quiz").pictures is images
-    assert Setting("turn", images=images).pictures is images
+    with pytest.warns(MmconvertDeprecationWarning, match=r"Context\.pictures .* Use Context\.images"):
+        assert Context(images, "quiz").pictures is images
+    with pytest.warns(MmconvertDeprecationWarning, match=r"Use Setting\.images"):
+        assert Setting("turn", images=images).pictures is images
 
 
 @pytest.mark.slow
