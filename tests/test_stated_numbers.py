@@ -5,6 +5,7 @@ from pathlib import Path
 
 import pytest
 
+from mmconvert.core.retries import RetryPolicy
 from mmconvert.images import video
 from mmconvert.storage import leases
 from mmscore.llm import client, servers
@@ -35,7 +36,7 @@ STATED = [
     ("predict", f"for `--timeout` seconds (default {ASKED['silence_seconds']:.0f})"),
     ("faq", f"`--timeout` (default {ASKED['silence_seconds']:.0f} seconds)"),
     ("eight-gpus", f"`--timeout` (default {ASKED['silence_seconds']:.0f} seconds)"),
-    ("predict", f"a requested wait of over {client._LONGEST_PAUSE / 60:.0f} minutes"),
+    ("predict", f"a requested wait of over {RetryPolicy(1, 0.0).longest_pause / 60:.0f} minutes"),
     ("predict", f"or {client._SAME_CAUSE} failures of one cause with no response in between"),
     ("live-view", f"refreshes itself every {LOOKS_MS / 1000:.0f} seconds"),
 ]

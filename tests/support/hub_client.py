@@ -24,7 +24,7 @@ def push(folder: str, repo: str, **options: Any) -> dict[str, Any]:
     from mmconvert.storage import hub_errors
 
     waits: list[float] = []
-    hub_upload.RETRY_SECONDS = (0.01, 0.01)
+    hub_errors.RETRIES = msgspec.structs.replace(hub_errors.RETRIES, tries=3, first_wait=0.01)
     hub_errors.time = SimpleNamespace(sleep=waits.append, time=time.time)
     try:
         return {**msgspec.structs.asdict(hub_upload.push(folder, repo, **options)), "waits": waits}

@@ -26,7 +26,7 @@ from mmconvert.dataset.shards import Shard
 from mmconvert.images.loader import probe
 from mmconvert.images.verify import verify_decoded
 from mmconvert.storage.folders import require_inside
-from mmconvert.storage.hub_errors import RETRY_SECONDS, explain_errors, retry
+from mmconvert.storage.hub_errors import explain_errors, retry
 from mmconvert.storage.source_files import ChangedError, open_source, read_source, watch_sources
 
 if TYPE_CHECKING:  # the Hub's client takes time to load, and most datasets stay on a disk
@@ -201,8 +201,8 @@ def push(
     # A pull request that was made although its answer got lost would be made twice.
     once = "/commit/" if create_pr else None
     with explain_errors(repo_id):
-        retry(lambda: _make_place(api, repo_id, revision, private), RETRY_SECONDS)
-        commit, removed = retry(lambda: _commit(api, place, upload, origin), RETRY_SECONDS, once=once)
+        retry(lambda: _make_place(api, repo_id, revision, private))
+        commit, removed = retry(lambda: _commit(api, place, upload, origin), once=once)
     branch = "" if revision in (None, MAIN) else f"/tree/{revision}"
     url = commit.pr_url or f"{api.endpoint}/datasets/{repo_id}{branch}"
     return PushResult(url, len(upload.files), sum(upload.files.values()), removed)
@@ -225,9 +225,9 @@ def put_file(file: Path, repo_id: str, path: str, revision: str | None = None) -
     require_token(repo_id)
     api = _open_api()
     with explain_errors(repo_id):
-        retry(lambda: _make_place(api, repo_id, revision, False), RETRY_SECONDS)
+        retry(lambda: _make_place(api, repo_id, revision, False))
         place: dict[str, Any] = {"repo_id": repo_id, "repo_type": "dataset", "revision": revision}
-        retry(lambda: api.upload_file(path_or_fileobj=file, path_in_repo=path, **place), RETRY_SECONDS)
+        retry(lambda: api.upload_file(path_or_fileobj=file, path_in_repo=path, **place))
 
 
 def _check_bytes(folder: Path, shard: Shard) -> None:

@@ -21,6 +21,7 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult
 
 from mmconvert.core.errors import RowError, show
+from mmconvert.core.retries import RetryPolicy, may_pass, parse_retry_after
 from mmconvert.storage import url_safety
 from mmconvert.storage.fetch_cache import FetchCache
 from mmconvert.storage.http import CHUNK, REDIRECTS, USER_AGENT, Limits, load_trust, read_location
@@ -32,12 +33,7 @@ AT_ONCE = 64
 PER_HOST = 8
 MOST_HELD = 256 << 20
 """Bytes that were fetched and that nobody has taken, above which only what somebody waits for goes on."""
-PAUSES = (0.5, 1.0)
-"""Seconds before an address is asked for again."""
-
-_LONGEST_PAUSE = 30.0
-_PASSING = frozenset({408, 429, 500, 502, 503, 504})
-"""Statuses of servers that may answer later."""
+RETRIES = RetryPolicy(tries=3, first_wait=0.5, longest_pause=30.0)
 _DEAD = 4
 """Connections to a host that failed one after the other, after which none of its addresses is tried again."""
 _LOOKED_UP_SECONDS = 300.0
@@ -328,14 +324,14 @@ class Fetcher:
         return data
 
     async def _try_again(self, order: _Order, host: _Host) -> bytes:
-        for pause in PAUSES:
+        for sent in range(1, RETRIES.tries):
             try:
                 data = await self._fetch_once(order)
             except _PassingError as passing:
                 host.failed = 0 if passing.connects else host.failed + 1
                 if host.failed >= _DEAD:
                     raise passing.error from None
-                await asyncio.sleep(pause if passing.pause is None else passing.pause)
+                await asyncio.sleep(RETRIES.compute_wait(sent) if passing.pause is None else passing.pause)
             else:
                 host.failed = 0
                 return data
@@ -386,7 +382,7 @@ class Fetcher:
         most, url = self._limits.bytes, order.url
         if answer.status != 200:
             error = RowError("remote.failed", "", f"the server answers {answer.status} {answer.reason} {show(url)}.")
-            raise _PassingError(error, _read_pause(answer)) if answer.status in _PASSING else error
+            raise _PassingError(error, _read_pause(answer)) if may_pass(answer.status) else error
         pieces: list[bytes] = []
         expected = answer.content_length or 0
         while expected <= most:
@@ -464,10 +460,8 @@ def _make_resolver(looked_up: dict[tuple[str, int], tuple[float, Sequence[url_sa
 
 def _read_pause(answer: "aiohttp.ClientResponse") -> float | None:
     """Read how long a server wants to be left alone; None where it says nothing, or more than anybody waits."""
-    said = answer.headers.get("Retry-After", "")
-    if not (said.isascii() and said.isdigit() and len(said) < 9):
-        return None
-    return float(said) if float(said) <= _LONGEST_PAUSE else None
+    seconds = parse_retry_after(answer.headers.get("Retry-After", ""))
+    return seconds if seconds is None or seconds <= RETRIES.longest_pause else None
 
 
 def _build_failure(error: Exception, url: str) -> RowError:

@@ -2,23 +2,23 @@
 
 import contextlib
 import time
-from collections.abc import Callable, Iterator, Sequence
-from email.utils import parsedate_to_datetime
+from collections.abc import Callable, Iterator
 from importlib import import_module
 from types import ModuleType
 from typing import TYPE_CHECKING, TypeVar
 
 from mmconvert.core.errors import Error
+from mmconvert.core.retries import RetryPolicy, may_pass, parse_retry_after
 
 if TYPE_CHECKING:  # the Hub's client and its transport take time to load, and most datasets lie on a disk
     import httpx2
     from huggingface_hub.errors import HfHubHTTPError
 
-RETRY_SECONDS = (1, 2, 4, 8)
-MOST_SECONDS = 300
+RETRIES = RetryPolicy(tries=5, first_wait=1.0, longest_pause=300.0)
 """The Hub counts requests in windows of five minutes: nobody is told to wait longer."""
 
-_TRANSIENT = (408, 409, 412, 429, 500, 502, 503, 504)
+_RACED = 412
+"""The Hub's status for a commit that another one came before."""
 _UNDONE = (409, 412, 429, 503)
 """Those that say that nothing was done; after the others, and after none, it may have been."""
 _T = TypeVar("_T")
@@ -31,12 +31,11 @@ def load_hub_transport() -> ModuleType:
     return import_module(HfHubHTTPError.__bases__[0].__module__)
 
 
-def retry(action: Callable[[], _T], waits: Sequence[float], *, once: str | None = None) -> _T:
+def retry(action: Callable[[], _T], *, once: str | None = None) -> _T:
     """Do it again after a failure that passes by itself; what has arrived is not sent again.
 
     Args:
         action: May be done more than once.
-        waits: Seconds before each further attempt; the Hub may ask for more.
         once: Part of the address of a request that is only sent again where the Hub has said that nothing was
             done; None where all may be.
 
@@ -47,11 +46,13 @@ def retry(action: Callable[[], _T], waits: Sequence[float], *, once: str | None 
     from huggingface_hub.errors import HfHubHTTPError
 
     client = load_hub_transport()
-    for wait in waits:
+    for sent in range(1, RETRIES.tries):
+        wait = RETRIES.compute_wait(sent)
         try:
             return _unwrap_error(action)
         except HfHubHTTPError as error:
-            if error.response.status_code not in (_UNDONE if _is_for(error, once) else _TRANSIENT):
+            status = error.response.status_code
+            if not (status in _UNDONE if _is_for(error, once) else _is_transient(status)):
                 raise
             wait = max(wait, _read_pause(error))
         except client.ConnectError:
@@ -86,18 +87,12 @@ def _read_pause(error: "HfHubHTTPError") -> float:
 
     headers = error.response.headers
     limit = parse_ratelimit_headers(headers)
-    seconds = limit.reset_in_seconds if limit else _parse_seconds(headers.get("Retry-After") or "")
-    return min(seconds, MOST_SECONDS)
+    seconds = limit.reset_in_seconds if limit else parse_retry_after(headers.get("Retry-After") or "") or 0.0
+    return min(seconds, RETRIES.longest_pause)
 
 
-def _parse_seconds(said: str) -> float:
-    """Read a `Retry-After`: seconds, or the date until which to wait (RFC 9110, 10.2.3); 0 for anything else."""
-    if said.isdecimal():
-        return int(said)
-    try:
-        return max(0.0, parsedate_to_datetime(said).timestamp() - time.time())
-    except ValueError:
-        return 0
+def _is_transient(status: int) -> bool:
+    return status == _RACED or may_pass(status)
 
 
 @contextlib.contextmanager
@@ -137,6 +132,6 @@ def _build_advice(status: int, repo_id: str) -> str:
             return "Check USER/REPO and --revision; a private repository is not seen without its owner's token."
         case 409 | 412:
             return "Somebody else is changing the repository. Push again."
-        case _ if status in _TRANSIENT:
+        case _ if _is_transient(status):
             return "Push again later; what arrived is not sent again."
     return "Nothing was changed."

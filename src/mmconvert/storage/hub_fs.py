@@ -11,7 +11,7 @@ import io
 import os
 import re
 import stat
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from pathlib import Path
 from typing import IO, Any
 from urllib.parse import unquote
@@ -21,7 +21,7 @@ import msgspec
 from mmconvert._version import __version__
 from mmconvert.core.errors import Error, UsageError, suggest_spelling, take_first_line
 from mmconvert.core.rows import READERS
-from mmconvert.storage.hub_errors import RETRY_SECONDS, load_hub_transport, retry
+from mmconvert.storage.hub_errors import load_hub_transport, retry
 
 SMALL_FILE = 4 << 20
 """Bytes up to which a file is fetched whole: about what one answer of the Hub takes anyway."""
@@ -193,7 +193,7 @@ class HubPath(type(Path())):  # type: ignore[misc]  # the class of this system's
         if at is None or at.path not in _list_tree(at):
             raise FileNotFoundError(f"{self}: no such file on the Hub")
         with _explain_hub_errors(str(self)):
-            return _retry(lambda: hf_hub_download(at.repo, at.path, repo_type="dataset", revision=at.commit))
+            return retry(lambda: hf_hub_download(at.repo, at.path, repo_type="dataset", revision=at.commit))
 
     def exists(self, **_: Any) -> bool:
         """Tell whether the commit has such a file or folder."""
@@ -338,13 +338,8 @@ def _list_commit_folders(repo: str, commit: str) -> frozenset[str]:
 
 
 def _commit(repo: str, revision: str | None) -> str:
-    commit: str = _retry(lambda: _open_api().dataset_info(repo, revision=revision, timeout=_SECONDS).sha)
+    commit: str = retry(lambda: _open_api().dataset_info(repo, revision=revision, timeout=_SECONDS).sha)
     return commit
-
-
-def _retry(ask: Callable[[], str]) -> str:
-    """Ask again where the Hub fails for a moment."""
-    return retry(ask, RETRY_SECONDS)
 
 
 @functools.cache

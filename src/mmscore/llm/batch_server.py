@@ -14,8 +14,9 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import msgspec
 
 from mmconvert.core.errors import Error, UsageError, show
-from mmscore.llm.client import CHAT, REFUSED_KEY, RETRIED, UNKNOWN, Chat
-from mmscore.llm.responses import describe_refusal, hide_key, read_pause
+from mmconvert.core.retries import RetryPolicy, may_pass, parse_retry_after
+from mmscore.llm.client import CHAT, REFUSED_KEY, UNKNOWN, Chat
+from mmscore.llm.responses import describe_refusal, hide_key
 
 if TYPE_CHECKING:  # takes time to load, and who has no judge does without
     import httpx2
@@ -28,9 +29,7 @@ _UNDER_WAY = ("validating", "in_progress", "finalizing", "cancelling")
 WINDOW = "24h"
 """The only completion window that OpenAI's API has."""
 _NOT_IMPLEMENTED = 501
-_SERVER_ERROR = 500
 _CHUNK = 1 << 18
-_LONGEST_WAIT = 8.0
 _LONGEST_PAUSE = 60.0
 _LISTED = 100
 _MISSING = 404
@@ -170,12 +169,13 @@ class BatchServer:
         import httpx2
 
         endpoint, reason = self._chat.endpoint, ""
+        policy = RetryPolicy(endpoint.tries, endpoint.first_wait, _LONGEST_PAUSE)
         response: httpx2.Response | None = None
-        for number in range(endpoint.tries):
+        for number in range(policy.tries):
             if number:
-                pause = read_pause(response.headers) if response is not None else None
-                wait = min(_LONGEST_WAIT, endpoint.first_wait * 2.0 ** (number - 1))
-                await asyncio.sleep(wait if pause is None else min(pause, _LONGEST_PAUSE))
+                pause = None if response is None else parse_retry_after(response.headers.get("retry-after", ""))
+                wait = policy.compute_wait(number) if pause is None else min(pause, policy.longest_pause)
+                await asyncio.sleep(wait)
                 if instead is not None and (found := await instead()) is not None:
                     return found
             if into is not None:
@@ -196,7 +196,7 @@ class BatchServer:
             if lacking and response.status_code == _MISSING:
                 return None
             reason = f"{response.status_code} {describe_refusal(data, endpoint.key)}".strip()
-            if not _may_pass(response.status_code):
+            if not may_pass(response.status_code):
                 break
         raise self._build_refusal(method, response, reason)
 
@@ -211,7 +211,7 @@ class BatchServer:
             f"{shown}: the batch API cannot be used ({reason}). "
             "Fix the problem and run the same command again; what was sent is fetched then."
         )
-        return RefusedError(message) if status and not _may_pass(status) else Error(message)
+        return RefusedError(message) if status and not may_pass(status) else Error(message)
 
     def _read_json(self, data: bytes) -> Any:
         try:
@@ -244,10 +244,6 @@ class BatchServer:
         completed, failed, total = (one if type(one) is int and one >= 0 else 0 for one in numbers)
         reason = describe_errors(said.get("errors"), self._chat.endpoint.key)
         return Batch(name, status, output, errors, completed + failed, total, reason)
-
-
-def _may_pass(status: int) -> bool:
-    return status in RETRIED or (status >= _SERVER_ERROR and status != _NOT_IMPLEMENTED)
 
 
 def describe_errors(errors: Any, key: str | None = None) -> str:

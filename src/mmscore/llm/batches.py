@@ -17,9 +17,10 @@ import msgspec
 from msgspec.structs import asdict, replace
 
 from mmconvert.core.errors import Error, UsageError
+from mmconvert.core.retries import may_pass
 from mmscore.llm.batch_server import COMPLETED, ENDED, Batch, BatchServer, RefusedError
 from mmscore.llm.budget import estimate_most_tokens
-from mmscore.llm.client import CHAT, RETRIED, Chat, gather_in_order
+from mmscore.llm.client import CHAT, Chat, gather_in_order
 from mmscore.llm.response_cache import Answer, AnswerStore
 from mmscore.llm.responses import Fault, describe_refusal, read_responses
 
@@ -32,7 +33,6 @@ _LONGEST_PAUSE = 60.0
 """Seconds between two looks at a batch; they double."""
 _LARGEST_LINE = 4 * 1024 * 1024
 _OK = 200
-_SERVER_ERROR = 500
 _OF_ALL = frozenset((401, 403, 404, 405, 410))
 """Status codes that say nothing of the one request."""
 
@@ -293,5 +293,5 @@ def read_line(line: bytes, key: str | None = None) -> tuple[str, Answer] | None:
     if status == _OK:
         found = read_responses(body, key)
         return name, found.build_answer() if isinstance(found, Fault) else replace(found[0], batch=True)
-    again = not isinstance(status, int) or status >= _SERVER_ERROR or status in RETRIED or status in _OF_ALL
+    again = not isinstance(status, int) or may_pass(status) or status in _OF_ALL
     return name, Fault(f"{status} {describe_refusal(body, key)}".strip(), again=again).build_answer()

@@ -14,7 +14,6 @@ is made here is small, and retries, caps and redirects are decided in one place.
 import asyncio
 import json
 import os
-import random
 import signal
 from collections import Counter
 from collections.abc import AsyncIterable, Coroutine, Iterable, Mapping, Sequence
@@ -23,9 +22,10 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from mmconvert.core.errors import Error, UsageError, show, suggest_spelling, take_first_line
+from mmconvert.core.retries import RetryPolicy, may_pass, parse_retry_after
 from mmscore.llm.budget import Price, Spending, estimate_most_tokens
 from mmscore.llm.response_cache import Answer
-from mmscore.llm.responses import Fault, describe_redirect, describe_refusal, hide_key, read_pause, read_responses
+from mmscore.llm.responses import Fault, describe_redirect, describe_refusal, hide_key, read_responses
 from mmscore.llm.servers import LARGEST_RESPONSE, Connections, Place, Server, Servers, build_tls
 
 if TYPE_CHECKING:  # takes time to load, and who has no judge and no API server does without
@@ -37,7 +37,6 @@ BASE_URL = "OPENAI_BASE_URL"
 
 CHAT = "/chat/completions"
 
-RETRIED = frozenset((408, 409, 425, 429))
 _OVERLOADED = frozenset((408, 429, 503))
 """Status codes that say that fewer questions at once would do better."""
 REFUSED_KEY = frozenset((401, 403))
@@ -45,8 +44,6 @@ UNKNOWN = frozenset((404, 405, 410))
 _SAME_CAUSE = 3
 """So many questions that failed for one cause, and no response between, end the run."""
 
-_LONGEST_PAUSE = 300.0
-_LONGEST_WAIT = 8.0
 _SHOWN = 200
 _SHOWN_MODELS = 10
 
@@ -72,7 +69,7 @@ class Endpoint:
         silence_seconds: Patience between two pieces of a response, the first included.
         total_seconds: Patience for one question with all its tries and the waits between them; pauses that the
             service asks for, and waits for room under a cap, do not count.
-        first_wait: Seconds before the first retry; doubles up to eight seconds, less up to a quarter at random.
+        first_wait: Seconds before the first retry, see `RetryPolicy`.
         more_urls: Addresses of further servers of the same model, which share the questions.
     """
 
@@ -91,6 +88,11 @@ class Endpoint:
     total_seconds: float = 600.0
     first_wait: float = 0.5
     more_urls: tuple[str, ...] = ()
+
+    @property
+    def retries(self) -> RetryPolicy:
+        """How often a question is sent, and the waits between."""
+        return RetryPolicy(self.tries, self.first_wait)
 
 
 def build_chat_url(base_url: str | None) -> str:
@@ -184,7 +186,6 @@ class Chat:
         self.spending = Spending(self.shown, *caps, endpoint.price)
         self.totals = self.spending.totals
         self.replied = False
-        self._random = random.Random()
         self._same: Counter[str] = Counter()
         self._ended: Error | None = None
         self._connections: dict[Server, Connections] = {}
@@ -362,8 +363,7 @@ class Chat:
                     tries += 1
                     if not fault.again or tries == self.endpoint.tries:
                         break
-                    wait = min(_LONGEST_WAIT, self.endpoint.first_wait * 2.0 ** (tries - 1))
-                    await asyncio.sleep(wait * (1 - self._random.random() / 4))
+                    await asyncio.sleep(self.endpoint.retries.compute_wait(tries))
         except TimeoutError:
             fault = Fault(f"no response within {seconds:g} s", again=True)
         return [self._give_up(fault)]
@@ -479,14 +479,14 @@ class Chat:
             if self.replied:  # so the base URL is right
                 return Fault(f"{said}, a redirect to {to}")
             raise Error(f"{server.shown}: answers with a redirect ({status} to {to}). Give the right base URL.")
-        if status not in RETRIED and status < httpx2.codes.INTERNAL_SERVER_ERROR:
+        if not may_pass(status):
             return Fault(said)
-        pause = read_pause(response.headers)
-        if pause is not None and pause > _LONGEST_PAUSE:
+        pause = parse_retry_after(response.headers.get("retry-after", ""))
+        if pause is not None and pause > self.endpoint.retries.longest_pause:
             raise Error(f"{server.shown}: requests a pause of {pause:.0f} s ({said}). Run the same command again then.")
         if pause is not None:
             server.paused_until = max(server.paused_until, asyncio.get_running_loop().time() + pause)
-        elif status not in RETRIED:
+        elif status >= httpx2.codes.INTERNAL_SERVER_ERROR:
             self._servers.add_failure(server, said, began, at_once=False)
         return Fault(said, again=True)
 

@@ -1,4 +1,4 @@
-"""What a service says: responses, why there is none, the pause that it asks for, and never the key that it was sent.
+"""What a service says: responses, why there is none, and never the key that it was sent.
 
 A service may repeat the key in anything that it sends. So each text is masked before it is cut, shown or stored.
 """
@@ -6,8 +6,6 @@ A service may repeat the key in anything that it sends. So each text is masked b
 import json
 import math
 from collections.abc import Mapping
-from datetime import UTC, datetime
-from email.utils import parsedate_to_datetime
 from typing import Any
 from urllib.parse import quote, unquote
 
@@ -182,26 +180,6 @@ def describe_refusal(data: bytes, key: str | None = None) -> str:
     except (ValueError, RecursionError):
         pass
     return hide_key(" ".join("".join(c if c.isprintable() else " " for c in text).split()), key)[:_SHOWN]
-
-
-def read_pause(headers: Mapping[str, str]) -> float | None:
-    """Read Retry-After: seconds or a date; None when it says nothing that makes sense.
-
-    Example:
-        >>> read_pause({"retry-after": "2"}), read_pause({"retry-after": "soon"}), read_pause({})
-        (2.0, None, None)
-    """
-    text = headers.get("retry-after", "").strip()
-    try:
-        seconds = float(text)
-    except ValueError:
-        try:
-            until = parsedate_to_datetime(text)
-            until = until if until.tzinfo else until.replace(tzinfo=UTC)
-            seconds = (until - datetime.now(UTC)).total_seconds()
-        except (ValueError, OverflowError):
-            return None
-    return seconds if seconds >= 0 and math.isfinite(seconds) else None
 
 
 def describe_redirect(headers: Mapping[str, str], key: str | None = None) -> str:

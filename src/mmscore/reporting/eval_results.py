@@ -22,7 +22,7 @@ from mmconvert._version import __version__
 from mmconvert.benchmarks.catalogue import HubFiles, list_named
 from mmconvert.core.errors import UsageError
 from mmconvert.core.text.yaml import AliasError, load_yaml
-from mmconvert.storage.hub_errors import RETRY_SECONDS, explain_errors, retry
+from mmconvert.storage.hub_errors import explain_errors, retry
 from mmscore.core.predictions.load import DATASET_SOURCE
 from mmscore.core.report import Entry
 
@@ -160,7 +160,7 @@ def _find_task(found: HubBenchmark | None) -> HubBenchmark | str:
     if found is None:
         return "its dataset on the Hub is not known. Name it: --eval-results USER/DATASET."
     with explain_errors(found.repo):
-        tasks = retry(lambda: _read_tasks(found.repo), RETRY_SECONDS)
+        tasks = retry(lambda: _read_tasks(found.repo))
     if found.task is not None:
         if tasks and found.task not in tasks:
             raise UsageError(f"--eval-results: {found.repo} has no task {found.task!r}. Known: {', '.join(tasks)}.")

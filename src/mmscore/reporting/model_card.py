@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 from mmconvert.core.errors import Error
 from mmconvert.dataset.front_matter import add_front_matter, read_front_matter, replace_front_matter, require_readable
-from mmconvert.storage.hub_errors import RETRY_SECONDS, explain_errors, retry
+from mmconvert.storage.hub_errors import explain_errors, retry
 from mmscore.reporting.eval_results import format_file, open_api, says_the_same
 from mmscore.reporting.predictions_card import INDEX, list_models, list_results, remove_results
 
@@ -39,9 +39,7 @@ def propose_scores(
     api = open_api()
     with explain_errors(model):
         # A pull request that was made although its answer got lost would be made twice.
-        return retry(
-            lambda: _open_pull_request(api, model, index[0]["results"], entries), RETRY_SECONDS, once="/commit/"
-        )
+        return retry(lambda: _open_pull_request(api, model, index[0]["results"], entries), once="/commit/")
 
 
 def require_card(model: str) -> None:
@@ -52,7 +50,7 @@ def require_card(model: str) -> None:
     """
     api = open_api()
     with explain_errors(model):
-        _, text = retry(lambda: _read_card(api, model), RETRY_SECONDS)
+        _, text = retry(lambda: _read_card(api, model))
     try:
         join_results(text, (), model)
     except Error as error:

@@ -204,7 +204,7 @@ def test_the_hub_says_how_long_to_wait(hub_server, repo, push, tmp_path):
     [wait] = push(folder, repo)["waits"]
     assert 60 < wait <= 91
     hub_server.fail("POST /api/repos/create", 503, times=1, **{"Retry-After": "86400"})
-    assert push(folder, repo)["waits"] == [hub_errors.MOST_SECONDS]
+    assert push(folder, repo)["waits"] == [hub_errors.RETRIES.longest_pause]
 
 
 def test_an_upload_that_is_cut_in_the_middle_is_sent_again(hub_server, repo, push, tmp_path):

@@ -10,7 +10,9 @@ from pathlib import Path
 
 import pytest
 
+from mmconvert.core import retries
 from mmconvert.core.errors import RowError
+from mmconvert.core.retries import RetryPolicy
 from mmconvert.storage import fetcher as module
 from mmconvert.storage.fetcher import Fetcher
 from mmconvert.storage.http import Limits
@@ -21,7 +23,7 @@ LIMITS = Limits(seconds=5)
 
 @pytest.fixture(autouse=True)
 def _short_pauses(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PAUSES", (0.01, 0.01))
+    monkeypatch.setattr(module, "RETRIES", RetryPolicy(3, 0.01, 30.0))
 
 
 @contextlib.contextmanager
@@ -148,7 +150,8 @@ def test_a_connection_that_was_cut_is_tried_again() -> None:
 
 
 def test_a_dead_host_is_soon_left_alone(monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setattr(module, "PAUSES", (0.05, 30.0))
+    monkeypatch.setattr(module, "RETRIES", RetryPolicy(3, 30.0))
+    monkeypatch.setattr(retries, "LONGEST_WAIT", 0.05)
     with socket.create_server(("127.0.0.1", 0)) as closed:
         port = closed.getsockname()[1]
     urls = [f"http://a.example:{port}/{number}" for number in range(50)]

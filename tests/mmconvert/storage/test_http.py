@@ -11,6 +11,7 @@ from pathlib import Path
 import pytest
 
 from mmconvert.core.errors import RowError
+from mmconvert.core.retries import RetryPolicy
 from mmconvert.storage import fetcher, http
 from mmconvert.storage.fetcher import Fetcher
 from mmconvert.storage.http import Limits, open_url
@@ -41,7 +42,7 @@ def fetch_with_many(url: str, limits: Limits, **how: object) -> bytes:
 
 @pytest.fixture(params=[http.fetch, fetch_with_many], ids=["one", "many"])
 def fetch(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> Fetch:
-    monkeypatch.setattr(fetcher, "PAUSES", (0.01, 0.01))
+    monkeypatch.setattr(fetcher, "RETRIES", RetryPolicy(3, 0.01))
 
     def fetch_at_loopback(url: str, limits: Limits | None = None, **how: object) -> bytes:
         return request.param(

@@ -8,7 +8,6 @@ import threading
 import pyarrow.parquet as pq
 import pytest
 
-from mmscore.llm import client
 from support.chat_server import chat_server, refused, said
 from support.judge_commands import OWN, ROWS, find_answer, grade, make_runner, only_entry, write_rows
 from support.predictions import write_predictions
@@ -120,7 +119,7 @@ def test_a_call_without_a_reply_is_judge_failed_and_kept_as_a_state(run, file):
 
 
 def test_what_an_outage_left_open_is_asked_by_the_same_command(run, file, monkeypatch):
-    monkeypatch.setattr(client, "_LONGEST_WAIT", 0.01)
+    monkeypatch.setattr("mmconvert.core.retries.LONGEST_WAIT", 0.01)
     healthy = threading.Event()
 
     def moody(request):

@@ -48,7 +48,7 @@ def output(tmp_path: Path) -> Path:
 @pytest.fixture
 def ask(capsys, monkeypatch, output):
     """Predict with a service; gives the exit code and what was said on stderr."""
-    monkeypatch.setattr("mmscore.llm.client._LONGEST_WAIT", 0.005)
+    monkeypatch.setattr("mmconvert.core.retries.LONGEST_WAIT", 0.005)
     monkeypatch.setenv("OPENAI_API_KEY", KEY)
 
     def call(folder: Path, server: ChatServer, timeout: float = SILENCE) -> tuple[int, str]:

@@ -11,11 +11,10 @@ from hypothesis import strategies as st
 from mmconvert.core.errors import Error
 from mmscore.llm.client import Chat, Endpoint, build_chat_url
 from mmscore.llm.response_cache import Answer
-from mmscore.llm.responses import Fault, describe_redirect, describe_refusal, read_pause, read_responses
+from mmscore.llm.responses import Fault, describe_redirect, describe_refusal, read_responses
 from support.chat_server import Said, chat_server, refused, said
 
 TURN = [{"role": "user", "content": "1 + 1?"}]
-CALENDAR = st.sampled_from(["Mon, 01 Jan", "31 Dec", "Fri, 30 Feb", "0 0"])
 NUMBERS = st.one_of(
     st.integers(),
     st.floats(),
@@ -81,23 +80,6 @@ def test_a_reply_is_read_or_a_fault(body: dict[str, Any]) -> None:
 def test_bytes_are_read_or_a_fault(data: bytes) -> None:
     check(read_responses(data))
     describe_refusal(data).encode()
-
-
-DATES = st.builds(
-    "{} {} {:02}:00:00 {}{}".format,
-    CALENDAR,
-    st.one_of(st.integers(0, 10**4), st.integers(0, 10**30)),
-    st.integers(0, 30),
-    st.sampled_from(["GMT", "+", "-", ""]),
-    st.one_of(st.just(""), st.integers(0, 10**30)),
-)
-
-
-@given(st.one_of(DATES, st.text(), st.floats().map(str), st.integers().map(str)))
-@settings(max_examples=400, deadline=None)
-def test_a_pause_is_a_number_of_seconds_or_none(text: str) -> None:
-    seconds = read_pause({"retry-after": text})
-    assert seconds is None or (math.isfinite(seconds) and seconds >= 0)
 
 
 @given(st.text(st.characters(max_codepoint=255)))

@@ -11,6 +11,7 @@ from functools import lru_cache
 from typing import Any
 
 from mmconvert.core.errors import Error, RowError, UsageError, show, take_first_line
+from mmconvert.core.retries import may_pass
 from mmscore.kits.mmtrusteval.evaluators import Classify, Settings, UnconnectedError
 from mmscore.llm.client import read_key
 
@@ -32,7 +33,6 @@ TRIES = 5
 SECONDS = 60.0
 _KEPT = 4096
 _BYTES = 1 << 20
-_LATER = frozenset((408, 409, 425, 429, 500, 502, 503, 504))
 
 
 def connect_moderation(
@@ -160,7 +160,7 @@ class _Service:
             if response.status_code == 200 and len(response.content) <= _BYTES:
                 return pick(response.json())
             reason = f"status {response.status_code}, {len(response.content)} bytes"
-            if response.status_code not in _LATER:
+            if not may_pass(response.status_code):
                 break
         if reason.startswith(("status 401", "status 403", "status 404")):
             raise Error(f"{self._shown}: refuses ({reason}). Set address and key right.")
