@@ -1,13 +1,8 @@
-<<<<<<< HEAD
 """CHANGELOG.md has the form of Keep a Changelog: versions newest first, dates, kinds of changes, a link for each."""
-=======
-"""CHANGELOG.md has the form of Keep a Changelog: versions newest first, dates, kinds of changes, links."""
->>>>>>> 2309c079 (Retry API servers, the Hub, image hosts and score services by one policy)
 
 import datetime
 import itertools
 import re
-from itertools import pairwise
 from pathlib import Path
 
 import pytest
@@ -61,10 +56,5 @@ def test_each_version_has_its_link() -> None:
     newest, oldest = versions[1], versions[-1]
     assert links[UNRELEASED] == f"{SOURCE}/compare/v{newest}...HEAD"
     assert links[oldest] == f"{SOURCE}/releases/tag/v{oldest}"
-<<<<<<< HEAD
     between = itertools.pairwise(versions[1:])
     assert all(links[later] == f"{SOURCE}/compare/v{earlier}...v{later}" for later, earlier in between)
-=======
-    for later, earlier in pairwise(versions[1:]):
-        assert links[later] == f"{SOURCE}/compare/v{earlier}...v{later}"
->>>>>>> 2309c079 (Retry API servers, the Hub, image hosts and score services by one policy)
