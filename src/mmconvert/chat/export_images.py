@@ -7,10 +7,13 @@ from pathlib import Path
 import pybase64
 from msgspec.structs import replace
 
+from mmconvert.chat.file_names import make_portable_name
 from mmconvert.core.errors import Error
 from mmconvert.core.record import Image, Record
 from mmconvert.images.loader import MIME_TYPES, SUFFIXES
 from mmconvert.plugins.format import Loss, Target
+
+_IS_WINDOWS = os.sep == "\\"
 
 
 def drop_records_without_bytes(
@@ -97,6 +100,8 @@ def write_image_file(image: Image, target: Target) -> str:
     # A name of a record was checked when it was read, but a dataset may come from anywhere.
     if name and not Path(os.path.normpath(folder / name)).is_relative_to(Path(os.path.normpath(folder))):
         raise Error(f"the image name {name!r} leaves the folder {folder}. Export with --images files.")
+    if name and _IS_WINDOWS and any(part != make_portable_name(part) for part in name.split("/")):
+        raise Error(f"the image name {name!r} cannot be a file's on Windows. Export with --images files.")
     name = name or f"{image.sha256[:16]}.{SUFFIXES[image.format]}"
     _write_once(os.path.join(folder, name), image.bytes)
     return name

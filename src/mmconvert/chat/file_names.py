@@ -7,8 +7,10 @@ from mmconvert.core.errors import UsageError
 from mmconvert.core.record import Record
 from mmconvert.plugins.format import Format
 
-# What cannot stand in a file's name on every system, and what would lead into another folder.
-_UNFIT = re.compile(r'[\x00-\x1f<>:"/\\|?*]|^\.+')
+# What cannot stand in a file's name on every system, and what would lead into another folder. Source: "Naming Files,
+# Paths, and Namespaces" of the Windows documentation.
+_UNFIT = re.compile(r'[\x00-\x1f<>:"/\\|?*]|^\.+|[. ]+$')
+_DEVICE = re.compile(r"(con|prn|aux|nul|com[1-9¹²³]|lpt[1-9¹²³]) *(\.|$)", re.IGNORECASE)
 
 
 def propose_file_name(plugin: Format, name: str, record: Record) -> str:
@@ -27,7 +29,22 @@ def propose_file_name(plugin: Format, name: str, record: Record) -> str:
     """
     if plugin.file_name is None:
         raise UsageError(f"format {name!r} has no file name by convention. Name the file.")
-    return _UNFIT.sub("_", plugin.file_name(record))
+    return make_portable_name(plugin.file_name(record))
+
+
+def make_portable_name(name: str) -> str:
+    """Make a text a file's name on every system: an underscore stands for what cannot be in one.
+
+    Windows takes some names for devices, whatever follows their first dot, and drops dots and spaces at the end.
+
+    Example:
+        >>> make_portable_name("a/b: c?.tsv"), make_portable_name("../x"), make_portable_name("aux.tsv")
+        ('a_b_ c_.tsv', '__x', '_aux.tsv')
+        >>> make_portable_name("Quiz. "), make_portable_name("console.tsv")
+        ('Quiz_', 'console.tsv')
+    """
+    name = _UNFIT.sub("_", name)
+    return f"_{name}" if _DEVICE.match(name) else name
 
 
 def require_text(value: Any, what: str) -> str:

@@ -31,7 +31,7 @@ from mmconvert.core.text.image_markers import NO_SAMPLING
 from mmconvert.images.frames_ahead import Found, FramesAhead
 from mmconvert.images.other_root import build_outside_error, find_other_root
 from mmconvert.images.read_file import read_handle, read_image_file
-from mmconvert.images.references import find_plain_path, is_bare_base64
+from mmconvert.images.references import is_bare_base64, is_windows_place, try_plain_path
 from mmconvert.images.stored_videos import open_stored_video
 from mmconvert.images.verify import FORMATS, MAX_PIXELS, verify_decoded
 from mmconvert.images.video import MOST_VIDEO_BYTES, WHOLE, Clip, FrameSampling, VideoFrames, extract_frames
@@ -227,12 +227,7 @@ class ImageLoader(PluginStruct, frozen=True):
                 return replace(self.of_bytes(self.fetch(text), slot, detail=detail), url=text)
             message = f"an image on the network is not fetched {show(text)}. See --allow-remote and --keep-urls."
             raise RowError("image.remote", "", message)
-        try:
-            data, name = self._read_file(text)
-        except RowError:
-            if (plain := find_plain_path(text)) is None or (found := self._read_meant(plain)) is None:
-                raise
-            data, name = found
+        data, name = try_plain_path(self._read_file, text)
         return self.of_bytes(data, slot, name, detail)
 
     def of_value(self, value: Any, slot: int, detail: str | None = None) -> Image:
@@ -298,7 +293,7 @@ class ImageLoader(PluginStruct, frozen=True):
             message = f"{scheme}: addresses of videos are not read {show(text)}. Download it, and give its path."
             raise RowError("video.remote", "", message)
         try:
-            path, name = self.find(text)
+            path, name = try_plain_path(self.find, text)
             handle = open_resolved(str(path))
         except RowError as error:
             missing = error.code == "image.missing"
@@ -355,13 +350,6 @@ class ImageLoader(PluginStruct, frozen=True):
             return found
         return read_image_file(str(path), text, self.max_bytes), name
 
-    def _read_meant(self, path: str) -> tuple[bytes, str] | None:
-        """Read what `find_plain_path` made of a text; None where no file inside the roots is meant."""
-        try:
-            return self._read_file(path)
-        except RowError:
-            return None
-
     def _find_plain(self, text: str) -> tuple[bytes, str] | None:
         """Read a file of the first root that is reached without a link; None for one that wants a closer look."""
         if not self.roots or not text or text[0] in "/~" or "\0" in text or "\\" in text or _DRIVE.match(text):
@@ -402,7 +390,8 @@ class ImageLoader(PluginStruct, frozen=True):
             message = f"{scheme[1].lower()}: addresses are not read {show(text)}. Give a relative path."
             raise RowError("image.path", "", message)
         if not text or "\0" in text or "\\" in text or text.startswith(("~", "//")) or _DRIVE.match(text):
-            message = f"not a plain relative path {show(text)}. Write it so, with / between folders."
+            kind = "a path of a Windows drive or server" if is_windows_place(text) else "not a plain relative path"
+            message = f"{kind} {show(text)}. Write it from the image root on, with / between folders."
             raise RowError("image.path", "", message)
         outside = False
         for root in self.roots:

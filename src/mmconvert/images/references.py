@@ -1,13 +1,19 @@
 """What people write for an image that is neither a plain path nor a data URL, as the path or bytes that are meant."""
 
 import re
+from collections.abc import Callable
+from pathlib import PureWindowsPath
+from typing import TypeVar
 from urllib.parse import unquote, urlsplit
+
+from mmconvert.core.errors import RowError
 
 _BASE64 = re.compile(r"\s*(?:iVBORw0KGg|/9j/|R0lGOD[dl]h|UklGR|SUkqA|TU0AK|Qk[0-3])[A-Za-z0-9+/_=\s-]{60,}", re.DOTALL)
 """How base64 of a PNG, JPEG, GIF, WebP, TIFF or BMP begins."""
 
 _FILE_URL = "file://"
 _OWN_HOSTS = ("", "localhost")
+_Found = TypeVar("_Found")
 
 
 def is_bare_base64(text: str) -> bool:
@@ -38,3 +44,34 @@ def find_plain_path(text: str) -> str | None:
             return None
         return unquote(address.path) if address.netloc.lower() in _OWN_HOSTS else None
     return text.replace("\\", "/") if "\\" in text else None
+
+
+def is_windows_place(text: str) -> bool:
+    r"""Tell a path that begins at a drive or a server of Windows, on whatever system.
+
+    Example:
+        >>> [is_windows_place(text) for text in (r"C:\cat.png", "c:cat.png", r"\\server\images\cat.png")]
+        [True, True, True]
+        >>> is_windows_place(r"images\cat.png")
+        False
+    """
+    return PureWindowsPath(text).drive != ""
+
+
+def try_plain_path(find: Callable[[str], _Found], text: str) -> _Found:
+    """Find what a source wrote, or else what it means by a `file:` address or with the backslashes of Windows.
+
+    Raises:
+        RowError: As `find` of the text; `image.missing` where a path inside the roots is meant, and no file is there.
+    """
+    try:
+        return find(text)
+    except RowError:
+        if (plain := find_plain_path(text)) is None:
+            raise
+        try:
+            return find(plain)
+        except RowError as error:
+            if error.code == "image.missing":
+                raise
+        raise

@@ -4,7 +4,6 @@ Each part tells in its place in a file how far it is, and whoever wants to know 
 """
 
 import contextlib
-import os
 import shutil
 import struct
 import tempfile
@@ -12,6 +11,7 @@ import threading
 import time
 from collections.abc import Callable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
+from io import BufferedIOBase
 from pathlib import Path
 from typing import Any, NamedTuple
 
@@ -190,11 +190,11 @@ class Tally:
             span: Piece of it, None for all.
             limit: Most records, None for any number.
         """
-        self._file: int | None = None
+        self._file: BufferedIOBase | None = None
         if file is None:
             return
         with contextlib.suppress(OSError):
-            self._file = os.open(file, os.O_WRONLY)
+            self._file = file.open("rb+")
         self._at = index * _PLACE.size
         self._limit = limit
         self._extent = measure_extent(path, span)
@@ -218,13 +218,15 @@ class Tally:
     def _write_share(self, share: float) -> None:
         if self._file is not None:
             with contextlib.suppress(OSError):
-                os.pwrite(self._file, _PLACE.pack(self._rows, self._bytes, share * self._extent.bytes), self._at)
+                self._file.seek(self._at)
+                self._file.write(_PLACE.pack(self._rows, self._bytes, share * self._extent.bytes))
+                self._file.flush()
 
     def close(self) -> None:
         """Tell that the part is done."""
         if self._file is not None:
             self._write_share(1.0)
-            os.close(self._file)
+            self._file.close()
             self._file = None
 
 

@@ -6,13 +6,18 @@ import os
 import re
 import shutil
 import socket
+import time
 from collections.abc import Iterable, Iterator
 from pathlib import Path
 
 from mmconvert.core.errors import UsageError, build_write_error, is_no_room
+from mmconvert.storage.processes import SEES_PROCESSES, find_beginning
 
-NO_LINKS = frozenset({errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.EMLINK})
-"""What a file system says that gives a file no second name."""
+NO_LINKS = frozenset({errno.EXDEV, errno.EPERM, errno.EOPNOTSUPP, errno.ENOTSUP, errno.EINVAL, errno.EMLINK})
+"""What a file system says that gives a file no second name; EINVAL is FAT on Windows."""
+
+_DAY = 86_400.0
+"""Seconds after which what nobody has touched is nobody's, where the system does not say which processes there are."""
 
 _LEFTOVER = re.compile(r"(\d+)(?:\.part-\d+)?\.(new|old)")
 _STORE = re.compile(r"[a-z][a-z0-9+.-]+:/", re.IGNORECASE)
@@ -41,10 +46,11 @@ def clear_leftovers(place: Path) -> None:
         return
     for entry in sorted(name for name in os.listdir(place.parent) if name.startswith(head) and name.endswith(tail)):
         found = _LEFTOVER.fullmatch(entry, len(head), len(entry) - len(tail))
-        if found is None or _runs(int(found[1])):
-            continue
         leftover = place.parent / entry
+        if found is None or _is_in_use(leftover, int(found[1])):
+            continue
         if found[2] == "old" and (not place.exists() or (place.is_dir() and not os.listdir(place))):
+            _remove_empty_folder(place)
             leftover.rename(place)
         elif leftover.is_dir() and not leftover.is_symlink():
             shutil.rmtree(leftover, ignore_errors=True)
@@ -52,17 +58,19 @@ def clear_leftovers(place: Path) -> None:
             leftover.unlink(missing_ok=True)
 
 
-def _runs(pid: int) -> bool:
+def _is_in_use(leftover: Path, pid: int) -> bool:
     # A process of our own number has not begun yet; in a container that starts again it often has the same one.
     if pid == os.getpid():
         return False
-    try:
-        os.kill(pid, 0)
-    except (ProcessLookupError, OverflowError):
-        return False
-    except PermissionError:
-        pass
-    return True
+    if SEES_PROCESSES:
+        return find_beginning(pid) is not None
+    return time.time() - leftover.lstat().st_mtime < _DAY
+
+
+def _remove_empty_folder(place: Path) -> None:
+    """Make room for a folder: Windows puts none in the place of another, even of an empty one."""
+    if place.is_dir():
+        place.rmdir()
 
 
 def require_folder(place: Path) -> None:
@@ -177,6 +185,7 @@ def open_published_folder(place: Path) -> Iterator[Path]:
             new.mkdir()
             yield new
             sync_tree(new)
+            _remove_empty_folder(place.resolve())
             new.replace(place.resolve())
     finally:
         shutil.rmtree(new, ignore_errors=True)
@@ -213,8 +222,15 @@ def write_synced(path: Path, data: bytes) -> None:
 
 
 def sync_folder(path: Path) -> None:
-    """Force a folder's entries to the disk, so that a rename survives a power cut."""
-    sync_file(path)
+    """Force a folder's entries to the disk, so that a rename survives a power cut; Windows opens no folder for this."""
+    try:
+        handle = os.open(path, os.O_RDONLY)
+    except PermissionError:
+        return
+    try:
+        os.fsync(handle)
+    finally:
+        os.close(handle)
 
 
 def sync_tree(path: Path) -> None:
@@ -227,8 +243,6 @@ def sync_tree(path: Path) -> None:
 
 def sync_file(path: Path) -> None:
     """Force the bytes of a file that is written to the disk."""
-    handle = os.open(path, os.O_RDONLY)
-    try:
-        os.fsync(handle)
-    finally:
-        os.close(handle)
+    # Windows asks for the right to write.
+    with path.open("rb+") as file:
+        os.fsync(file.fileno())

@@ -9,7 +9,6 @@ process shares; and nobody can tell whether a process is there without taking it
 """
 
 import contextlib
-import errno
 import itertools
 import json
 import os
@@ -24,6 +23,7 @@ import msgspec
 from msgspec.structs import asdict
 
 from mmconvert.storage.atomic import NO_LINKS, build_temporary_path
+from mmconvert.storage.processes import SEES_PROCESSES, find_beginning, identify_machine
 
 SILENCE = 60.0
 """Seconds without a touch after which a process of another machine is taken for gone."""
@@ -115,7 +115,8 @@ def put_once(file: Path, data: bytes) -> bool:
 def find_owner(file: Path) -> Presence | None:
     """Tell whose file it is; None where there is none, or whoever made it is gone.
 
-    A process of this machine is looked for; of one elsewhere counts when it last touched the file.
+    A process of this machine is looked for, where the system says which there are; of any other one counts when it
+    last touched the file.
     """
     try:
         with file.open("rb") as opened:
@@ -123,7 +124,7 @@ def find_owner(file: Path) -> Presence | None:
     except FileNotFoundError:
         return None
     presence = Presence.read(data)
-    if presence.machine == identify_machine():
+    if SEES_PROCESSES and presence.machine == identify_machine():
         return presence if find_beginning(presence.pid) == presence.began else None
     return presence if _now(file.parent) - touched < SILENCE else None
 
@@ -133,14 +134,17 @@ def kept_alive(file: Path) -> Iterator[None]:
     """Touch a file of this process now and then while the context lasts."""
     over = threading.Event()
 
-    def touch(handle: int) -> None:
+    # By its handle: another file may come to stand at the path. Windows, which takes no handle, lets none come while
+    # the file is open.
+    handle = os.open(file, os.O_RDONLY | getattr(os, "O_CLOEXEC", 0))
+    touched = handle if os.utime in os.supports_fd else file
+
+    def touch() -> None:
         while not over.wait(_PULSE):
             with contextlib.suppress(OSError):
-                os.utime(handle)
+                os.utime(touched)
 
-    # By its handle: another file may come to stand at the path.
-    handle = os.open(file, os.O_RDONLY | os.O_CLOEXEC)
-    thread = threading.Thread(target=touch, args=(handle,), daemon=True)
+    thread = threading.Thread(target=touch, daemon=True)
     thread.start()
     try:
         yield
@@ -160,28 +164,3 @@ def _now(folder: Path) -> float:
             return probe.stat().st_mtime
         finally:
             probe.unlink(missing_ok=True)
-
-
-def identify_machine() -> str:
-    """Tell apart the machines, their boots, and the name spaces in which processes are numbered."""
-    parts = [socket.gethostname()]
-    with contextlib.suppress(OSError):
-        parts += [Path("/proc/sys/kernel/random/boot_id").read_text().strip(), os.readlink("/proc/self/ns/pid")]
-    return " ".join(parts)
-
-
-def find_beginning(pid: int) -> str | None:
-    """Say when a process of this machine began; None where there is none, or only what a dead one leaves."""
-    try:
-        state, *fields = Path(f"/proc/{pid}/stat").read_bytes().rpartition(b")")[2].split()
-        return None if state in b"ZX" else fields[18].decode()
-    except OSError:
-        if Path("/proc/self").exists():
-            return None
-    if os.name == "nt":
-        return ""  # where `os.kill` interrupts or ends what it is asked about
-    try:
-        os.kill(pid, 0)
-    except OSError as error:
-        return None if error.errno == errno.ESRCH else ""
-    return ""

@@ -10,7 +10,7 @@ from collections.abc import Iterator
 from functools import lru_cache
 from pathlib import Path
 
-from mmconvert.storage.leases import find_beginning, identify_machine
+from mmconvert.storage.processes import SEES_PROCESSES, find_beginning, identify_machine
 
 _WORDS = "mmconvert-"
 _NAME = re.compile(rf"\.?{_WORDS}(?P<machine>[0-9a-f]{{12}})-(?P<pid>\d+)-(?P<began>\d*)-\w+")
@@ -19,7 +19,8 @@ _NAME = re.compile(rf"\.?{_WORDS}(?P<machine>[0-9a-f]{{12}})-(?P<pid>\d+)-(?P<be
 def build_temporary_prefix() -> str:
     """Give the prefix for a temporary folder of this process; the first removes what killed processes left.
 
-    A folder is left where its process may be alive: of this machine since its last start, and of this user.
+    A folder is left where its process may be alive: of this machine since its last start, and of this user. Windows,
+    which does not say so, empties its folder for temporary files itself.
 
     Example:
         >>> with tempfile.TemporaryDirectory(prefix=build_temporary_prefix()) as folder:
@@ -80,6 +81,8 @@ def _clear_once(folder: Path, pid: int) -> None:
 
 
 def _clear(folder: Path) -> None:
+    if not SEES_PROCESSES:
+        return
     machine = _build_machine_name()
     try:
         with os.scandir(folder) as entries:

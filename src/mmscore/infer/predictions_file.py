@@ -96,6 +96,8 @@ class PredictionsFile:
             if keeps:
                 self._flush()
             self._writer.close()
+            # Windows moves no file that is open.
+            self._file.close()
             if keeps:
                 with self._explain_errors():
                     self._file.check()

@@ -66,7 +66,7 @@ def _split_command(options: PredictOptions) -> list[str]:
         raise UsageError(f"--serve: {take_first_line(error)} {show(text)}. Close the quotation.") from None
     if not words:
         raise UsageError('--serve: is empty. Give a command, such as "vllm serve MODEL".')
-    if os.name != "posix":
+    if not hasattr(os, "killpg"):
         raise UsageError("--serve: works on Linux and macOS. Start the server yourself and give its --base-url.")
     if shutil.which(words[0]) is None:
         raise UsageError(f"--serve: there is no program {show(words[0])}. Install it, or give its path.")

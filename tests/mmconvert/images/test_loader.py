@@ -200,7 +200,6 @@ def test_a_folder_is_no_image_and_costs_no_open_file(root: Path) -> None:
         "out.png",
         "~/x.png",
         "C:/x.png",
-        "a\\b.png",
         "//host/x.png",
         "file:///etc/passwd",
         "pipe.png",
@@ -249,7 +248,14 @@ def test_base64_without_a_scheme_is_an_image(root: Path) -> None:
     assert ImageLoader.within([root]).of_value(base64.b64encode(PNG).decode(), 2).bytes == PNG
 
 
-@pytest.mark.parametrize("path", ["none.png", "loop.png", "sub/a.png/b"])
+def test_a_path_of_windows_that_cannot_be_meant_here_says_so(root: Path) -> None:
+    for path in ("C:\\data\\a.png", "c:/data/a.png", "\\\\server\\images\\a.png"):
+        with pytest.raises(RowError, match=r"a path of a Windows drive or server .* from the image root on") as caught:
+            ImageLoader.within([root]).of_reference(path, 1)
+        assert caught.value.code == "image.path"
+
+
+@pytest.mark.parametrize("path", ["none.png", "loop.png", "sub/a.png/b", "sub\\none.png"])
 def test_a_missing_file_names_the_option_that_helps(path: str, root: Path) -> None:
     with pytest.raises(RowError, match="--image-root") as caught:
         ImageLoader.within([root]).of_reference(path, 1)

@@ -107,8 +107,9 @@ def test_a_video_lies_in_the_image_root(tmp_path: Path) -> None:
     (root / "link.mp4").symlink_to(tmp_path / "out.mp4")
     (root / "inner.mp4").symlink_to(root / "a.mp4")
     os.mkfifo(root / "pipe.mp4")
-    for name in ("../out.mp4", "link.mp4", "pipe.mp4", str(tmp_path / "out.mp4"), "/etc/passwd", "~/a.mp4", "", "a\\b"):
+    for name in ("../out.mp4", "link.mp4", "pipe.mp4", str(tmp_path / "out.mp4"), "/etc/passwd", "~/a.mp4", ""):
         assert refused(root, name)[0] == "video.path", name
+    assert refused(root, "a\\b")[0] == "video.missing"
     assert refused(root, "none.mp4")[0] == "video.missing"
     assert len(within(root).of_video("inner.mp4", 1)[0]) == 4
     assert len(within(root).of_video(str(root / "a.mp4"), 1)[0]) == 4

@@ -2,6 +2,7 @@
 
 import errno
 import os
+import socket
 from pathlib import Path
 
 import pytest
@@ -9,7 +10,14 @@ import pytest
 from mmconvert.dataset.dataset import DatasetWriter
 from mmconvert.pipeline.convert import write
 from mmconvert.plugins.format import Target
-from mmconvert.storage.atomic import open_published_file, open_published_folder, sync_folder, write_synced
+from mmconvert.storage import atomic
+from mmconvert.storage.atomic import (
+    clear_leftovers,
+    open_published_file,
+    open_published_folder,
+    sync_folder,
+    write_synced,
+)
 from support.datasets_on_disk import record, write_dataset
 from support.write_order import watch_writes
 
@@ -58,3 +66,26 @@ def test_a_file_is_on_the_disk_before_it_has_its_name(tmp_path: Path) -> None:
         write_synced(tmp_path / "b.new", b"whole")
         (tmp_path / "b.new").rename(tmp_path / "b.txt")
         sync_folder(tmp_path)
+
+
+def test_a_folder_takes_the_place_of_an_empty_one(tmp_path: Path) -> None:
+    (tmp_path / "out").mkdir()
+    with open_published_folder(tmp_path / "out") as temporary:
+        (temporary / "a.txt").write_text("whole")
+    assert [path.name for path in tmp_path.iterdir()] == ["out"]
+    assert (tmp_path / "out/a.txt").read_text() == "whole"
+
+
+def test_where_no_processes_are_seen_what_nobody_touched_for_a_day_is_cleared(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(atomic, "SEES_PROCESSES", False)
+    place = tmp_path / "out"
+    names = [f".out.{socket.gethostname()}.{pid}.{kind}" for pid, kind in ((1, "new"), (2**40, "new"), (2**41, "old"))]
+    fresh, silent, aside = (tmp_path / name for name in names)
+    for folder in (fresh, silent, aside):
+        folder.mkdir()
+    for folder in (silent, aside):
+        os.utime(folder, (0, 0))
+    clear_leftovers(place)
+    assert sorted(tmp_path.iterdir()) == sorted([fresh, place])

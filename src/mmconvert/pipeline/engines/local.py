@@ -132,7 +132,7 @@ class _Children:
         self._others: list[Any] = []
 
     def __enter__(self) -> "_Children":
-        if _has_one_thread():
+        if hasattr(os, "fork") and _has_one_thread():
             self._pool = self._start_pool("fork")
             self._pool.submit(os.getpid)  # which forks them all
         return self

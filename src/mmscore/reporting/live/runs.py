@@ -17,7 +17,8 @@ import pyarrow.compute as pc
 
 from mmconvert.core.errors import Error
 from mmconvert.io.parquet import open_parquet, read_batches
-from mmconvert.storage.leases import Presence, find_beginning, identify_machine
+from mmconvert.storage.leases import Presence
+from mmconvert.storage.processes import SEES_PROCESSES, find_beginning, identify_machine
 from mmscore.core.predictions.load import RUN_METADATA
 from mmscore.llm.response_cache import OK, read_progress, store_path
 
@@ -291,7 +292,7 @@ def _is_alive(file: Path) -> bool:
     pid: object = presence.pid
     if not isinstance(pid, int) or pid <= 0:
         return False
-    if presence.machine == identify_machine():
+    if SEES_PROCESSES and presence.machine == identify_machine():
         return find_beginning(pid) == presence.began
     return time.time() - touched < _SILENCE
 
