@@ -1,0 +1,1 @@
+"""Quiz files for mmconvert and mmscore."""
