@@ -2,14 +2,19 @@
 
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import orjson
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from mmconvert.core.arrow import build_scalar
+from mmconvert.core.lazy import LazyModule
 from mmconvert.core.record import SCHEMA, Image, Record
+
+if TYPE_CHECKING:  # takes as long to load as pyarrow, and most runs have no condition
+    import pyarrow.compute as pc
+else:
+    pc = LazyModule("pyarrow.compute")
 
 NUMBER, TEXT, BOOL, LIST, TURNS, ANY = "number", "text", "true or false", "list", "turns", "any"
 """Kinds of values."""

@@ -7,21 +7,26 @@ import functools
 import itertools
 import operator
 from collections.abc import Callable, Sequence
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from mmconvert.core.arrow import build_column, build_scalar, from_numpy, to_numpy
+from mmconvert.core.lazy import LazyModule
+
+if TYPE_CHECKING:  # takes as long to load as pyarrow, and most runs have no condition
+    import pyarrow.compute as pc
+else:
+    pc = LazyModule("pyarrow.compute")
 
 Columnar = Callable[..., pa.Array | None]
 """Arrays and scalars, the sides of a test -> its truths."""
 
 _COMPARE = {
-    operator.eq: pc.equal, operator.ne: pc.not_equal, operator.lt: pc.less,
-    operator.le: pc.less_equal, operator.gt: pc.greater, operator.ge: pc.greater_equal,
+    operator.eq: "equal", operator.ne: "not_equal", operator.lt: "less",
+    operator.le: "less_equal", operator.gt: "greater", operator.ge: "greater_equal",
 }  # fmt: skip
 _EXACT = 1 << 53
 """Whole numbers up to here are floats without loss."""
@@ -57,7 +62,9 @@ def compare_chain(signs: Sequence[Callable[[Any, Any], bool]]) -> Columnar:
     """Compare each side with the next one."""
 
     def compare(*sides: Any) -> pa.Array:
-        truths = [_COMPARE[sign](*pair) for sign, pair in zip(signs, itertools.pairwise(sides), strict=True)]
+        truths = [
+            getattr(pc, _COMPARE[sign])(*pair) for sign, pair in zip(signs, itertools.pairwise(sides), strict=True)
+        ]
         return functools.reduce(pc.and_kleene, truths)
 
     return compare

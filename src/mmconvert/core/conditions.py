@@ -23,13 +23,12 @@ import functools
 import operator
 import re
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, NamedTuple
+from typing import TYPE_CHECKING, Any, NamedTuple
 
 import msgspec
 import numpy as np
 import numpy.typing as npt
 import pyarrow as pa
-import pyarrow.compute as pc
 
 from mmconvert.core.arrow import build_scalar, to_numpy
 from mmconvert.core.condition_fields import (
@@ -61,7 +60,13 @@ from mmconvert.core.condition_masks import (
     repeat_rows,
 )  # fmt: skip
 from mmconvert.core.errors import UsageError, suggest_spelling
+from mmconvert.core.lazy import LazyModule
 from mmconvert.core.record import Record
+
+if TYPE_CHECKING:  # takes as long to load as pyarrow, and most runs have no condition
+    import pyarrow.compute as pc
+else:
+    pc = LazyModule("pyarrow.compute")
 
 LONGEST, DEEPEST = 10_000, 50
 """Most characters of a condition, and most brackets and `not` inside one another."""

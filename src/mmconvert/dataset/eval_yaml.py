@@ -8,8 +8,6 @@ from pathlib import Path
 from typing import Any
 
 import pyarrow as pa
-import pyarrow.compute as pc
-import yaml
 
 from mmconvert.core.errors import Error
 from mmconvert.dataset.dataset import read_shard_batches
@@ -30,6 +28,8 @@ def build_eval_yaml(folder: Path, name: str) -> bytes:
     Raises:
         Error: The form cannot say how the samples are asked: images, no answer, or some with options and some without.
     """
+    import yaml
+
     configs, _ = read_manifest(folder)
     tasks = [
         _describe_task(config, split, _has_options(folder, [shard.file for shard in shards]))
@@ -70,6 +70,8 @@ def _has_options(folder: Path, files: list[str]) -> bool:
 
 
 def _count_items(column: pa.Array) -> list[int]:
+    import pyarrow.compute as pc
+
     return [count or 0 for count in pc.list_value_length(column).to_pylist()]
 
 

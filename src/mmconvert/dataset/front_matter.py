@@ -2,9 +2,8 @@
 
 import re
 from collections.abc import Mapping
-from typing import Any
-
-import yaml
+from functools import cache
+from typing import Any, NamedTuple
 
 from mmconvert.core.errors import Error, take_first_line
 from mmconvert.core.text.yaml import load_yaml
@@ -13,28 +12,39 @@ FRONT = re.compile(r"\A---[ \t]*\r?\n(?P<yaml>.*?)^---[ \t]*(?:\r?\n|\Z)", re.DO
 _BOOL = "tag:yaml.org,2002:bool"
 
 
-class _Dumper(yaml.SafeDumper):
-    def ignore_aliases(self, data: object) -> bool:
-        """Write equal parts out each time: not every reader of cards follows YAML references."""
-        return True
+class _Kinds(NamedTuple):
+    """The kinds of YAML of a card: how it is written, fast where it is plain, and read."""
+
+    dumper: Any
+    fast_dumper: Any
+    loader: Any
 
 
-class _FastDumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]  # PyYAML may lack libyaml
-    """Writes printable ASCII as `_Dumper` does, in a fifth of the time; emoji and line breaks it writes otherwise."""
+@cache
+def _build_kinds() -> _Kinds:
+    # It takes time to load, and most runs have no card.
+    import yaml
 
-    def ignore_aliases(self, data: object) -> bool:
-        return True
+    class Dumper(yaml.SafeDumper):
+        def ignore_aliases(self, data: object) -> bool:
+            """Write equal parts out each time: not every reader of cards follows YAML references."""
+            return True
 
+    class FastDumper(getattr(yaml, "CSafeDumper", yaml.SafeDumper)):  # type: ignore[misc]  # PyYAML may lack libyaml
+        """Writes printable ASCII as `Dumper` does, in a fifth of the time; emoji and line breaks otherwise."""
 
-class _Loader(yaml.SafeLoader):
-    """Reads `no`, which is a language, as the Hub does: YAML 1.2 has no booleans but true and false."""
+        def ignore_aliases(self, data: object) -> bool:
+            return True
 
+    class Loader(yaml.SafeLoader):
+        """Reads `no`, which is a language, as the Hub does: YAML 1.2 has no booleans but true and false."""
 
-_Loader.yaml_implicit_resolvers = {
-    first: [(tag, pattern) for tag, pattern in known if tag != _BOOL]
-    for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
-}
-_Loader.add_implicit_resolver(_BOOL, re.compile(r"(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF"))
+    Loader.yaml_implicit_resolvers = {
+        first: [(tag, pattern) for tag, pattern in known if tag != _BOOL]
+        for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
+    }
+    Loader.add_implicit_resolver(_BOOL, re.compile(r"(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF"))
+    return _Kinds(Dumper, FastDumper, Loader)
 
 
 def read_front_matter(text: str) -> dict[str, Any]:
@@ -49,8 +59,10 @@ def read_front_matter(text: str) -> dict[str, Any]:
     found = FRONT.match(text)
     if found is None:
         return {}
+    import yaml
+
     try:
-        values = load_yaml(found["yaml"], _Loader)
+        values = load_yaml(found["yaml"], _build_kinds().loader)
     except (yaml.YAMLError, ValueError, RecursionError):
         return {}
     return values if isinstance(values, dict) else {}
@@ -58,7 +70,10 @@ def read_front_matter(text: str) -> dict[str, Any]:
 
 def add_front_matter(values: Mapping[str, Any], body: str) -> str:
     """Put a YAML block in front of a card's body, keys in the order given."""
-    dumper = _FastDumper if _is_plain(values) else _Dumper
+    import yaml
+
+    kinds = _build_kinds()
+    dumper = kinds.fast_dumper if _is_plain(values) else kinds.dumper
     block = yaml.dump(dict(values), Dumper=dumper, sort_keys=False, allow_unicode=True, width=1_000_000)
     return f"---\n{block}---\n{body}"
 
@@ -75,9 +90,11 @@ def require_readable(text: str) -> None:
     Raises:
         Error: It cannot be read.
     """
+    import yaml
+
     found = FRONT.match(text)
     try:
-        load_yaml(found["yaml"] if found else "", _Loader)
+        load_yaml(found["yaml"] if found else "", _build_kinds().loader)
     except (yaml.YAMLError, ValueError, RecursionError) as error:
         said = take_first_line(error)
         message = f"README.md of the repository: its YAML cannot be read ({said}). Fix it, and push again."

@@ -24,7 +24,7 @@ from mmconvert.dataset.publish import check_free, send_file
 from mmconvert.pipeline.convert import Records, open_target, read, write
 from mmconvert.pipeline.engines.local import ENGINE
 from mmconvert.pipeline.export_parts import can_split, write_parts
-from mmconvert.pipeline.read import UNDRAWN, UNMATCHED
+from mmconvert.pipeline.read import OURS, UNDRAWN, UNMATCHED
 from mmconvert.pipeline.sampling import find_bound
 from mmconvert.plugins.format import Format, ImagePlacement, Loss, Target
 from mmconvert.plugins.registry import load
@@ -142,7 +142,7 @@ def _export(dataset: Path, output: str, options: ExportOptions, *, quiet: bool) 
     ours = open_dataset(folder) if (dataset / MANIFEST).is_file() else None
     total = None if ours is None else ours.num_rows
     unhashed = () if ours is None else load("mmconvert.formats", options.to).unhashed
-    records = _open_records(folder, options, hashed=Path(output).suffix.lower() not in unhashed)
+    records = _open_records(folder, ours, options, hashed=Path(output).suffix.lower() not in unhashed)
     choosing = options.where is not None or options.sample is not None
     path, is_folder = _choose_place(output, records, options.to)
     require_apart([path], [dataset])
@@ -165,9 +165,9 @@ def _export(dataset: Path, output: str, options: ExportOptions, *, quiet: bool) 
     return Exported(options.to, str(path), records.rows_read, len(records.rejects), losses, *left_out)
 
 
-def _open_records(folder: Path, options: ExportOptions, *, hashed: bool) -> Records:
+def _open_records(folder: Path, ours: Dataset | None, options: ExportOptions, *, hashed: bool) -> Records:
     how: dict[str, Any] = {"where": options.where, "seed": options.seed, "hashed": hashed}
-    records = read(folder, **how)
+    records = read(folder, None if ours is None else OURS, **how)
     if options.sample is None:
         return records
     bound = find_bound([("", records)], options.sample, options.seed)

@@ -5,7 +5,6 @@ a time, each host is asked for a few of them, what a server cannot give now is a
 was fetched may be kept in a folder, so that a run that was killed fetches nothing twice.
 """
 
-import asyncio
 import heapq
 import ipaddress
 import os
@@ -21,13 +20,18 @@ from typing import TYPE_CHECKING, Any
 from urllib.parse import SplitResult
 
 from mmconvert.core.errors import RowError, show
+from mmconvert.core.lazy import LazyModule
 from mmconvert.core.retries import RetryPolicy, may_pass, parse_retry_after
 from mmconvert.storage import url_safety
 from mmconvert.storage.fetch_cache import FetchCache
 from mmconvert.storage.http import CHUNK, REDIRECTS, USER_AGENT, Limits, load_trust, read_location
 
 if TYPE_CHECKING:  # it takes time to load, and most runs fetch nothing
+    import asyncio
+
     import aiohttp
+else:
+    asyncio = LazyModule("asyncio")
 
 AT_ONCE = 64
 PER_HOST = 8
@@ -220,7 +224,7 @@ class Fetcher:
         self._thread.join()
         self._thread = None
 
-    def _start_thread(self) -> asyncio.AbstractEventLoop:
+    def _start_thread(self) -> "asyncio.AbstractEventLoop":
         if self._loop is None:
             self._loop = asyncio.new_event_loop()
             self._thread = threading.Thread(
@@ -229,7 +233,7 @@ class Fetcher:
             self._thread.start()
         return self._loop
 
-    def _run_loop(self, loop: asyncio.AbstractEventLoop) -> None:
+    def _run_loop(self, loop: "asyncio.AbstractEventLoop") -> None:
         asyncio.set_event_loop(loop)
         try:
             loop.run_forever()
@@ -344,7 +348,7 @@ class Fetcher:
         order.held += size
         self._held += size
 
-    async def _wait_for_room(self, order: _Order, timeout: asyncio.Timeout) -> None:
+    async def _wait_for_room(self, order: _Order, timeout: "asyncio.Timeout") -> None:
         """Wait until what was fetched is taken, at no cost of the fetch's own time."""
         began, ends = time.monotonic(), timeout.when() or 0.0
         while self._is_full and order.number > self._wanted:
@@ -378,7 +382,7 @@ class Fetcher:
             connects = not isinstance(error, aiohttp.ClientConnectorError)
             raise _PassingError(_build_failure(error, url), connects=connects) from None
 
-    async def _read_body(self, answer: "aiohttp.ClientResponse", order: _Order, timeout: asyncio.Timeout) -> bytes:
+    async def _read_body(self, answer: "aiohttp.ClientResponse", order: _Order, timeout: "asyncio.Timeout") -> bytes:
         most, url = self._limits.bytes, order.url
         if answer.status != 200:
             error = RowError("remote.failed", "", f"the server answers {answer.status} {answer.reason} {show(url)}.")

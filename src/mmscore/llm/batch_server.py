@@ -4,7 +4,6 @@
 `GET /files/ID/content` gives the responses. Source: OpenAI's API reference, Files and Batch.
 """
 
-import asyncio
 import json
 import re
 import secrets
@@ -14,12 +13,17 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import msgspec
 
 from mmconvert.core.errors import Error, UsageError, show
+from mmconvert.core.lazy import LazyModule
 from mmconvert.core.retries import RetryPolicy, may_pass, parse_retry_after
 from mmscore.llm.client import CHAT, REFUSED_KEY, UNKNOWN, Chat
 from mmscore.llm.responses import describe_refusal, hide_key
 
 if TYPE_CHECKING:  # takes time to load, and who has no judge does without
+    import asyncio
+
     import httpx2
+else:
+    asyncio = LazyModule("asyncio")
 
 COMPLETED = "completed"
 ENDED = (COMPLETED, "failed", "expired", "cancelled")

@@ -5,24 +5,29 @@ ordinary questions. The store also keeps which batches are under way, before eac
 on with them. A file holds requests of one model alone, and no more than OpenAI's API takes.
 """
 
-import asyncio
 import contextlib
 import json
 import tempfile
 from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
-from typing import Any, BinaryIO, cast
+from typing import TYPE_CHECKING, Any, BinaryIO, cast
 
 import msgspec
 from msgspec.structs import asdict, replace
 
 from mmconvert.core.errors import Error, UsageError
+from mmconvert.core.lazy import LazyModule
 from mmconvert.core.retries import may_pass
 from mmscore.llm.batch_server import COMPLETED, ENDED, Batch, BatchServer, RefusedError
 from mmscore.llm.budget import estimate_most_tokens
 from mmscore.llm.client import CHAT, Chat, gather_in_order
 from mmscore.llm.response_cache import Answer, AnswerStore
 from mmscore.llm.responses import Fault, describe_refusal, read_responses
+
+if TYPE_CHECKING:  # takes time to load, and who has no judge does without
+    import asyncio
+else:
+    asyncio = LazyModule("asyncio")
 
 MOST_REQUESTS = 50_000
 MOST_BYTES = 200_000_000

@@ -1,17 +1,22 @@
 """What asking a service has cost so far, and the caps that hold before each call."""
 
-import asyncio
 import math
 import os
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import msgspec
 
 from mmconvert.core.errors import Error, UsageError, show, suggest_spelling
+from mmconvert.core.lazy import LazyModule
 from mmscore.llm.prices import read_prices
 from mmscore.llm.response_cache import Answer
+
+if TYPE_CHECKING:  # takes time to load, and who has no judge does without
+    import asyncio
+else:
+    asyncio = LazyModule("asyncio")
 
 _TOKENS_A_IMAGE = 1000
 

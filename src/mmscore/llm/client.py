@@ -11,7 +11,6 @@ httpx2 is used rather than the `openai` package: huggingface_hub needs it anyway
 is made here is small, and retries, caps and redirects are decided in one place.
 """
 
-import asyncio
 import json
 import os
 import signal
@@ -22,6 +21,7 @@ from types import TracebackType
 from typing import TYPE_CHECKING, Any, BinaryIO, TypeVar
 
 from mmconvert.core.errors import Error, UsageError, show, suggest_spelling, take_first_line
+from mmconvert.core.lazy import LazyModule
 from mmconvert.core.retries import RetryPolicy, may_pass, parse_retry_after
 from mmscore.llm.budget import Price, Spending, estimate_most_tokens
 from mmscore.llm.response_cache import Answer
@@ -29,7 +29,11 @@ from mmscore.llm.responses import Fault, describe_redirect, describe_refusal, hi
 from mmscore.llm.servers import LARGEST_RESPONSE, Connections, Place, Server, Servers, build_tls
 
 if TYPE_CHECKING:  # takes time to load, and who has no judge and no API server does without
+    import asyncio
+
     import httpx2
+else:
+    asyncio = LazyModule("asyncio")
 
 API_KEY = "OPENAI_API_KEY"
 BASE_URL = "OPENAI_BASE_URL"
@@ -368,7 +372,7 @@ class Chat:
             fault = Fault(f"no response within {seconds:g} s", again=True)
         return [self._give_up(fault)]
 
-    async def _wait_for_room(self, most: int, clock: asyncio.Timeout, place: Place) -> None:
+    async def _wait_for_room(self, most: int, clock: "asyncio.Timeout", place: Place) -> None:
         """Wait for a server, its pause and room under the caps; the question's clock stands still meanwhile."""
         now = asyncio.get_running_loop().time
         left = (clock.when() or 0.0) - now()

@@ -6,7 +6,6 @@ server fails another one is asked, and this does not count as a try of the quest
 out: its questions are tried as often as the client allows.
 """
 
-import asyncio
 import contextlib
 import io
 import ssl
@@ -18,11 +17,16 @@ from typing import TYPE_CHECKING, Any, BinaryIO
 import msgspec
 
 from mmconvert._version import __version__
+from mmconvert.core.lazy import LazyModule
 from mmconvert.core.progress import print_message
 from mmscore.llm.concurrency import AutoLimit
 
 if TYPE_CHECKING:  # takes time to load, and who has no judge and no API server does without
+    import asyncio
+
     import httpx2
+else:
+    asyncio = LazyModule("asyncio")
 
 LARGEST_RESPONSE = 4 * 1024 * 1024
 """Bytes; a longer body is not read."""

@@ -19,7 +19,7 @@ VALUES = st.recursive(
 
 
 def write_in_python(values: dict) -> str:
-    dumper = front_matter._Dumper
+    dumper = front_matter._build_kinds().dumper
     return yaml.dump(values, Dumper=dumper, sort_keys=False, allow_unicode=True, width=1_000_000)
 
 

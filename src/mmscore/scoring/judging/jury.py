@@ -5,16 +5,16 @@ generation options and the number of the try. Questions of many rows are under w
 follow one another.
 """
 
-import asyncio
 import copy
 import dataclasses
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import TYPE_CHECKING, Any, Protocol
 
 import msgspec
 
 from mmconvert.core.errors import Error, UsageError, show
+from mmconvert.core.lazy import LazyModule
 from mmconvert.core.record import encode_json
 from mmconvert.plugins.registry import name_by_content
 from mmscore.core.judge import LEAVE, RULE, SYSTEM_PROMPT, Case, Judge, JudgeQuestion, Leave, NoVerdict, Step, Verdict
@@ -25,6 +25,11 @@ from mmscore.llm.budget import CapReachedError, Totals, estimate_tokens
 from mmscore.llm.client import Chat, gather_in_order
 from mmscore.llm.prices import TokenUsage
 from mmscore.llm.response_cache import FAILED, OK, Answer, AnswerStore, build_answer_key
+
+if TYPE_CHECKING:  # takes time to load, and who has no judge does without
+    import asyncio
+else:
+    asyncio = LazyModule("asyncio")
 
 Message = dict[str, str]
 
