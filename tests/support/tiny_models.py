@@ -7,6 +7,7 @@ something is `mmconvert.testing.demo.tiny_vlm.train`'s.
 """
 
 from pathlib import Path
+from typing import Any
 
 import torch
 from transformers import (
@@ -108,31 +109,18 @@ def save_blip2(folder: Path, *, encoder: bool) -> Path:
     return folder
 
 
-def save_qwen2_5_vl(folder: Path) -> Path:
-    """A Qwen2.5-VL; its processor needs torchvision."""
-    from transformers import (
-        Qwen2_5_VLConfig,
-        Qwen2_5_VLForConditionalGeneration,
-        Qwen2_5_VLProcessor,
-        Qwen2VLImageProcessorPil,
-        Qwen2VLVideoProcessor,
-    )
+_QWEN_TOKENS = {
+    "image_token": "<|image_pad|>",
+    "video_token": "<|video_pad|>",
+    "vision_start_token": "<|vision_start|>",
+    "vision_end_token": "<|vision_end|>",
+}
 
-    tokens = {
-        "image_token": "<|image_pad|>",
-        "video_token": "<|video_pad|>",
-        "vision_start_token": "<|vision_start|>",
-        "vision_end_token": "<|vision_end|>",
-    }
-    tokenizer = build_byte_tokenizer(**tokens)
-    size = {"shortest_edge": 784, "longest_edge": 3136}
-    processor = Qwen2_5_VLProcessor(
-        Qwen2VLImageProcessorPil(size=size),
-        tokenizer,
-        Qwen2VLVideoProcessor(size=size),
-        chat_template=CHAT_TEMPLATE.replace("<image>", "<|vision_start|><|image_pad|><|vision_end|>"),
-    )
-    ids = {f"{name}_id": tokenizer.convert_tokens_to_ids(text) for name, text in tokens.items()}
+
+def build_qwen2_5_vl(tokenizer: PreTrainedTokenizerFast) -> Any:
+    """A Qwen2.5-VL without its processor, which needs torchvision."""
+    from transformers import Qwen2_5_VLConfig, Qwen2_5_VLForConditionalGeneration
+
     special = _special(tokenizer)
     with torch.random.fork_rng(devices=[]):
         torch.manual_seed(0)
@@ -150,9 +138,30 @@ def save_qwen2_5_vl(folder: Path) -> Path:
                     "depth": 2, "hidden_size": 32, "out_hidden_size": 32, "intermediate_size": 64, "num_heads": 4,
                     "patch_size": 14, "spatial_merge_size": 2, "window_size": 56, "fullatt_block_indexes": [1],
                 },
-                **ids,
+                **{f"{name}_id": tokenizer.convert_tokens_to_ids(text) for name, text in _QWEN_TOKENS.items()},
             )
         )  # fmt: skip
     model.generation_config = GenerationConfig(**special)
-    save(folder, processor, model)
+    return model
+
+
+def save_qwen2_5_vl(folder: Path) -> Path:
+    """A Qwen2.5-VL; its processor needs torchvision."""
+    from transformers import Qwen2_5_VLProcessor, Qwen2VLImageProcessorPil, Qwen2VLVideoProcessor
+
+    tokenizer = build_byte_tokenizer(**_QWEN_TOKENS)
+    size = {"shortest_edge": 784, "longest_edge": 3136}
+    processor = Qwen2_5_VLProcessor(
+        Qwen2VLImageProcessorPil(size=size),
+        tokenizer,
+        Qwen2VLVideoProcessor(size=size),
+        chat_template=CHAT_TEMPLATE.replace("<image>", "<|vision_start|><|image_pad|><|vision_end|>"),
+    )
+    save(folder, processor, build_qwen2_5_vl(tokenizer))
+    return folder
+
+
+def save_packed(folder: Path) -> Path:
+    """The model of `save_qwen2_5_vl` alone, for what asks its image encoder."""
+    build_qwen2_5_vl(build_byte_tokenizer(**_QWEN_TOKENS)).save_pretrained(folder)
     return folder

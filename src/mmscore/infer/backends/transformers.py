@@ -29,6 +29,7 @@ from mmscore.infer.backend import CHAT, LIKELIHOOD, SUM, Generation, ModelOption
 from mmscore.infer.images import count_fitting
 from mmscore.infer.likelihood import choose_option, read_prompts, score_options, tokenize_options
 from mmscore.infer.memory import PROCESSES_PER_GPU, TokenBudget
+from mmscore.infer.packed_attention import pack_encoders
 from mmscore.infer.prompt_length import PromptLength
 from mmscore.infer.sampling import TokenScores, draw_processors
 from mmscore.infer.thinking import OPEN, split_thinking
@@ -90,6 +91,7 @@ class TransformersBackend:
             attn_implementation=options.attn,
             device_map="auto" if on_gpu else None,
         ).eval()
+        packed = options.attn is None and on_gpu and pack_encoders(self._model)
         if not options.quiet:
             _warn_of_offload(self._model, options.model)
         self._prompts = Prompts(
@@ -127,6 +129,7 @@ class TransformersBackend:
             *(options.attn, self._config.max_new_tokens, self._reduction),
             *(options.max_image_side, options.template, options.output_scores),
             *(["compile"] if options.compile else []),
+            *(["packed"] if packed else []),
         )
         self.identity = ":".join(map(str, ("transformers", weights, self._model.dtype, *settings)))
 
