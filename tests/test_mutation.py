@@ -154,8 +154,13 @@ def test_only_changed_tests_are_measured_again(checkout: Path, tmp_path: Path) -
     (checkout / "tests/mmscore/parsers/test_quarter.py").write_text(added, encoding="utf-8")
     lane.copy()
     after = measure_reach(checkout, lane, kept, 1)
-    assert after.choose_tests(quarter) == ["tests/mmscore/parsers/test_quarter.py::test_a_quarter"]
+    assert after.choose_tests(quarter)[0] == "tests/mmscore/parsers/test_quarter.py::test_a_quarter"
     assert {test: after.seconds[test] for test in before.seconds} == before.seconds
+    # Lines that moved keep their tests.
+    (checkout / FILE).write_text(CODE.replace("LEAST = 2", "# Least.\nLEAST = 2"), encoding="utf-8")
+    lane.copy()
+    moved = measure_reach(checkout, lane, kept, 1)
+    assert moved.lines[FILE] == {line + (line >= 8): tests for line, tests in after.lines[FILE].items()}
     (checkout / place).unlink()
     lane.copy()
     assert measure_reach(checkout, lane, kept, 1).seconds.keys() == after.seconds.keys() - before.seconds.keys()

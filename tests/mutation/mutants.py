@@ -8,7 +8,7 @@ from pathlib import Path
 
 import libcst as cst
 import msgspec
-from libcst.metadata import MetadataWrapper, PositionProvider
+from libcst.metadata import CodeRange, MetadataWrapper, PositionProvider, WhitespaceInclusivePositionProvider
 from mutmut.mutation.mutators import mutation_operators, operator_arg_removal
 
 ROOMS = ("mmscore/parsers", "mmscore/metrics", "mmscore/scoring", "mmscore/infer", "mmscore/llm", "mmconvert/storage")
@@ -90,6 +90,7 @@ class MutatedFile:
         self._lines = self.code.splitlines()
         collector = _Collector()
         self._module = MetadataWrapper(cst.parse_module(self.code), unsafe_skip_copy=True).visit(collector)
+        self._starts = [0, *itertools.accumulate(len(line) for line in self.code.splitlines(keepends=True))]
         self.found = collector.found
 
     def build(self, number: int) -> Mutant | None:
@@ -102,24 +103,32 @@ class MutatedFile:
         same = 0
         for earlier in self.found[:number]:
             if (earlier.function, self._lines[earlier.line - 1]) == (one.function, self._lines[one.line - 1]):
-                other = self._module.deep_replace(earlier.node, earlier.mutated).code
+                other = self._splice(earlier)
                 if other == code:
                     return None
                 same += _compare_lines(self.code, other)[1:] == (before, after)
         return Mutant(Change(self.name, one.function, before, after, same), line, code)
 
     def _write(self, one: "_Found") -> str | None:
-        code = self._module.deep_replace(one.node, one.mutated).code
+        code = self._splice(one)
         try:
             compile(code, self.name, "exec", dont_inherit=True)
         except SyntaxError:
             return None
         return code if ast.dump(ast.parse(code)) != self._parsed else None
 
+    def _splice(self, one: "_Found") -> str:
+        """Write the file with the changed node in its place: within one line its text is put there, which is quick."""
+        if one.place.start.line != one.place.end.line:
+            return self._module.deep_replace(one.node, one.mutated).code
+        start, end = (self._starts[at.line - 1] + at.column for at in (one.place.start, one.place.end))
+        return self.code[:start] + self._module.code_for_node(one.mutated) + self.code[end:]
+
 
 class _Found(msgspec.Struct):
     function: str
     line: int
+    place: CodeRange
     node: cst.CSTNode
     mutated: cst.CSTNode
 
@@ -127,7 +136,7 @@ class _Found(msgspec.Struct):
 class _Collector(cst.CSTVisitor):
     """Finds what can be changed, without what tests need not notice (docs/how_exact.md has the rules)."""
 
-    METADATA_DEPENDENCIES = (PositionProvider,)
+    METADATA_DEPENDENCIES = (PositionProvider, WhitespaceInclusivePositionProvider)
 
     def __init__(self) -> None:
         super().__init__()
@@ -144,9 +153,10 @@ class _Collector(cst.CSTVisitor):
         for kind, operator in mutation_operators:
             if isinstance(node, kind):
                 line = self.get_metadata(PositionProvider, node).start.line
+                place = self.get_metadata(WhitespaceInclusivePositionProvider, node)
                 for mutated in operator(node):
                     if operator is not operator_arg_removal or not self._loses_what_stays(node, mutated):
-                        self.found.append(_Found(".".join(self._names), line, node, mutated))
+                        self.found.append(_Found(".".join(self._names), line, place, node, mutated))
         return True
 
     def on_leave(self, original_node: cst.CSTNode) -> None:

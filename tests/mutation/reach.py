@@ -1,10 +1,11 @@
 """Which tests run which lines: measured once, so that a mutant is run against the tests that could notice it."""
 
 import ast
+import difflib
 import hashlib
 import itertools
 import os
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
@@ -13,7 +14,7 @@ from coverage import CoverageData
 from mutation.lanes import Lane, list_tracked
 from mutation.mutants import ROOMS, Mutant
 
-MOST_SECONDS = 30.0
+MOST_SECONDS = 45.0
 """Seconds of tests that a mutant is run against; those beyond start servers or models, and could only kill more."""
 BODIES = ("body", "orelse", "finalbody", "handlers", "cases")
 FUNCTIONS = (ast.FunctionDef, ast.AsyncFunctionDef)
@@ -30,13 +31,13 @@ class Reach(msgspec.Struct):
     """Tests of each line.
 
     Attributes:
-        code: Digest of all sources.
+        sources: Text of each file that is mutated.
         tests: Digest of each file of tests.
         seconds: Of each test that passes.
         lines: File -> line -> tests that run it. What runs when a module is imported has none.
     """
 
-    code: str = ""
+    sources: dict[str, str] = {}
     tests: dict[str, str] = {}
     seconds: dict[str, float] = {}
     lines: Lines = {}
@@ -57,20 +58,26 @@ class Reach(msgspec.Struct):
                 known[line] = [*known.get(line, ()), *tests]
 
     def choose_tests(self, mutant: Mutant) -> list[str]:
-        """Choose the tests of a mutant, quick ones first, up to MOST_SECONDS: those that run its statement.
+        """Choose the tests of a mutant, up to MOST_SECONDS: those that run its statement, then those of its own file.
 
-        Where the statement runs when the module is imported, or in processes of their own, these are the tests that run
-        anything of the file, else all of the room.
+        Where no test is seen to run the statement, as when a module is imported or in processes of their own, these are
+        the tests that bear the file's name, then all that run anything of the file, else all of its room.
         """
         found = self.lines.get(mutant.change.file, {})
+        own = f"/test_{Path(mutant.change.file).stem}.py::"
+        room = {test for test in self.seconds if test.startswith(f"tests/{mutant.change.room}/")}
         lines = find_statement(mutant.code, mutant.line)
-        tests = {test for line in lines for test in found.get(line, ())} or {
-            test for tests in found.values() for test in tests
-        }
-        tests = tests or {test for test in self.seconds if test.startswith(f"tests/{mutant.change.room}/")}
-        ordered = sorted(tests, key=lambda test: (self.seconds[test], test))
+        tests = self._sort(test for line in lines for test in found.get(line, ()))
+        ordered = [*tests, *self._sort(test for test in room if own in test)]
+        if not tests:
+            ordered += self._sort(test for tests in found.values() for test in tests)
+        ordered = [*dict.fromkeys(ordered or self._sort(room))]
         ends = itertools.accumulate(self.seconds[test] for test in ordered)
         return [test for test, end in zip(ordered, ends, strict=True) if end <= MOST_SECONDS]
+
+    def _sort(self, tests: Iterable[str]) -> list[str]:
+        """Sort tests, the quickest first."""
+        return sorted({*tests}, key=lambda test: (self.seconds[test], test))
 
 
 def find_statement(code: str, line: int) -> range:
@@ -99,7 +106,8 @@ def _list_lines(part: ast.AST) -> range:
 def measure_reach(root: Path, lane: Lane, file: Path, jobs: int) -> Reach:
     """Run the tests of all rooms and the golden cases, and read which lines each has run.
 
-    What was measured before is kept: where the code is the same, new and changed files of tests alone are run.
+    What was measured before is kept: only new and changed files of tests are run. Where the code changed, its other
+    lines keep their tests.
 
     Args:
         root: Repository.
@@ -107,17 +115,26 @@ def measure_reach(root: Path, lane: Lane, file: Path, jobs: int) -> Reach:
         file: Where the result is kept.
         jobs: Processes at the same time.
     """
-    code, tests = _compute_digests(root)
+    sources, tests = _read_files(root)
     kept = msgspec.json.decode(file.read_bytes(), type=Reach) if file.is_file() else Reach()
-    if kept.code != code:
-        kept = Reach(code)
+    for name, text in kept.sources.items():
+        kept.lines[name] = _move_lines(kept.lines.get(name, {}), text, sources.get(name, ""))
     changed = [name for name, digest in tests.items() if kept.tests.get(name) != digest]
     kept.forget({*changed, *(kept.tests.keys() - tests.keys())})
     if changed:
         kept.add(*_run_tests(lane, changed, jobs))
-    kept.tests = tests
+    kept.sources, kept.tests = sources, tests
     file.write_bytes(msgspec.json.encode(kept))
     return kept
+
+
+def _move_lines(found: dict[int, list[str]], old: str, new: str) -> dict[int, list[str]]:
+    """Number the lines of a file as its new text has them; those that changed have no tests."""
+    if old == new:
+        return found
+    blocks = difflib.SequenceMatcher(None, old.splitlines(), new.splitlines(), autojunk=False).get_matching_blocks()
+    places = {block.a + line: block.b + line for block in blocks for line in range(1, block.size + 1)}
+    return {places[line]: tests for line, tests in found.items() if line in places}
 
 
 def _run_tests(lane: Lane, places: Sequence[str], jobs: int) -> tuple[dict[str, float], Lines]:
@@ -148,16 +165,15 @@ def _read_lines(tree: Path, data: Path, passed: Collection[str]) -> Lines:
     }
 
 
-def _compute_digests(root: Path) -> tuple[str, dict[str, str]]:
-    """Compute the digest of all code, and of each file of tests: of the rooms, their examples, golden cases."""
-    places = ("tests/goldens/test_", *(f"{top}/{room}/" for top in ("tests", "src") for room in ROOMS))
-    code, tests = hashlib.sha256(), {}
+def _read_files(root: Path) -> tuple[dict[str, str], dict[str, str]]:
+    """Read each file that is mutated, and the digest of each with tests: of rooms, their examples, golden cases."""
+    sources, tests = {}, {}
     for name in list_tracked(root):
-        if name.endswith(".py") and name.startswith(("src/", *places)):
-            text = (root / name).read_bytes()
-            digest = hashlib.sha256(text).hexdigest()
+        room = "/".join(name.split("/")[1:3])
+        if name.endswith(".py") and (room in ROOMS or name.startswith("tests/goldens/test_")):
+            text = (root / name).read_text("utf-8")
             if name.startswith("src/"):
-                code.update(f"{name} {digest}\n".encode())
-            if name.startswith(places) and (Path(name).name.startswith("test_") or b">>>" in text):
-                tests[name] = digest
-    return code.hexdigest(), tests
+                sources[name] = text
+            if Path(name).name.startswith("test_") or ">>>" in text:
+                tests[name] = hashlib.sha256(text.encode()).hexdigest()
+    return sources, tests

@@ -74,8 +74,8 @@ _LEFT_OUT = """\
 Not drawn, because no test should notice them: docstrings, annotations, decorators and imports for types; type
 arguments of `isinstance` and `cast`; sentences inside errors and notes, which people read; the argument `strict` of
 `zip`; the name of the encoding UTF-8, which is the default on Linux. A change is run against the tests of these
-folders and the golden cases that reach it, the quickest first, up to half a minute of tests: the slowest start
-servers or load models, and could only notice more."""
+folders and the golden cases that reach it, the quickest first, up to 45 seconds of tests: the slowest start servers
+or load models, and could only notice more."""
 
 _MORE = """\
 ## See also

@@ -3,6 +3,8 @@
 import errno
 import os
 import socket
+import subprocess
+import sys
 from pathlib import Path
 
 import pytest
@@ -89,3 +91,56 @@ def test_where_no_processes_are_seen_what_nobody_touched_for_a_day_is_cleared(
         os.utime(folder, (0, 0))
     clear_leftovers(place)
     assert sorted(tmp_path.iterdir()) == sorted([fresh, place])
+
+
+@pytest.fixture(scope="module")
+def ended() -> int:
+    """The number of a process that has ended."""
+    process = subprocess.Popen([sys.executable, "-c", ""])
+    process.wait()
+    return process.pid
+
+
+def build_leftover(place: Path, pid: int, kind: str, host: str = "") -> Path:
+    return place.with_name(f".{place.name}.{host or socket.gethostname()}.{pid}.{kind}{place.suffix}")
+
+
+@pytest.mark.parametrize("name", ["set", "table.tsv"])
+def test_what_killed_runs_of_this_machine_left_is_removed(tmp_path: Path, ended: int, name: str) -> None:
+    place = tmp_path / name
+    place.write_text("published")
+    gone = build_leftover(place, ended, "new")
+    gone.mkdir()
+    (gone / "shard.parquet").write_text("half")
+    build_leftover(place, ended, "part-3.new").write_text("half")
+    build_leftover(place, ended, "old").write_text("published before")
+    stays = {
+        place,
+        build_leftover(place, os.getppid(), "new"),  # of one that runs
+        build_leftover(place, ended, "new", "elsewhere"),
+        build_leftover(tmp_path / "other", ended, "new"),
+    }
+    for one in stays - {place}:
+        one.write_text("of another")
+    clear_leftovers(place)
+    assert {*tmp_path.iterdir()} == stays
+    assert place.read_text() == "published"
+
+
+def test_a_link_that_a_killed_run_left_is_removed_and_what_it_points_to_stays(tmp_path: Path, ended: int) -> None:
+    (tmp_path / "kept").mkdir()
+    (tmp_path / "kept/a.txt").write_text("kept")
+    build_leftover(tmp_path / "set", ended, "new").symlink_to(tmp_path / "kept")
+    clear_leftovers(tmp_path / "set")
+    assert sorted(path.name for path in tmp_path.rglob("*")) == ["a.txt", "kept"]
+
+
+@pytest.mark.parametrize("empty", [False, True])
+def test_what_a_killed_run_had_moved_aside_is_put_back(tmp_path: Path, ended: int, empty: bool) -> None:
+    if empty:
+        (tmp_path / "set").mkdir()
+    aside = build_leftover(tmp_path / "set", ended, "old")
+    aside.mkdir()
+    (aside / "a.txt").write_text("published")
+    clear_leftovers(tmp_path / "set")
+    assert [path.relative_to(tmp_path).as_posix() for path in sorted(tmp_path.rglob("*"))] == ["set", "set/a.txt"]

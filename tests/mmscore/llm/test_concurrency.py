@@ -100,6 +100,25 @@ def test_a_server_that_becomes_slower_is_asked_less() -> None:
     assert limit.limit < before
 
 
+def test_a_server_that_works_on_one_question_alone_gets_one_and_never_none() -> None:
+    limit = AutoLimit()
+    Server(8).serve(limit, 1500)
+    assert limit.limit > 4
+    seen = set()
+
+    class Watched(Server):
+        @property
+        def most(self) -> int:
+            return 0
+
+        @most.setter
+        def most(self, _: int) -> None:
+            seen.add(limit.limit)
+
+    Watched(1).serve(limit, 6000)
+    assert min(seen) == 1
+
+
 def test_the_upper_bound_holds() -> None:
     limit = AutoLimit(most=6)
     Server(50).serve(limit, 500)

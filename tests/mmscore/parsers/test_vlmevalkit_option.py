@@ -16,6 +16,7 @@ OPTIONS = {"A": "cat", "B": "dog", "C": "mouse"}
         ("Z", "Z", "Z", "Z"),
         ("A or B", None, None, None),
         ("选A", None, None, None),
+        ("BX", None, None, None),
         ("答案是 B", "B", "B", "B"),
         ("\\boxed{C}", "C", "C", "C"),
         ("I'm sorry, but without the image provided I say B", "Z", "Z", "Z"),
