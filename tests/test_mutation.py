@@ -90,10 +90,14 @@ def test_the_seed_decides_what_is_drawn(checkout: Path) -> None:
     assert drawn[:3] == [mutant.change for mutant in draw_mutants(checkout, 3, "1")]
 
 
-def test_a_change_keeps_its_name_where_other_lines_move(checkout: Path) -> None:
-    before = {*list_changes(checkout)}
+def test_what_is_drawn_stays_where_other_functions_change(checkout: Path) -> None:
+    before = list_changes(checkout)
     (checkout / FILE).write_text(CODE.replace("LEAST = 2", "# Least.\n\nLEAST = 2"), encoding="utf-8")
-    assert {*list_changes(checkout)} == before
+    assert list_changes(checkout) == before
+    (checkout / FILE).write_text(f"{CODE}\n\ndef find_eighth(number):\n    return number // 8\n", encoding="utf-8")
+    after = list_changes(checkout)
+    assert [change for change in after if change.function != "find_eighth"] == before
+    assert len(after) > len(before)
 
 
 def test_every_mutant_compiles_and_is_another_program(checkout: Path) -> None:

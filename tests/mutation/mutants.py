@@ -1,9 +1,11 @@
 """Mutants of source files: one small change each, made by the operators of mutmut and drawn by a seed."""
 
 import ast
+import hashlib
 import itertools
-import random
+from collections import Counter
 from collections.abc import Iterator, Sequence
+from operator import itemgetter
 from pathlib import Path
 
 import libcst as cst
@@ -66,17 +68,23 @@ def list_files(root: Path) -> list[Path]:
 
 
 def draw_mutants(root: Path, count: int, seed: str) -> Iterator[Mutant]:
-    """Draw mutants of all files, each as likely as another one; the same seed and code give the same ones.
+    """Draw mutants of all files, each as likely as another one, in the order of a hash.
+
+    The same seed and code give the same ones, and where a function changes, those of the others stay.
 
     Args:
         root: Repository.
         count: How many, at most.
         seed: For a release its version.
     """
-    files = [MutatedFile(root, file) for file in list_files(root)]
-    places = [(file, number) for file in files for number in range(len(file.found))]
-    random.Random(seed).shuffle(places)
-    made = (mutant for file, number in places if (mutant := file.build(number)))
+    places = []
+    for file in (MutatedFile(root, path) for path in list_files(root)):
+        numbers: Counter[str] = Counter()
+        for number, one in enumerate(file.found):
+            name = f"{seed} {file.name} {one.function} {numbers[one.function]}"
+            places.append((hashlib.sha256(name.encode()).digest(), file, number))
+            numbers[one.function] += 1
+    made = (mutant for _, file, number in sorted(places, key=itemgetter(0)) if (mutant := file.build(number)))
     yield from itertools.islice(made, count)
 
 

@@ -1,6 +1,7 @@
 """Options scored over a shared prefix: exact against one full pass an option, for each kind of model."""
 
 import math
+from types import SimpleNamespace
 
 import pytest
 import torch
@@ -157,3 +158,9 @@ def test_a_number_that_is_none_fails_the_row():
 def test_options_without_a_meaning_are_refused(options, message):
     with pytest.raises(UsageError, match=message):
         ModelOptions("m", **options)
+
+
+def test_tensors_of_a_cache_are_found_whatever_holds_them():
+    first, second, third = (torch.zeros(number) for number in (1, 2, 3))
+    held = SimpleNamespace(layers=[SimpleNamespace(keys=first, seen=7)], parts=(second,), by_name={"a": third})
+    assert [tensor.numel() for tensor in likelihood._find_tensors(held)] == [1, 2, 3]

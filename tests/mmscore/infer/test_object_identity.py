@@ -85,6 +85,7 @@ def test_objects_around_a_function_at_a_prompt_have_their_name_in_the_models():
         ((1, ("a",)), (1, ("a",)), (1, ("b",))),
         ([1, [2]], [1, [2]], [1, 2]),
         ({"a": {1, 2}}, {"a": {2, 1}}, {"a": {2, 3}}),
+        ({"a": 1}, {"a": 1}, {"b": 1}),
         (functools.partial(made, 1), functools.partial(made, 1), functools.partial(made, 2)),
         (made("A"), made("A"), made("B")),
         (len, len, max),

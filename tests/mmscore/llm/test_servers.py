@@ -138,6 +138,13 @@ def test_a_server_with_another_model_is_named_and_asked_nothing(capfd):
     assert "it has no model 'loopback', but other" in told
 
 
+@pytest.mark.parametrize(("most", "text"), [(1, "a, ..."), (2, "a, b, ..."), (3, "a, b, c"), (4, "a, b, c")])
+def test_so_many_models_of_a_server_are_named(most, text):
+    server = Server("http://a/v1/chat/completions", 1)
+    server.models = ["a", "b", "c"]
+    assert server.describe_models(most) == text
+
+
 def test_a_name_that_no_server_lists_may_be_an_alias():
     with chat_server(echo, ["a"]) as one, chat_server(echo, ["b"]) as other:
         assert ask_many(1, one.url, other.url, probe=True)[0].text == "0"

@@ -117,6 +117,9 @@ def test_a_row_that_breaks_its_batch_fails_alone():
         [record(0, RED, **OPTIONS)]
     )
     assert unwritten.error == "the preprocessor raises KeyError: 'no'"
+    gap = record(0, RED, "Red?", question="Red?", options=("yes", None, "no"))
+    (unmarked,) = adapt("mine", (Batches(), written), options()).answer([gap])
+    assert unmarked.error == "options: ReForm-Eval marks options without a gap. Leave the row out."
     (unfit,) = adapt("mine", Batches, options(method=LIKELIHOOD)).answer([record(0, RED, "Red?")])
     assert unfit.error == "options: there are none to choose from. Use --method generate."
 

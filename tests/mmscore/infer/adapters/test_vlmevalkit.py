@@ -296,6 +296,10 @@ def test_an_option_is_honoured_or_an_error(options):
         adapt("m.py@M", Plain, options)
 
 
+def test_several_responses_a_row_are_honoured_by_any_class():
+    assert adapt("m.py@M", Plain, replace(OPTIONS, n=3)).name == OPTIONS.model
+
+
 def test_a_class_that_wants_more_says_how_to_give_it():
     class Wants(Plain):
         def __init__(self, root):

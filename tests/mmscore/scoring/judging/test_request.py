@@ -12,3 +12,9 @@ from mmscore.scoring.judging.request import JudgeRequest, choose_panel
 def test_numbers_are_whole_and_at_least_one(name: str, value: object) -> None:
     with pytest.raises(UsageError, match=f"{name} is a whole number from 1"):
         choose_panel(JudgeRequest("own", **{name: value}), find_recipe("own_choice"))
+
+
+def test_a_template_without_a_required_slot_says_which_there_are() -> None:
+    request = JudgeRequest("own", model="m", prompt="Is this right? {question}")
+    with pytest.raises(UsageError, match=r"judge 'own' fills in \{question\}, \{reference\}, \{answer\}"):
+        choose_panel(request, find_recipe("own_choice"))
