@@ -200,3 +200,10 @@ def test_links_at_the_names_of_locks_lead_nowhere(tmp_path, name):
     with occupied(tmp_path / "out"):
         assert not link.is_symlink()
     assert victim.read_text() == "kept"
+
+
+@pytest.mark.parametrize("data", [b"", b"{", b"[]", b'{"host": "a"}'])
+def test_a_file_without_a_whole_content_names_nobody(data: bytes) -> None:
+    presence = Presence.read(data)
+    assert (presence.host, presence.pid, presence.machine, presence.token) == ("", 0, "", "")
+    assert str(presence) == "another process"

@@ -14,6 +14,7 @@ READ = [
     ("lmms_choice", (), "  B is right", "B", "letter at the start", "B"),
     ("lmms_choice", (), "it is B  ", "B", "letter at the end", "B"),
     ("lmms_choice", (), "  The answer is B, sure", "B", "answer phrase", "B"),
+    ("lmms_choice", (), "the answer is B C (B)?", "C", "answer phrase", "C"),
     ("lmms_choice", (), "so (B), not that", "B", "bracketed letter", "B"),
     ("lmms_choice", (), "pick B. ok", "B", "letter and dot", "B"),
     ("lmms_choice", (), "pick B: ok", "B", "letter and colon", "B"),

@@ -3,14 +3,16 @@
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from msgspec.structs import replace
 
 from mmconvert.core.errors import RowError
 from mmscore.core.judge import LEAVE, Judge, NoVerdict, Verdict
 from mmscore.core.parsed import Parsed
 from mmscore.core.recipe import OWN, Item, Recipe
+from mmscore.core.report import JudgeUsage
 from mmscore.core.select_recipe import RecipeChoice
 from mmscore.scoring.judging.jury import CaseOutcome, JudgeSetting
-from mmscore.scoring.judging.panel import AGGREGATIONS, Panel, Sitting
+from mmscore.scoring.judging.panel import AGGREGATIONS, Panel, Sitting, _describe_costs
 
 CASE = (Item(prediction="perhaps"), Parsed("A", "letter", (0, 1)), {"hit": 0.0})
 
@@ -151,3 +153,15 @@ def test_the_signature_names_every_model_and_the_rule():
 def test_the_joint_score_lies_among_the_judges_scores(numbers, aggregation):
     joint = settled(*scored(*numbers), aggregation=aggregation)[0].step.scores["acc"]
     assert min(numbers) - 1e-12 <= joint <= max(numbers) + 1e-12
+
+
+def test_what_is_not_in_the_cost_is_said_where_there_is_something():
+    one = JudgeUsage("own@1", "m", 12, 0, 3000, 0, 400, 0.5, "USD", "2026-01-01", "m-large")
+    (remark,) = _describe_costs([one])
+    assert remark == (
+        "cost: judge own@1 (m): 12 responses, 3,000 + 400 tokens, 0.5 USD by the price of m-large of 2026-01-01."
+    )
+    (remark,) = _describe_costs([replace(one, uncounted=2, cached_tokens=1000)])
+    assert "(1,000 of them cached)" in remark
+    assert remark.endswith("of 2026-01-01; 2 responses without token counts are not in it.")
+    assert list(_describe_costs([one, one]))[2] == "cost: all judges: 1 USD."

@@ -1,6 +1,7 @@
 """A request for judges is checked before anybody is asked."""
 
 import pytest
+from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError
 from mmscore.core.select_recipe import find_recipe
@@ -18,3 +19,12 @@ def test_a_template_without_a_required_slot_says_which_there_are() -> None:
     request = JudgeRequest("own", model="m", prompt="Is this right? {question}")
     with pytest.raises(UsageError, match=r"judge 'own' fills in \{question\}, \{reference\}, \{answer\}"):
         choose_panel(request, find_recipe("own_choice"))
+
+
+def test_labels_are_worth_0_to_1_both_included() -> None:
+    request = JudgeRequest("evalscope", model="m", strategy="llm_recall", score_mapping='{"A": 1, "B": 0}')
+    request = replace(request, prompt="A or B? {question} {gold} {pred}")
+    choose_panel(request, find_recipe("evalscope_general_vqa"))
+    for worth in ("1.01", "-0.01", "true", '"1"'):
+        with pytest.raises(UsageError, match="labels that are worth 0 to 1 each; 'A' is not"):
+            choose_panel(replace(request, score_mapping=f'{{"A": {worth}}}'), find_recipe("evalscope_general_vqa"))
