@@ -4,14 +4,16 @@ What the pages of a file unfold to is looked up before they are read (`parquet_p
 that are bounded by it: a text stands in a dictionary once and may be the value of every row.
 """
 
+import itertools
+from collections import deque
 from collections.abc import Generator, Iterable, Iterator, Sequence
-from concurrent.futures import ThreadPoolExecutor
+from concurrent.futures import Future, ThreadPoolExecutor
 from contextlib import closing
 from contextvars import copy_context
 from functools import lru_cache, partial
 from io import BufferedReader
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 import msgspec
 import pyarrow as pa
@@ -33,8 +35,8 @@ BATCH_BYTES = 128 << 20
 """Most bytes that a batch of several rows may unfold to."""
 _AHEAD_FROM = 12
 """Number of the batch from which on the next is read ahead: whoever looks at a few rows of a far file stops before."""
-_AHEAD_BYTES = 32 << 20
-"""The next batch is not read beside one that takes more."""
+_AHEAD, _AHEAD_BYTES = 2, 32 << 20
+"""Batches that are read ahead, and the size of one beside which none is."""
 PAGE_BYTES = 256 << 20
 """A page that unfolds to more is read only where it is about as large in the file."""
 UNFOLDED_BYTES = 512 << 20
@@ -161,7 +163,9 @@ def _read_sized_batches(
             told = "is a damaged parquet file (the name of a column is not UTF-8)"
             raise Error(f"{path}: {told}. Get the whole file again.") from None
         source = open_checked_parquet(path, plan.dictionaries, parquet.metadata) if plan.dictionaries else parquet
-        for batch in source.iter_batches(batch_size=plan.rows, columns=columns, row_groups=[group]):
+        # One column has the images, and a thread reads them ahead: Arrow's own threads would take turns with it.
+        batches = source.iter_batches(batch_size=plan.rows, columns=columns, row_groups=[group], use_threads=False)
+        for batch in batches:
             size = _measure_batch(batch)
             unfolded += size
             if unfolded > most:
@@ -318,15 +322,30 @@ def list_leaves(array: pa.Array) -> Iterator[pa.Array]:
 def _measure_batch(batch: pa.RecordBatch) -> int:
     """Measure about what a batch takes as values of Python, dictionaries unfolded; a small one as Arrow holds it."""
     # pyarrow 21 cannot hash a schema that has metadata.
-    if batch.nbytes < _SMALL_BATCH and not _names_values(batch.schema.remove_metadata()):
+    kinds = _sort_columns(batch.schema.remove_metadata())
+    if batch.nbytes < _SMALL_BATCH and not kinds.names_values:
         return int(batch.nbytes)
-    return sum(map(_measure, batch.columns))
+    flat = sum(int(batch.column(index).nbytes) for index in kinds.flat)
+    nested = sum(_measure(batch.column(index)) for index in kinds.nested)
+    return flat + _OBJECT * batch.num_rows * len(kinds.flat) + nested
+
+
+class _Kinds(NamedTuple):
+    """Places of the columns of plain values, and of those that are looked into; whether one has a dictionary."""
+
+    flat: tuple[int, ...]
+    nested: tuple[int, ...]
+    names_values: bool
 
 
 @lru_cache(maxsize=8)
-def _names_values(schema: pa.Schema) -> bool:
-    """Tell whether a column or a part of one is a dictionary."""
-    return any("dictionary<" in str(kind) for kind in schema.types)
+def _sort_columns(schema: pa.Schema) -> _Kinds:
+    def is_flat(kind: pa.DataType) -> bool:
+        return not (pa.types.is_nested(kind) or pa.types.is_dictionary(kind))
+
+    flat = tuple(index for index, kind in enumerate(schema.types) if is_flat(kind))
+    nested = tuple(index for index, kind in enumerate(schema.types) if not is_flat(kind))
+    return _Kinds(flat, nested, any("dictionary<" in str(schema.types[index]) for index in nested))
 
 
 def _measure(array: pa.Array) -> int:
@@ -384,18 +403,22 @@ def rows(path: Path, span: Span | None = None, *, columns: Sequence[str] | None 
 
 
 def _read_ahead(batches: Iterator[_Sized]) -> Generator[_Sized]:
-    """Have a thread read the next batch while the caller is at one, but not beside the first ones, which may do."""
+    """Have a thread read the next batches while the caller is at one, but not beside the first ones, which may do."""
     # The thread notes what it reads for whoever watches sources here.
     read = partial(copy_context().run, next, batches, None)
-    given = 0
-    with ThreadPoolExecutor(1) as thread:
-        batch = read()
-        while batch is not None:
-            given += 1
-            following = None if given < _AHEAD_FROM or batch[1] > _AHEAD_BYTES else thread.submit(read)
+    under_way: deque[Future[_Sized | None]] = deque()
+    thread = ThreadPoolExecutor(1)
+    try:
+        for given in itertools.count(1):
+            batch = under_way.popleft().result() if under_way else read()
+            if batch is None:
+                return
+            while given >= _AHEAD_FROM and batch[1] <= _AHEAD_BYTES and len(under_way) < _AHEAD:
+                under_way.append(thread.submit(read))
             yield batch
             del batch
-            batch = read() if following is None else following.result()
+    finally:
+        thread.shutdown(cancel_futures=True)
 
 
 def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:

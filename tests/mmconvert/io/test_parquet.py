@@ -80,7 +80,7 @@ def test_names_that_are_no_text_refuse_the_file(tmp_path: Path) -> None:
         list(parquet.rows(path))
 
 
-def test_the_next_batch_is_read_beside_the_one_that_is_used_but_not_beside_the_first(
+def test_the_next_batches_are_read_beside_the_one_that_is_used_but_not_beside_the_first_or_large_ones(
     monkeypatch: pytest.MonkeyPatch,
 ) -> None:
     monkeypatch.setattr(parquet, "_AHEAD_FROM", 2)
@@ -88,7 +88,7 @@ def test_the_next_batch_is_read_beside_the_one_that_is_used_but_not_beside_the_f
     watched: list[Sources | None] = []
 
     def give() -> Iterator[tuple[pa.RecordBatch, int]]:
-        for number, size in enumerate([1, 1, parquet._AHEAD_BYTES + 1, 1]):
+        for number, size in enumerate([1, 1, *[parquet._AHEAD_BYTES + 1] * parquet._AHEAD, 1]):
             read.append(number)
             watched.append(get_sources())
             yield pa.record_batch({"n": [number]}), size
@@ -98,10 +98,11 @@ def test_the_next_batch_is_read_beside_the_one_that_is_used_but_not_beside_the_f
         next(batches)
         assert read == [0]
         next(batches)
-        next(batches)
-        assert read == [0, 1, 2]
-        assert [batch["n"].to_pylist() for batch, _ in batches] == [[3]]
-    assert watched == [sources] * 4
+        for _ in range(parquet._AHEAD):
+            next(batches)
+        assert read == [0, 1, 2, 3]
+        assert [batch["n"].to_pylist() for batch, _ in batches] == [[4]]
+    assert watched == [sources] * 5
 
 
 def test_damage_that_a_thread_finds_is_told_at_its_row(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
