@@ -325,9 +325,9 @@ def _measure_batch(batch: pa.RecordBatch) -> int:
     kinds = _sort_columns(batch.schema.remove_metadata())
     if batch.nbytes < _SMALL_BATCH and not kinds.names_values:
         return int(batch.nbytes)
-    flat = sum(int(batch.column(index).nbytes) for index in kinds.flat)
+    flat: int = sum(batch.column(index).nbytes for index in kinds.flat)
     nested = sum(_measure(batch.column(index)) for index in kinds.nested)
-    return flat + _OBJECT * batch.num_rows * len(kinds.flat) + nested
+    return flat + _OBJECT * int(batch.num_rows) * len(kinds.flat) + nested
 
 
 class _Kinds(NamedTuple):
