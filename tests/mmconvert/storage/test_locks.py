@@ -12,6 +12,7 @@ import msgspec
 import pytest
 
 from mmconvert.core.errors import Error
+from mmconvert.storage import leases
 from mmconvert.storage.atomic import build_temporary_path
 from mmconvert.storage.leases import SILENCE, Presence, find_owner, put_once
 from mmconvert.storage.locks import occupied
@@ -207,3 +208,29 @@ def test_a_file_without_a_whole_content_names_nobody(data: bytes) -> None:
     presence = Presence.read(data)
     assert (presence.host, presence.pid, presence.machine, presence.token) == ("", 0, "", "")
     assert str(presence) == "another process"
+
+
+def test_where_no_processes_are_seen_a_touch_counts(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(leases, "SEES_PROCESSES", False)
+    gone = msgspec.structs.replace(Presence.own(), pid=2**22 + 1)
+    file = tmp_path / "lock"
+    file.write_bytes(gone.encoded())
+    assert find_owner(file) == gone
+    silent = time.time() - SILENCE - 1
+    os.utime(file, (silent, silent))
+    assert find_owner(file) is None
+
+
+def test_a_file_is_touched_by_its_path_where_no_handle_is_taken(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(os, "supports_fd", frozenset())
+    monkeypatch.setattr(leases, "_PULSE", 0.01)
+    file = tmp_path / "lock"
+    file.touch()
+    os.utime(file, (0, 0))
+    end = time.monotonic() + 30
+    with leases.kept_alive(file):
+        while file.stat().st_mtime == 0 and time.monotonic() < end:
+            time.sleep(0.01)
+    assert file.stat().st_mtime > 0
