@@ -12,7 +12,7 @@ FRONT = re.compile(r"\A---[ \t]*\r?\n(?P<yaml>.*?)^---[ \t]*(?:\r?\n|\Z)", re.DO
 _BOOL = "tag:yaml.org,2002:bool"
 
 
-class _Kinds(NamedTuple):
+class _YamlClasses(NamedTuple):
     """The kinds of YAML of a card: how it is written, fast where it is plain, and read."""
 
     dumper: Any
@@ -21,7 +21,7 @@ class _Kinds(NamedTuple):
 
 
 @cache
-def _build_kinds() -> _Kinds:
+def _build_kinds() -> _YamlClasses:
     # It takes time to load, and most runs have no card.
     import yaml
 
@@ -44,7 +44,7 @@ def _build_kinds() -> _Kinds:
         for first, known in yaml.SafeLoader.yaml_implicit_resolvers.items()
     }
     Loader.add_implicit_resolver(_BOOL, re.compile(r"(?:true|True|TRUE|false|False|FALSE)$"), list("tTfF"))
-    return _Kinds(Dumper, FastDumper, Loader)
+    return _YamlClasses(Dumper, FastDumper, Loader)
 
 
 def read_front_matter(text: str) -> dict[str, Any]:
