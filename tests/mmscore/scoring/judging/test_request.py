@@ -5,7 +5,10 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import UsageError
 from mmscore.core.select_recipe import find_recipe
-from mmscore.scoring.judging.request import JudgeRequest, choose_panel
+from mmscore.llm.batch_server import BatchServer
+from mmscore.scoring.judging.request import JudgeRequest, choose_panel, open_chat
+from support.batch_server import batch_server
+from support.chat_server import chat_server, refused
 
 
 @pytest.mark.parametrize("name", ["concurrency", "repeats", "min_valid", "max_calls", "max_total_tokens"])
@@ -28,3 +31,23 @@ def test_labels_are_worth_0_to_1_both_included() -> None:
     for worth in ("1.01", "-0.01", "true", '"1"'):
         with pytest.raises(UsageError, match="labels that are worth 0 to 1 each; 'A' is not"):
             choose_panel(replace(request, score_mapping=f'{{"A": {worth}}}'), find_recipe("evalscope_general_vqa"))
+
+
+def open_model(url: str) -> str:
+    with open_chat(JudgeRequest("own", base_url=url)) as chat:
+        return chat.endpoint.model
+
+
+def test_the_only_model_of_a_server_is_taken_and_ten_of_several_are_named() -> None:
+    with chat_server(refused, ["only"]) as server:
+        assert open_model(server.url) == "only"
+    with (
+        chat_server(refused, [f"m{number}" for number in range(12)]) as server,
+        pytest.raises(UsageError, match=r"It offers m0, m1, .*, m9\. Name it with --judge-model"),
+    ):
+        open_model(server.url)
+
+
+def test_a_file_of_which_the_server_has_no_batch_is_not_found() -> None:
+    with batch_server(refused) as server, open_chat(JudgeRequest("own", base_url=server.url)) as chat:
+        assert chat.run(BatchServer(chat).find("no-such-file")) is None

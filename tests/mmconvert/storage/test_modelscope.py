@@ -1,0 +1,33 @@
+from pathlib import Path
+
+import pytest
+
+from mmconvert.storage.modelscope import find_endpoint, find_folder
+
+
+@pytest.mark.parametrize(
+    ("named", "endpoint"),
+    [
+        (None, "https://modelscope.cn"),
+        ("", "https://modelscope.cn"),
+        (" / ", "https://modelscope.cn"),
+        ("https://mirror.example/ ", "https://mirror.example"),
+        ("mirror.example:8080/", "https://mirror.example:8080"),
+        ("http://mirror.example//", "http://mirror.example"),
+    ],
+)
+def test_the_endpoint_is_modelscope_or_the_mirror_that_is_named(named, endpoint, monkeypatch):
+    monkeypatch.delenv("MODELSCOPE_ENDPOINT", raising=False)
+    if named is not None:
+        monkeypatch.setenv("MODELSCOPE_ENDPOINT", named)
+    assert find_endpoint() == endpoint
+
+
+@pytest.mark.parametrize("named", [None, "~/kept", "/kept"])
+def test_files_are_kept_where_its_client_keeps_them(named, monkeypatch):
+    monkeypatch.delenv("MODELSCOPE_CACHE", raising=False)
+    if named is not None:
+        monkeypatch.setenv("MODELSCOPE_CACHE", named)
+    root = Path(named or "~/.cache/modelscope/hub").expanduser()
+    assert find_folder("owner/set.v1.0") == root / "datasets/owner/set___v1___0"
+    assert find_folder("owner/set") == root / "datasets/owner/set"
