@@ -19,7 +19,7 @@ from mmconvert.dataset.dataset import open_dataset
 from mmconvert.dataset.manifest import MANIFEST
 from mmconvert.dataset.publish import check_free, send
 from mmconvert.dataset.verify import verify
-from mmconvert.storage.object_store import fetch
+from mmconvert.storage.object_store import _stamp_object, fetch
 from mmscore.cli import program as scoring
 from mmscore.scoring.evaluate import score
 from support.changes import write_change
@@ -442,3 +442,15 @@ def test_any_file_system_of_fsspec_will_do(tmp_path):
     assert verify(fetch("memory://here/d")) == []
     shutil.rmtree(folder)
     fsspec.filesystem("memory").rm("/here", recursive=True)
+
+
+@pytest.mark.parametrize("name", ["ETag", "etag", "blob_id"])
+def test_a_stamp_is_the_tag_that_a_store_gives(name):
+    assert _stamp_object({name: "a1", "size": 7, "mtime": 3}) == "a1"
+
+
+@pytest.mark.parametrize("name", ["generation", "LastModified", "last_modified", "updated", "mtime", "created"])
+def test_a_stamp_without_a_tag_is_size_and_time_by_whatever_name_a_store_gives_it(name):
+    facts = {"ETag": "", "size": 7, name: 3, "name": "a"}
+    assert _stamp_object(facts) == "7 3"
+    assert _stamp_object({**facts, name: None}) == "7"

@@ -3,6 +3,7 @@
 import json
 import re
 from pathlib import Path
+from types import SimpleNamespace
 
 import pyarrow.parquet as pq
 import pytest
@@ -13,6 +14,8 @@ from mmconvert.dataset.dataset import DatasetWriter
 from mmscore.cli import program
 from mmscore.infer.backend import Generation, ModelOptions
 from mmscore.infer.open import open_backend
+from mmscore.infer.options import PredictOptions
+from mmscore.infer.session import predict_here
 from mmscore.llm.response_cache import Answer
 from support.questions import make_image, record
 
@@ -117,3 +120,24 @@ def test_what_is_no_answer_ends_the_run(mine, name, message):
 def test_options_that_a_function_never_sees_are_refused(mine):
     with pytest.raises(UsageError, match="has no --max-new-tokens"):
         open_backend(f"{mine}@as_answers", ModelOptions("m", generation=Generation(max_new_tokens=5)))
+
+
+def test_a_function_that_was_changed_is_asked_again_and_the_same_one_is_not(tmp_path):
+    with DatasetWriter(tmp_path / "d") as writer:
+        writer.write([record(number, make_image("red"), f"{number}?") for number in range(2)])
+    # An object is the same whatever it has learnt; a list would count by what is in it.
+    seen = SimpleNamespace(texts=[])
+
+    def build_function(text):
+        def answer(records):
+            seen.texts.append(text)
+            return [text for _ in records]
+
+        return answer
+
+    options = PredictOptions(model="m", resume=True)
+    for text in ("A", "A", "B"):
+        predict_here(tmp_path / "d", tmp_path / "p.parquet", options, build_function(text), quiet=True)
+        assert pq.read_table(tmp_path / "p.parquet")["prediction"].to_pylist() == [text, text]
+    assert sorted({*seen.texts}) == ["A", "B"]
+    assert seen.texts.count("A") == seen.texts.count("B")
