@@ -7,6 +7,7 @@ import subprocess
 import sys
 from pathlib import Path
 
+import fsspec
 import pytest
 from msgspec.structs import replace
 
@@ -19,7 +20,7 @@ from mmconvert.dataset.dataset import open_dataset
 from mmconvert.dataset.manifest import MANIFEST
 from mmconvert.dataset.publish import check_free, send
 from mmconvert.dataset.verify import verify
-from mmconvert.storage.object_store import _stamp_object, fetch
+from mmconvert.storage.object_store import _FEW, _stamp_object, _Stamps, fetch
 from mmscore.cli import program as scoring
 from mmscore.scoring.evaluate import score
 from support.changes import write_change
@@ -454,3 +455,24 @@ def test_a_stamp_without_a_tag_is_size_and_time_by_whatever_name_a_store_gives_i
     facts = {"ETag": "", "size": 7, name: 3, "name": "a"}
     assert _stamp_object(facts) == "7 3"
     assert _stamp_object({**facts, name: None}) == "7"
+
+
+def test_stamps_of_a_few_objects_are_asked_one_by_one_and_of_more_their_folder_is_listed_once(monkeypatch):
+    store = fsspec.filesystem("memory")
+    for number in range(4 * _FEW):
+        store.pipe_file(f"/stamps/{number % 2}/{number}", b"x" * number)
+    calls = []
+    for name in ("info", "ls"):
+        real = getattr(store, name)
+        monkeypatch.setattr(
+            store, name, lambda *given, real=real, name=name, **named: calls.append(name) or real(*given, **named)
+        )
+    stamps = _Stamps(store, "/stamps")
+    for number in range(0, 2 * _FEW, 2):
+        assert stamps.read(f"0/{number}").split()[0] == str(number)
+    assert calls == ["info"] * _FEW
+    calls.clear()
+    for number in range(0, 4 * _FEW, 2):
+        assert stamps.read(f"0/{number}").split()[0] == str(number)
+    assert calls == ["ls"]
+    assert stamps.read("0/none") == stamps.read("none") == ""

@@ -3,7 +3,6 @@
 import json
 import re
 from pathlib import Path
-from types import SimpleNamespace
 
 import pyarrow.parquet as pq
 import pytest
@@ -125,8 +124,13 @@ def test_options_that_a_function_never_sees_are_refused(mine):
 def test_a_function_that_was_changed_is_asked_again_and_the_same_one_is_not(tmp_path):
     with DatasetWriter(tmp_path / "d") as writer:
         writer.write([record(number, make_image("red"), f"{number}?") for number in range(2)])
+
     # An object is the same whatever it has learnt; a list would count by what is in it.
-    seen = SimpleNamespace(texts=[])
+    class Seen:
+        def __init__(self):
+            self.texts = []
+
+    seen = Seen()
 
     def build_function(text):
         def answer(records):
