@@ -14,6 +14,7 @@ import pytest
 
 from mmconvert.core.record import Image, Part, Record, Source, Turn
 from mmconvert.dataset.dataset import DatasetWriter, open_dataset
+from mmconvert.storage.hub_fs import use_endpoint
 from support.changes import write_change
 from support.datasets_on_disk import make_image, record, write_dataset
 from support.hub_client import hub_client
@@ -349,3 +350,19 @@ def test_a_script_of_a_repository_is_neither_run_nor_fetched(hub_server, program
     assert not (tmp_path / "ran").exists()
     assert [line for line in hub_server.requests if "scripted.py" in line or "setup.py" in line] == []
     assert [line for line in hub_server.requests if "data/test-00000-of-00001.parquet" in line]
+
+
+@pytest.mark.parametrize(
+    ("endpoint", "url", "used"),
+    [
+        ("https://mirror.example/", "https://huggingface.co/datasets/a/b", "https://mirror.example/datasets/a/b"),
+        ("https://mirror.example", "https://example.org/https://huggingface.co/a", None),
+        ("", "https://huggingface.co/datasets/a/b", None),
+        (None, "https://huggingface.co/datasets/a/b", None),
+    ],
+)
+def test_an_address_of_the_hub_is_fetched_from_the_endpoint_that_is_named(monkeypatch, endpoint, url, used):
+    monkeypatch.delenv("HF_ENDPOINT", raising=False)
+    if endpoint is not None:
+        monkeypatch.setenv("HF_ENDPOINT", endpoint)
+    assert use_endpoint(url) == (used or url)
