@@ -4,7 +4,6 @@ The frames are those that a row would be given anyway: a video is only asked for
 videos, rows and bytes.
 """
 
-from collections import deque
 from collections.abc import Callable, Iterable, Iterator
 from concurrent.futures import Future, ThreadPoolExecutor
 from contextvars import copy_context
@@ -12,8 +11,8 @@ from typing import TypeVar
 
 import msgspec
 
-from mmconvert.core.errors import Error, RowError
-from mmconvert.images.prefetch import MOST_ROW_BYTES, measure_texts
+from mmconvert.core.errors import RowError
+from mmconvert.images.prefetch import MOST_ROW_BYTES, begin_ahead
 from mmconvert.images.video import Clip, VideoFrames
 
 Found = tuple[VideoFrames, str]
@@ -89,32 +88,18 @@ class FramesAhead:
         Raises:
             Error: As `rows`, behind the rows that came before it.
         """
-        waiting: deque[tuple[_T, int, list[tuple[str, Clip]]]] = deque()
-        source, more, held = iter(rows), True, 0
-        failure: Error | None = None
+
+        def begin(row: _T) -> list[tuple[str, Clip]]:
+            self._of_row = []
+            ask(row)
+            return self._of_row
+
         try:
-            while more or waiting:
-                while more and self._has_room(len(waiting), held):
-                    try:
-                        row = next(source)
-                    except StopIteration:
-                        more = False
-                    except Error as error:
-                        failure, more = error, False
-                    else:
-                        self._of_row = []
-                        ask(row)
-                        waiting.append((row, size := measure_texts(row), self._of_row))
-                        held += size
-                if waiting:
-                    row, size, asked = waiting.popleft()
-                    held -= size
-                    yield row
-                    self._release(asked)
+            for row, asked in begin_ahead(rows, begin, self._has_room):
+                yield row
+                self._release(asked)
         finally:
             self._pool.shutdown(wait=False, cancel_futures=True)
-        if failure is not None:
-            raise failure
 
     def _release(self, asked: Iterable[tuple[str, Clip]]) -> None:
         """Let go of the videos of a row, which may have been refused before it took them."""
@@ -124,7 +109,5 @@ class FramesAhead:
                 del self._asked[key]
 
     def _has_room(self, rows: int, held: int) -> bool:
-        if not rows:
-            return True
         few = len(self._asked) <= self._workers and rows < _MOST_ROWS * self._workers
         return few and held < MOST_ROW_BYTES

@@ -5,7 +5,7 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor
 from typing import Any, TypeVar
 
-from mmconvert.core.errors import Error, RowError
+from mmconvert.core.errors import RowError
 from mmconvert.core.multiprocess import count_usable_cores
 from mmconvert.core.record import Image
 from mmconvert.images.verify import verify_decoded
@@ -24,6 +24,7 @@ MOST_ROW_BYTES = 64 << 20
 """Bytes of texts that rows may hold together that are read ahead."""
 
 _T = TypeVar("_T")
+_Begun = TypeVar("_Begun")
 
 
 def fetch_ahead(
@@ -43,14 +44,42 @@ def fetch_ahead(
     Raises:
         Error: As `items`, behind the items that came before it.
     """
-    waiting: deque[tuple[_T, Sequence[str], int]] = deque()
-    held = 0
     ahead = min(_ROWS_AHEAD, most or _ROWS_AHEAD)
-    source = iter(items)
+
+    def ask(item: _T) -> Sequence[str]:
+        addresses = list_addresses(item)
+        for address in addresses:
+            fetcher.ask(address)
+        return addresses
+
+    for item, addresses in begin_ahead(items, ask, lambda rows, held: rows < ahead and held < MOST_ROW_BYTES):
+        yield item
+        for address in addresses:
+            fetcher.release(address)
+
+
+def begin_ahead(
+    items: Iterable[_T], begin: Callable[[_T], _Begun], has_room: Callable[[int, int], bool]
+) -> Iterator[tuple[_T, _Begun]]:
+    """Give items on in their order while work for those behind them has begun.
+
+    Args:
+        items: The items.
+        begin: Begins with the work for an item.
+        has_room: Whether there is room for one more, by the items that wait and the bytes of their texts; there always
+            is for one.
+
+    Yields:
+        Items, each with what `begin` gave for it.
+
+    Raises:
+        Exception: As `items`, behind the items that came before it.
+    """
+    waiting: deque[tuple[_T, _Begun, int]] = deque()
+    source, more, held = iter(items), True, 0
     failure: Exception | None = None
-    more = True
     while more or waiting:
-        while more and len(waiting) < ahead and (held < MOST_ROW_BYTES or not waiting):
+        while more and (not waiting or has_room(len(waiting), held)):
             try:
                 item = next(source)
             except StopIteration:
@@ -58,17 +87,12 @@ def fetch_ahead(
             except Exception as error:
                 failure, more = error, False
             else:
-                addresses = list_addresses(item)
-                for address in addresses:
-                    fetcher.ask(address)
-                waiting.append((item, addresses, size := measure_texts(item)))
+                waiting.append((item, begin(item), size := measure_texts(item)))
                 held += size
         if waiting:
-            item, addresses, size = waiting.popleft()
+            item, begun, size = waiting.popleft()
             held -= size
-            yield item
-            for address in addresses:
-                fetcher.release(address)
+            yield item, begun
     if failure is not None:
         raise failure
 
@@ -102,9 +126,6 @@ def decode_ahead(
         Error: As `items`, behind the items that came before it.
     """
     threads = min(_MOST_THREADS, count_usable_cores())
-    waiting: deque[tuple[_T, list[Future[bool]]]] = deque()
-    source = iter(items)
-    failure: Error | None = None
     good: dict[str, None] = {}
 
     def decodes(image: Image) -> bool:
@@ -117,22 +138,12 @@ def decode_ahead(
         return decoded
 
     with ThreadPoolExecutor(threads) as pool:
-        more = True
-        while more or waiting:
-            while more and len(waiting) <= 2 * threads:
-                try:
-                    item = next(source)
-                except StopIteration:
-                    more = False
-                except Error as error:
-                    failure, more = error, False
-                else:
-                    waiting.append((item, [pool.submit(decodes, image) for image in images(item)]))
-            if waiting:
-                item, decoded = waiting.popleft()
-                yield item if all(future.result() for future in decoded) else again(item)
-    if failure is not None:
-        raise failure
+
+        def begin(item: _T) -> list[Future[bool]]:
+            return [pool.submit(decodes, image) for image in images(item)]
+
+        for item, decoded in begin_ahead(items, begin, lambda rows, _: rows <= 2 * threads):
+            yield item if all(future.result() for future in decoded) else again(item)
 
 
 def _decodes(image: Image) -> bool:

@@ -11,7 +11,7 @@ import pytest
 from mmconvert.core.errors import Error
 from mmconvert.core.record import Image
 from mmconvert.images import prefetch
-from mmconvert.images.prefetch import decode_ahead
+from mmconvert.images.prefetch import begin_ahead, decode_ahead
 from mmconvert.images.verify import verify_decoded
 from mmconvert.pipeline.convert import read
 from support.records import image_bytes
@@ -58,6 +58,17 @@ def test_an_error_of_the_source_comes_behind_the_rows_before_it() -> None:
     assert [next(given) for _ in range(3)] == [0, 1, 2]
     with pytest.raises(Error, match="in the middle"):
         next(given)
+
+
+def test_work_begins_as_far_ahead_as_there_is_room_and_always_for_one() -> None:
+    begun: list[str] = []
+    given = begin_ahead(["a", "bb", "ccc"], begun.append, lambda rows, held: held < 2)
+    assert [(item, [*begun]) for item, _ in given] == [
+        ("a", ["a", "bb"]),
+        ("bb", ["a", "bb"]),
+        ("ccc", ["a", "bb", "ccc"]),
+    ]
+    assert [item for item, _ in begin_ahead("abc", str, lambda rows, held: False)] == ["a", "b", "c"]
 
 
 def test_images_are_decoded_at_the_same_time(monkeypatch: pytest.MonkeyPatch) -> None:
