@@ -2,6 +2,7 @@
 
 import re
 import tomllib
+from importlib import metadata
 from pathlib import Path
 
 import pytest
@@ -57,6 +58,14 @@ def test_all_that_the_project_asks_for_is_locked_as_it_asks(name: str) -> None:
 def test_the_lock_of_the_release_adds_packages_and_changes_none() -> None:
     dev, release = ({(str(entry), *hashes) for entry, hashes in read_lock(name)} for name in ("dev.txt", "release.txt"))
     assert dev < release
+
+
+def test_the_hubs_client_brings_the_http_client_of_ours_as_notice_says() -> None:
+    """One HTTP client: httpx comes with other packages of development, and not with the base package."""
+    assert "httpx2" in {Requirement(line).name for line in metadata.requires("huggingface_hub") or ()}
+    base = {entry.name for entry, _ in read_lock("base.txt")}
+    assert "httpx2" in base
+    assert "httpx" not in base
 
 
 @pytest.mark.parametrize("name", LOCKS)

@@ -1,18 +1,23 @@
-"""The wheel holds all of both packages, and what the pages say is so with it alone, in an empty folder."""
+"""The wheel holds both packages, the sdist what they are built from; pages hold with the wheel in an empty folder."""
 
 import subprocess
+import tarfile
 import zipfile
 from pathlib import Path
 
 import pytest
 
+from mmconvert._version import __version__
 from support import how_tos
 from support.documents import follow, terminal
-from support.wheels import ROOT, build_wheel, install_wheel
+from support.wheels import ROOT, build_sdist, build_wheel, install_wheel
 
 pytestmark = pytest.mark.release
 
 PAGES = ("README.md", "docs/tutorial.md", "docs/python.md", "docs/bad-input.md", "docs/faq.md", "docs/install.md")
+
+SDIST_FOLDERS = {"src", "schemas", "tests", "scripts", "docs", "examples"}
+SDIST_FILES = {"README.md", "CHANGELOG.md", "CONTRIBUTING.md", "LICENSE", "NOTICE", "conftest.py", "pyproject.toml"}
 
 
 @pytest.fixture(scope="module")
@@ -26,15 +31,27 @@ def installed(wheel: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str
     return install_wheel(wheel, tmp_path_factory.mktemp("environment") / "venv")
 
 
-def test_the_wheel_holds_the_files_of_both_packages_and_no_others(wheel: Path) -> None:
-    listed = subprocess.run(["git", "ls-files", "src", "schemas"], cwd=ROOT, capture_output=True, text=True)
+def list_tracked(*folders: str) -> set[str]:
+    listed = subprocess.run(["git", "ls-files", *folders], cwd=ROOT, capture_output=True, text=True)
     if listed.returncode:
         pytest.skip("this is no checkout of Git")
+    return {*listed.stdout.splitlines()}
+
+
+def test_the_wheel_holds_the_files_of_both_packages_and_no_others(wheel: Path) -> None:
+    names = zipfile.ZipFile(wheel).namelist()
+    assert {name.partition("/")[0] for name in names} == {"mmconvert", "mmscore", f"mmconvert-{__version__}.dist-info"}
     tracked = {
-        line.removeprefix("src/").replace("schemas/", "mmconvert/schemas/") for line in listed.stdout.splitlines()
+        name.removeprefix("src/").replace("schemas/", "mmconvert/schemas/") for name in list_tracked("src", "schemas")
     }
-    held = {name for name in zipfile.ZipFile(wheel).namelist() if ".dist-info/" not in name}
-    assert held == tracked
+    assert {name for name in names if ".dist-info/" not in name} == tracked
+
+
+def test_the_sdist_holds_what_a_distributor_builds_and_tests_from_and_no_others(tmp_path: Path) -> None:
+    with tarfile.open(build_sdist(tmp_path)) as packed:
+        names = {member.name.partition("/")[2] for member in packed if not member.isdir()}
+    assert {name.partition("/")[0] for name in names} == SDIST_FOLDERS | SDIST_FILES | {"PKG-INFO", ".gitignore"}
+    assert names - {"PKG-INFO"} == list_tracked(*SDIST_FOLDERS, *SDIST_FILES, ".gitignore")
 
 
 def test_the_programs_are_those_of_the_wheel(installed: dict[str, str], tmp_path: Path) -> None:

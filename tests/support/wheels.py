@@ -1,4 +1,4 @@
-"""The wheel, built from the checkout, and an environment that holds it and none of the checkout."""
+"""The distributions, built from the checkout, and an environment that holds it and none of the checkout."""
 
 import os
 import site
@@ -12,10 +12,18 @@ ROOT = Path(__file__).resolve().parents[2]
 
 def build_wheel(folder: Path) -> Path:
     """Build the wheel with what development has installed."""
-    options = ("--wheel", "--no-isolation", "--outdir", folder)
-    _run(sys.executable, "-m", "build", *options, ROOT)
-    [wheel] = folder.glob("*.whl")
-    return wheel
+    return _build("--wheel", folder)
+
+
+def build_sdist(folder: Path) -> Path:
+    """Build the source distribution with what development has installed."""
+    return _build("--sdist", folder)
+
+
+def _build(kind: str, folder: Path) -> Path:
+    _run(sys.executable, "-m", "build", kind, "--no-isolation", "--outdir", folder, ROOT)
+    [built] = folder.iterdir()
+    return built
 
 
 def install_wheel(wheel: Path, folder: Path) -> dict[str, str]:
