@@ -145,3 +145,23 @@ def test_a_function_that_was_changed_is_asked_again_and_the_same_one_is_not(tmp_
         assert pq.read_table(tmp_path / "p.parquet")["prediction"].to_pylist() == [text, text]
     assert sorted({*seen.texts}) == ["A", "B"]
     assert seen.texts.count("A") == seen.texts.count("B")
+
+
+@pytest.mark.parametrize(
+    ("name", "better"),
+    [("p.jsonl", "p.parquet"), ("p", "p.parquet"), ("model-2.5", "model-2.5.parquet"), ("p.v1.csv", "p.v1.parquet")],
+)
+def test_an_output_of_another_extension_is_refused_with_a_better_name(tmp_path, name, better):
+    with DatasetWriter(tmp_path / "d") as writer:
+        writer.write([record(0, "?")])
+    with pytest.raises(UsageError, match=rf"such as \S*/{re.escape(better)}\."):
+        predict_here(tmp_path / "d", tmp_path / name, PredictOptions(model="m"), len)
+
+
+def test_rows_that_a_condition_leaves_out_are_not_asked_about(tmp_path, capsys):
+    with DatasetWriter(tmp_path / "d") as writer:
+        writer.write([record(number, f"{number}?", task="vqa" if number else "caption") for number in range(3)])
+    options = PredictOptions(model="m", where="task = 'vqa'")
+    predict_here(tmp_path / "d", tmp_path / "p.parquet", options, lambda records: ["A" for _ in records])
+    assert pq.read_table(tmp_path / "p.parquet")["id"].to_pylist() == ["1", "2"]
+    assert "2 of 3 rows match --where \"task = 'vqa'\"" in capsys.readouterr().err

@@ -69,3 +69,8 @@ def test_long_replies_do_not_hang(filler):
     started = time.process_time()
     own_short_answer("The answer is " + filler * 4_000 + "x")
     assert time.process_time() - started < 2
+
+
+def test_the_last_line_with_words_is_taken_where_empty_ones_follow():
+    parsed = own_short_answer("First I look.\nforty two\n\n  ")
+    assert (parsed.value, parsed.how, parsed.span) == ("forty two", "last line", (14, 23))

@@ -1,3 +1,6 @@
+import platform
+from importlib import metadata
+
 import pyarrow as pa
 import pytest
 from hypothesis import given
@@ -5,7 +8,7 @@ from hypothesis import strategies as st
 
 import mmscore.scoring.signature
 from mmconvert.core.record import PREDICTION_SCHEMA
-from mmscore.scoring.signature import Fingerprint
+from mmscore.scoring.signature import LIBRARIES, Fingerprint, list_versions
 
 NAMES = ("id", "answer", "options", "variant", "messages", "image_info", "prediction", "extra")
 SCHEMA = pa.schema([PREDICTION_SCHEMA.field(name) for name in NAMES])
@@ -86,3 +89,11 @@ def test_a_batch_that_is_too_large_to_join_is_joined_in_pieces(monkeypatch):
     whole = _digests(batch)
     monkeypatch.setattr(mmscore.scoring.signature, "_SLICE", 200)
     assert _digests(batch) == whole
+
+
+def test_the_releases_at_work_are_named():
+    versions = list_versions()
+    assert list(versions)[:2] == ["mmscore", "python"]
+    assert versions["python"] == platform.python_version()
+    assert versions.keys() - {"mmscore", "python"} <= {*LIBRARIES}
+    assert all(metadata.version(name) == versions[name] for name in versions.keys() - {"python", "mmscore"})
