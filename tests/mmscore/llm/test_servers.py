@@ -138,6 +138,20 @@ def test_a_server_with_another_model_is_named_and_asked_nothing(capfd):
     assert "it has no model 'loopback', but other" in told
 
 
+@pytest.mark.parametrize("at_once", [False, True])
+def test_the_only_server_is_never_left_out(at_once, capfd):
+    async def fail(count):
+        servers = Servers([Server(f"http://{number}/v1/chat/completions", 1) for number in range(count)])
+        for began in range(20):
+            servers.add_failure(servers.all[0], "it is slow", float(began), at_once=at_once)
+        return servers.all[0].is_out
+
+    assert asyncio.run(fail(1)) is False
+    assert capfd.readouterr().err == ""
+    assert asyncio.run(fail(2)) is True
+    assert capfd.readouterr().err.count("left out, and tried again in 1 s (it is slow)") == 1
+
+
 @pytest.mark.parametrize(("most", "text"), [(1, "a, ..."), (2, "a, b, ..."), (3, "a, b, c"), (4, "a, b, c")])
 def test_so_many_models_of_a_server_are_named(most, text):
     server = Server("http://a/v1/chat/completions", 1)
