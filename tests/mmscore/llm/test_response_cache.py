@@ -15,7 +15,15 @@ from hypothesis import strategies as st
 
 from mmconvert.core.errors import Error
 from mmscore.llm.cache_lock import hold
-from mmscore.llm.response_cache import STORE_VERSION, Answer, AnswerStore, build_answer_key, failed, store_path
+from mmscore.llm.response_cache import (
+    STORE_VERSION,
+    Answer,
+    AnswerStore,
+    build_answer_key,
+    failed,
+    read_progress,
+    store_path,
+)
 
 FULL = Answer(
     text="A",
@@ -289,3 +297,22 @@ def test_a_refused_store_says_one_sentence(tmp_path, repository):
     assert "which no store has" in done.stderr
     assert "Exception ignored" not in done.stderr
     assert "Traceback" not in done.stderr
+
+
+@pytest.mark.parametrize(
+    ("written", "run"),
+    [
+        ('{"model": "m"}', {"model": "m"}),
+        ("[1]", {}),
+        ("null", {}),
+        (None, {}),
+        (json.dumps({"m": "x" * 100_000}), {}),
+    ],
+)
+def test_progress_counts_answers_and_failures_and_names_the_run(tmp_path, written, run):
+    put(tmp_path / "s", {"a": Answer("A"), "b": Answer("B"), "c": failed("no image")})
+    tamper(tmp_path / "s", "DELETE FROM header WHERE name = 'run'")
+    if written is not None:
+        tamper(tmp_path / "s", f"INSERT INTO header VALUES ('run', '{written}')")
+    progress = read_progress(tmp_path / "s")
+    assert (progress.ok, progress.failed, progress.run) == (2, 1, run)
