@@ -10,6 +10,7 @@ CHOICE = (LETTERS, TEXTS)
 
 READ = [
     ("evalscope_choice", (4,), "ANSWER: B", "B", "answer marker", "B"),
+    ("evalscope_choice", (4,), r"ANSWER: \boxed{\text{C}} A", "C", "answer marker", "C"),
     ("evalscope_choice", (4,), "so B it is", "B", "last capital", "B"),
     ("lmms_choice", (), "  B is right", "B", "letter at the start", "B"),
     ("lmms_choice", (), "it is B  ", "B", "letter at the end", "B"),
