@@ -190,7 +190,7 @@ def suggest_paths(path: Path, known: Iterable[str] = ()) -> str:
     beside: list[str] = []
     with contextlib.suppress(OSError):
         beside = [entry.name for entry in path.parent.iterdir()]
-    folder = next((str(parent) for parent in path.parents if _is_folder(parent)), "/")
+    folder = next((parent.as_posix() for parent in path.parents if _is_folder(parent)), "/")
     return suggest_spelling(path.name, [*beside, *known]) or f" See what is there: ls {shlex.quote(folder)}"
 
 

@@ -389,7 +389,10 @@ class ImageLoader(PluginStruct, frozen=True):
         if scheme := _SCHEME.match(text):
             message = f"{scheme[1].lower()}: addresses are not read {show(text)}. Give a relative path."
             raise RowError("image.path", "", message)
-        if not text or "\0" in text or "\\" in text or text.startswith(("~", "//")) or _DRIVE.match(text):
+        drive = _DRIVE.match(text) is not None and not os.path.isabs(
+            text
+        )  # a drive of this machine is on Windows alone
+        if not text or "\0" in text or "\\" in text or text.startswith(("~", "//")) or drive:
             kind = "a path of a Windows drive or server" if is_windows_place(text) else "not a plain relative path"
             message = f"{kind} {show(text)}. Write it from the image root on, with / between folders."
             raise RowError("image.path", "", message)
@@ -403,7 +406,7 @@ class ImageLoader(PluginStruct, frozen=True):
                 outside = outside or not candidate.is_relative_to(root)
                 continue
             # An absolute path may come to the root by a link (macOS: /tmp is one).
-            inside = resolved if text.startswith("/") and not candidate.is_relative_to(root) else candidate
+            inside = resolved if os.path.isabs(text) and not candidate.is_relative_to(root) else candidate
             if resolved.is_relative_to(root) and inside.is_relative_to(root):
                 return resolved, inside.relative_to(root).as_posix()
             outside = True

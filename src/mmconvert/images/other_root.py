@@ -31,7 +31,7 @@ def find_other_root(root: Path, text: str) -> str | None:
     if folder is None or not os.path.isfile(folder / name):
         return None
     here = Path.cwd()
-    return shlex.quote(str(folder.relative_to(here) if folder.is_relative_to(here) else folder))
+    return shlex.quote((folder.relative_to(here) if folder.is_relative_to(here) else folder).as_posix())
 
 
 def build_outside_error(text: str, endings: Collection[str]) -> RowError:
@@ -43,7 +43,7 @@ def build_outside_error(text: str, endings: Collection[str]) -> RowError:
     """
     step = ""
     if (
-        text.startswith("/")
+        os.path.isabs(text)
         and posixpath.splitext(text)[1].lower() in endings
         and "\0" not in text
         and os.path.isfile(text)

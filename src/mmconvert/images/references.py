@@ -34,15 +34,18 @@ def find_plain_path(text: str) -> str | None:
     Example:
         >>> find_plain_path(r"images\cat.png"), find_plain_path("file:///data/my%20cat.png"), find_plain_path("cat.png")
         ('images/cat.png', '/data/my cat.png', None)
-        >>> find_plain_path(r"C:\cat.png"), find_plain_path("file://server/cat.png")
-        ('C:/cat.png', None)
+        >>> find_plain_path(r"C:\cat.png"), find_plain_path("file:///C:/cat.png"), find_plain_path("file://server/cat.png")
+        ('C:/cat.png', 'C:/cat.png', None)
     """
     if text[: len(_FILE_URL)].lower() == _FILE_URL:
         try:
             address = urlsplit(text)
         except ValueError:
             return None
-        return unquote(address.path) if address.netloc.lower() in _OWN_HOSTS else None
+        path = unquote(address.path)
+        # The path of a drive has a slash in front of it there.
+        path = path[1:] if is_windows_place(path[1:]) and not path.startswith("//") else path
+        return path if address.netloc.lower() in _OWN_HOSTS else None
     return text.replace("\\", "/") if "\\" in text else None
 
 

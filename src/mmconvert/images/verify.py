@@ -26,7 +26,7 @@ _GIANT = 128 << 20
 _LARGE_BLOCK = 64 << 20
 """Larger than any that the C library keeps."""
 _PIXEL_BYTES = {"1": 1, "L": 1, "P": 1, "I;16": 2, "I;16B": 2, "LA": 4}
-_BUFFER = re.compile(r"<_io\.BytesIO object at 0x[0-9a-f]+>")
+_BUFFER = re.compile(r"<_io\.BytesIO object at 0x[0-9a-fA-F]+>")
 
 
 class _PillowsWarnings:

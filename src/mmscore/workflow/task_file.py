@@ -4,7 +4,7 @@ import contextlib
 import itertools
 from collections import Counter
 from collections.abc import Collection, Iterator, Mapping, Sequence
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import msgspec
@@ -233,7 +233,7 @@ def _read_model(entry: Mapping[str, Any], common: Mapping[str, Any], where: str)
             open_protocol(options.protocol)
         if options.json_schema is not None:
             read_response_format(options.json_schema)
-    name = _read_folder(entry.get("name"), options.model.rstrip("/").rpartition("/")[2], where)
+    name = _read_folder(entry.get("name"), PurePath(options.model).name, where)
     return ModelTask(name, options, None if entry.get("name") is None else name)
 
 

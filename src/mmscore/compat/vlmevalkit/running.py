@@ -10,7 +10,7 @@ import json
 import tempfile
 from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
-from pathlib import Path
+from pathlib import Path, PurePath
 from typing import Any
 
 import pandas as pd
@@ -165,7 +165,7 @@ def run_benchmark(
     if mode != INFER and getattr(type(benchmark), "evaluate", None) is ImageBaseDataset.evaluate:
         benchmark.evaluate("")  # says what is missing, before anybody is asked
     name = str(benchmark.dataset_name)
-    label = options.model.rstrip("/").rpartition("/")[2]
+    label = PurePath(options.model).name
     work_dir = Path(work_dir)
     found = Run(label, name, work_dir / label)
     found.folder.mkdir(parents=True, exist_ok=True)

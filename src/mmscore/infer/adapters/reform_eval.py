@@ -30,7 +30,7 @@ METHODS = {GENERATE: "generation", LIKELIHOOD: "likelihood"}
 _Asked = tuple[Any, Any, list[str]]
 """Image, prompt and options of a row."""
 
-_ADDRESS = re.compile(" at 0x[0-9a-f]+")
+_ADDRESS = re.compile(" at 0x[0-9a-fA-F]+")
 _HALF = {None: False, "float32": False, "float16": True}
 _OPTIONS = ("--batch-size", "--dtype", "--max-new-tokens", "--temperature", "--method", "--likelihood-reduction")
 
