@@ -1,9 +1,14 @@
 """The golden cases that the repository holds: where they come from, how large they are, and where they do not go."""
 
+import json
+import lzma
 import re
 import tomllib
 
-from goldens.run import CASES, PACKED, list_families
+import pytest
+from jsonschema import Draft202012Validator
+
+from goldens.run import CASES, PACKED, list_families, list_packed
 
 LARGEST = 1_500_000
 """Bytes of all cases together, as a checkout has them."""
@@ -29,3 +34,24 @@ def test_the_cases_are_small_and_no_part_of_the_wheel(repository):
     ]
     assert built == {"packages": ["src/mmconvert", "src/mmscore"], "force-include": {"schemas": "mmconvert/schemas"}}
     assert [file for package in built["packages"] for file in (repository / package).rglob(f"*{PACKED}")] == []
+
+
+SCHEMA = json.loads((CASES / "case.schema.json").read_text("utf-8"))
+"""The form of a case, for whoever reads them with tools of another year."""
+
+
+def test_the_schema_of_a_case_is_one():
+    Draft202012Validator.check_schema(SCHEMA)
+    assert not Draft202012Validator(SCHEMA).is_valid({"rule": "a", "input": 1})
+
+
+@pytest.mark.parametrize("file", list_packed(CASES), ids=lambda file: file.name)
+def test_every_case_has_the_form_that_the_schema_states(file):
+    validator = Draft202012Validator(SCHEMA)
+    with lzma.open(file, "rt", encoding="utf-8") as lines:
+        found = [
+            (number, error.message)
+            for number, line in enumerate(lines, 1)
+            for error in validator.iter_errors(json.loads(line))
+        ]
+    assert found == []
