@@ -8,6 +8,7 @@ from fractions import Fraction
 from pathlib import Path
 from typing import Any
 
+import av
 import PIL.Image
 import pytest
 from hypothesis import given
@@ -41,6 +42,21 @@ def numbers_of(files: list[bytes]) -> list[int]:
 def take(path: Path, **request: Any) -> tuple[dict[str, Any], list[bytes]]:
     with path.open("rb") as file:
         return extract(file, {**REQUEST, **request})
+
+
+def test_a_release_of_pyav_without_encodings_of_texts_opens_videos(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    make_video(tmp_path / "a.mp4")
+    opened = av.open
+
+    def open_as_19(file: Any, *, format: str, container_options: dict[str, str], io_open: Any) -> Any:
+        return opened(file, format=format, container_options=container_options, io_open=io_open)
+
+    expected = take(tmp_path / "a.mp4")
+    monkeypatch.setattr(av, "__version__", "19.0.2")
+    monkeypatch.setattr(av, "open", open_as_19)
+    assert take(tmp_path / "a.mp4") == expected
 
 
 @pytest.mark.parametrize(("name", "codec", "later"), KINDS)
