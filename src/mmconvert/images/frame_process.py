@@ -169,7 +169,7 @@ class _Video:
         # Whatever a container would open besides: nothing, by three ways of saying so.
         options = {"protocol_whitelist": "none", "format_whitelist": self._kind, "enable_drefs": "0"}
         # Texts in a video may be damaged. PyAV 19 never fails at them, and has no such option any more.
-        texts = {"metadata_errors": "replace"} if int(av.__version__.partition(".")[0]) < 19 else {}
+        texts: dict[str, Any] = {"metadata_errors": "replace"} if int(av.__version__.partition(".")[0]) < 19 else {}
         container = av.open(self._file, format=self._kind, container_options=options, io_open=_refuse_opening, **texts)
         stream = container.streams.best("video")
         codec = getattr(stream, "codec_context", None)
