@@ -389,9 +389,8 @@ class ImageLoader(PluginStruct, frozen=True):
         if scheme := _SCHEME.match(text):
             message = f"{scheme[1].lower()}: addresses are not read {show(text)}. Give a relative path."
             raise RowError("image.path", "", message)
-        drive = _DRIVE.match(text) is not None and not os.path.isabs(
-            text
-        )  # a drive of this machine is on Windows alone
+        # A drive of this machine is on Windows alone.
+        drive = _DRIVE.match(text) is not None and not os.path.isabs(text)
         if not text or "\0" in text or "\\" in text or text.startswith(("~", "//")) or drive:
             kind = "a path of a Windows drive or server" if is_windows_place(text) else "not a plain relative path"
             message = f"{kind} {show(text)}. Write it from the image root on, with / between folders."
