@@ -25,6 +25,10 @@ _SPLIT = re.compile(r"\w+(\.\w+)*")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
 
+SELECTING = ("where", "sample", "limit")
+"""Options of a manifest that choose a part of the input."""
+
+
 def read_manifest(path: Path) -> tuple[dict[str, dict[str, list[Shard]]], dict[str, Any]]:
     """Read a dataset's manifest.
 
@@ -94,6 +98,23 @@ def find_hub_source(path: Path) -> tuple[str, str] | None:
     names = [one.get("name") if isinstance(one, dict) else None for one in inputs] if isinstance(inputs, list) else []
     found = {parse_commit(str(name)) for name in names}
     return found.pop() or parse_commit(str(path)) if len(found) == 1 else parse_commit(str(path))
+
+
+def find_selection(path: Path) -> dict[str, Any]:
+    """Find the options of `convert` that chose a part of the input: `where`, `sample`, `limit`.
+
+    Args:
+        path: The dataset, here or on the Hub.
+
+    Returns:
+        Name and value of those that were given; empty where all of the input was converted, or nobody says how.
+
+    Raises:
+        Error: Its manifest is damaged.
+    """
+    options = read_manifest(path)[1].get("options") if (path / MANIFEST).is_file() else None
+    given = options if isinstance(options, dict) else {}
+    return {name: given[name] for name in SELECTING if given.get(name) is not None}
 
 
 def build_config_folder(config: str) -> str:

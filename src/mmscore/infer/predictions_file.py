@@ -21,13 +21,13 @@ import pyarrow.parquet as pq
 from mmconvert.core.errors import Error
 from mmconvert.core.record import IMAGE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, attach_features
 from mmconvert.dataset.dataset import Dataset
-from mmconvert.dataset.manifest import find_hub_source
+from mmconvert.dataset.manifest import find_hub_source, find_selection
 from mmconvert.dataset.selected import SelectedDataset
 from mmconvert.dataset.shards import list_parquet_options
 from mmconvert.io.parquet import list_leaves
 from mmconvert.storage.atomic import sync_folder
 from mmconvert.storage.parquet_sink import OutputFile
-from mmscore.core.predictions.load import CONDITION, DATASET_SOURCE
+from mmscore.core.predictions.load import CONDITION, DATASET_SOURCE, SELECTION
 from mmscore.llm.response_cache import Answer
 
 PREDICTIONS_SCHEMA: pa.Schema = attach_features(
@@ -245,6 +245,8 @@ def describe_dataset(dataset: Dataset) -> dict[str, Any]:
     about: dict[str, Any] = {"dataset_fingerprint": dataset.fingerprint, "dataset_rows": dataset.num_rows}
     if isinstance(dataset, SelectedDataset):
         about |= {"dataset_rows": dataset.whole_rows, CONDITION: dataset.condition.text}
+    if selection := find_selection(dataset.path):
+        about[SELECTION] = selection
     return about if source is None else {**about, DATASET_SOURCE: "@".join(source)}
 
 

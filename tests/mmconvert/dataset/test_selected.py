@@ -44,6 +44,27 @@ def _say_yes(records: Sequence[Any]) -> list[str]:
     return ["Yes"] * len(records)
 
 
+@pytest.mark.parametrize(
+    ("options", "shown"),
+    [
+        ({"where": "category = 'b'"}, """--where "category = 'b'\""""),
+        ({"sample": 50, "limit": 300}, "--limit 300 --sample 50"),
+        ({}, None),
+    ],
+)
+def test_scores_of_a_part_of_the_input_say_so(
+    options: dict[str, Any], shown: str | None, dataset: Path, tmp_path: Path
+) -> None:
+    mmconvert.convert(dataset, tmp_path / "part", **options)
+    mmscore.predict(tmp_path / "part", tmp_path / "p.parquet", model="yes", backend=_say_yes)
+    (entry,) = mmscore.score(tmp_path / "p.parquet").entries
+    assert entry.partial == (shown is not None)
+    said = [message for message in entry.messages if "was converted with" in message]
+    assert said == [
+        f"{tmp_path / 'p.parquet'}: its dataset was converted with {shown}: its scores are of a part of the input."
+    ] * (shown is not None)
+
+
 def test_predicts_and_scores_the_rows_that_match(dataset: Path, tmp_path: Path) -> None:
     done = mmscore.predict(dataset, tmp_path / "p.parquet", model="yes", backend=_say_yes, where="category = 'b'")
     assert done.rows == 200

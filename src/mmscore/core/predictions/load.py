@@ -89,6 +89,9 @@ RUN_METADATA = b"mmscore.run"
 CONDITION = "where"
 """Key of `RUN_METADATA` with the condition that chose the rows of the dataset that were predicted."""
 
+SELECTION = "converted_with"
+"""Key of `RUN_METADATA` with the options that chose a part of the input when the dataset was converted."""
+
 DATASET_SOURCE = "dataset_source"
 """Key, in what a run says, of the repository on the Hub that its questions come from, `USER/REPO@COMMIT`."""
 
@@ -126,7 +129,7 @@ class Rows(msgspec.Struct, frozen=True):
         read: Columns -> batches of them in order, with the types of the schema.
         rejected: Rows that could not be read; they are not among the rows.
         missing: Ids of questions that nothing was predicted for; known after `join`.
-        partial: The rows are a part of the dataset: their run asked for no more, was stopped, or `--where` chose them.
+        partial: The rows are a part of the dataset: their run asked for no more, was stopped, or an option chose them.
         replies: The run asked for several responses a question, which `variant` numbers.
         title: What the rows are called where they name no model.
         sides: The predictions and the references, where these rows are both, joined.
@@ -403,7 +406,7 @@ def _load_parquet(path: str, files: Sequence[Path], required: Sequence[str]) -> 
     wanted = ["id", *(name for name in _IDENTITY if name.partition(".")[0] in names)]
     identity = pa.Table.from_batches(read(wanted), schema=pa.schema([(n, find_column_type(n)) for n in wanted]))
     runs = [_run(schema) for schema in schemas]
-    partial = any(run.get("partial") is True for run in runs)
+    partial = any(run.get("partial") is True or run.get(SELECTION) for run in runs)
     responses = any(run.get("n", 1) != 1 for run in runs)
     names |= {OPTIONS} if letters else set()
     notes = tuple(note for file, run in zip(files, runs, strict=True) for note in _describe_part(file, run))
@@ -411,7 +414,10 @@ def _load_parquet(path: str, files: Sequence[Path], required: Sequence[str]) -> 
 
 
 def _describe_part(file: Path, run: Mapping[str, Any]) -> Iterator[str]:
-    """Say that a file holds the rows that match a condition, or is a shard, one part of what a run was asked."""
+    """Say that a file holds a part of what it seems to: a selection of the rows, or a shard of a run."""
+    if isinstance(selection := run.get(SELECTION), dict) and selection:
+        options = " ".join(f"--{name} {quote_value(value)}" for name, value in selection.items())
+        yield f"{file}: its dataset was converted with {options}: its scores are of a part of the input."
     if (where := run.get(CONDITION)) is not None and run.get("partial") is True:
         yield f"{file}: was predicted with --where {quote_value(where)}: its scores are of a part of the dataset."
     if "shard" not in run:
