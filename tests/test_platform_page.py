@@ -2,6 +2,8 @@
 
 import re
 import runpy
+import subprocess
+import sys
 import tomllib
 from pathlib import Path
 
@@ -37,3 +39,10 @@ def test_the_page_says_what_is_tested() -> None:
     rows = [row.strip("| ").split(" | ") for row in table.splitlines() if row.startswith("|")][2:]
     assert [row[0].partition(" ")[0] for row in rows] == list(SCRIPT["SYSTEMS"])
     assert {cell for row in rows for cell in row[1:]} == {"tested", "expected"}
+
+
+def test_every_text_file_is_opened_in_an_encoding_that_is_named() -> None:
+    # Windows has another one where none is. As a rule of pyproject.toml it would bring other rules that ruff tries out.
+    rule = ("check", "--isolated", "--no-cache", "--preview", "--select", "PLW1514", "src", "examples")
+    done = subprocess.run([Path(sys.executable).with_name("ruff"), *rule], cwd=ROOT, capture_output=True, text=True)
+    assert done.returncode == 0, done.stdout
