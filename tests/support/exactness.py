@@ -6,6 +6,8 @@ import msgspec
 
 ROOT = Path(__file__).resolve().parents[2]
 RECORD = ROOT / "docs/how_exact.json"
+MUTANTS = 500
+"""How many mutants a release takes."""
 
 
 class Golden(msgspec.Struct, frozen=True):

@@ -9,7 +9,7 @@ from typing import NamedTuple
 
 import msgspec
 
-from support.exactness import ROOT, Golden, Mutation, Record, count_noticed, read_record
+from support.exactness import MUTANTS, ROOT, Golden, Mutation, Record, count_noticed, read_record
 
 PAGE = ROOT / "docs/how_exact.md"
 BADGES = ROOT / "docs/badges"
@@ -189,6 +189,8 @@ def _write_rooms(mutation: Mutation) -> str:
         f"{noticed} of {mutants} mutants were noticed, {noticed / mutants:.1%} (seed {mutation.seed}, {mutation.date}, "
         f"{mutation.minutes} minutes)."
     )
+    if mutants < MUTANTS:
+        about += f" A release takes {MUTANTS}; these are the first of them."
     heads = ("folder", "a test fails", "a test does not end", "not noticed", "of these with a reason")
     return f"{about}\n\n{_write_table(heads, rows)}"
 
