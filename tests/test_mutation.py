@@ -7,8 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
-for package in ("mutmut", "pytest_cov"):
-    pytest.importorskip(package, reason="needs scripts/setup --release")
+for package in ("mutmut", "pytest_cov", "resource"):
+    pytest.importorskip(package, reason="needs scripts/setup --release, on Linux or macOS")
 
 from mutation.campaign import (  # noqa: E402
     EXPLAINED,

@@ -14,6 +14,7 @@ from mmconvert.storage.modelscope import find_endpoint, find_folder
         ("https://mirror.example/ ", "https://mirror.example"),
         ("mirror.example:8080/", "https://mirror.example:8080"),
         ("http://mirror.example//", "http://mirror.example"),
+        ("http://mirror.example/X", "http://mirror.example/X"),
     ],
 )
 def test_the_endpoint_is_modelscope_or_the_mirror_that_is_named(named, endpoint, monkeypatch):

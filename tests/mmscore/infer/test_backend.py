@@ -7,8 +7,7 @@ import textwrap
 import pytest
 
 from mmconvert.core.errors import UsageError
-from mmscore.infer.backend import Generation, ModelOptions, _list_flags, identify_file, refuse
-from mmscore.infer.backends import openai, transformers
+from mmscore.infer.backend import Generation, ModelOptions, identify_file, refuse
 from mmscore.infer.open import open_backend
 
 pytestmark = pytest.mark.slow
@@ -111,8 +110,3 @@ def test_the_echo_needs_no_torch():
         sys.exit(bool({"torch", "transformers"} & set(sys.modules)))
     """
     assert subprocess.run([sys.executable, "-c", textwrap.dedent(code)]).returncode == 0
-
-
-@pytest.mark.parametrize("module", [openai, transformers])
-def test_a_backend_names_options_that_there_are(module):
-    assert {*module._OPTIONS} <= {*_list_flags(ModelOptions("m"))}

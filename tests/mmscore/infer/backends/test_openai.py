@@ -14,8 +14,8 @@ from msgspec.structs import replace
 
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.record import Image, Part, Record, Turn
-from mmscore.infer.backend import Generation, ModelOptions, Service
-from mmscore.infer.backends.openai import BACKEND
+from mmscore.infer.backend import Generation, ModelOptions, Service, _list_flags
+from mmscore.infer.backends.openai import _OPTIONS, BACKEND
 from support.chat_server import Said, chat_server, completion, refused, said, script
 from support.questions import make_image, record
 from support.records import KINDS, image_bytes
@@ -589,3 +589,7 @@ def test_a_service_without_log_probabilities_ends_the_run(logprobs):
     refused_run = pytest.raises(Error, match=r"returns no log-probabilities\. Leave --output-scores out")
     with chat_server(script(Said(json.dumps(body).encode()))) as server, refused_run:
         opened(server.url, more={"output_scores": True}).answer([record(0, "?")])
+
+
+def test_the_options_that_it_honours_are_options_that_there_are():
+    assert {*_OPTIONS} <= {*_list_flags(ModelOptions("m"))}

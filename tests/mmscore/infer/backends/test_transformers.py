@@ -11,8 +11,8 @@ from transformers import LlavaForConditionalGeneration
 
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.record import Image, Part, Turn
-from mmscore.infer.backend import Generation, ModelOptions
-from mmscore.infer.backends.transformers import BACKEND
+from mmscore.infer.backend import Generation, ModelOptions, _list_flags
+from mmscore.infer.backends.transformers import _OPTIONS, BACKEND
 from mmscore.infer.sampling import RowDraws
 from support.questions import COLOURS, LETTER_PROMPT, colour_records, make_image, record
 
@@ -463,3 +463,7 @@ def test_what_cannot_be_compiled_says_so(trained_llava, monkeypatch):
         opened(trained_llava, compile=True)
     with pytest.raises(UsageError, match="--compile is for the steps of a response"):
         opened(trained_llava, compile=True, method="likelihood")
+
+
+def test_the_options_that_it_honours_are_options_that_there_are():
+    assert {*_OPTIONS} <= {*_list_flags(ModelOptions("m"))}
