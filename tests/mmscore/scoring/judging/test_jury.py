@@ -8,9 +8,10 @@ import sys
 from collections import Counter
 
 import pytest
+from msgspec.structs import replace
 
-from mmconvert.core.errors import Error
-from mmscore.core.judge import LEAVE, Case, Judge, JudgeQuestion, NoVerdict, Verdict
+from mmconvert.core.errors import Error, UsageError
+from mmscore.core.judge import LEAVE, Case, Judge, JudgeQuestion, KitPrompts, NoVerdict, Verdict
 from mmscore.core.parsed import UNPARSED, Parsed
 from mmscore.core.recipe import Item
 from mmscore.llm.cache_lock import hold
@@ -224,3 +225,17 @@ def test_a_run_that_is_stopped_repeats_at_most_what_was_under_way(tmp_path, blow
     assert asked.total() <= 30 + 4
     (entry,) = json.loads(again.stdout)["entries"]
     assert entry["metrics"]["accuracy"]["value"] == 0.5
+
+
+def test_a_row_gets_the_frameworks_prompt_that_it_needs_or_none():
+    kit = KitPrompts("a framework", choose=lambda item, options: options.get("kind"))
+    prompts = {"short": "Is it {answer}?"}
+    setting = JudgeSetting("shouts", replace(JUDGE, kit_prompts=kit), "1", "all", kit_prompts=prompts)
+
+    def choose_wording(kind):
+        return setting.build_case(Item(prediction="a"), UNPARSED, {}, {"kind": kind}).wording
+
+    assert choose_wording("short") == "Is it {answer}?"
+    assert choose_wording(None) is None
+    with pytest.raises(UsageError, match="no prompt 'long' was read, of short"):
+        choose_wording("long")
