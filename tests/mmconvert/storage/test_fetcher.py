@@ -221,3 +221,17 @@ def test_closing_ends_what_is_under_way_and_leaves_nobody_waiting() -> None:
         assert time.monotonic() - started < 2
         assert isinstance(order.result.exception(), RowError)
     assert not [thread for thread in threading.enumerate() if thread.name == "mmconvert-fetcher"]
+
+
+@pytest.mark.parametrize(
+    ("path", "code"), [("/silent", "remote.timeout"), ("/round", "remote.address"), ("/none", "remote.failed")]
+)
+def test_an_address_that_gives_no_file_is_an_error_of_no_field(path: str, code: str) -> None:
+    answers = {"/silent": lambda channel, _: time.sleep(1), "/round": reply(b"", "302 Found", "Location: /round")}
+    with (
+        web_server(answers) as server,
+        at_loopback(Limits(seconds=0.3)) as fetcher,
+        pytest.raises(RowError) as refused,
+    ):
+        fetcher.fetch(f"http://a.example:{server.port}{path}")
+    assert (refused.value.code, refused.value.field) == (code, "")
