@@ -9,6 +9,7 @@ import pytest
 
 from mmconvert.console.app import run
 from mmconvert.core.errors import Error, UsageError
+from mmconvert.core.record import Part, Turn
 from mmconvert.dataset.dataset import DatasetWriter
 from mmscore.cli import program
 from mmscore.infer.backend import Generation, ModelOptions
@@ -165,3 +166,23 @@ def test_rows_that_a_condition_leaves_out_are_not_asked_about(tmp_path, capsys):
     predict_here(tmp_path / "d", tmp_path / "p.parquet", options, lambda records: ["A" for _ in records])
     assert pq.read_table(tmp_path / "p.parquet")["id"].to_pylist() == ["1", "2"]
     assert "2 of 3 rows match --where \"task = 'vqa'\"" in capsys.readouterr().err
+
+
+def test_a_system_turn_of_the_user_takes_the_place_of_the_rows_own(tmp_path):
+    own = (Turn("system", (Part("text", "Be long."),)), Turn("user", (Part("text", "Why?"),)))
+    with DatasetWriter(tmp_path / "d") as writer:
+        writer.write([record(0, messages=own), record(1, "Who?")])
+    seen = []
+
+    def answer(records):
+        seen.extend(records)
+        return ["A" for _ in records]
+
+    predict_here(
+        tmp_path / "d", tmp_path / "p.parquet", PredictOptions(model="m", system="Be brief."), answer, quiet=True
+    )
+    brief = Turn("system", (Part("text", "Be brief."),))
+    assert [one.messages for one in sorted(seen, key=lambda one: one.id)] == [
+        (brief, own[1]),
+        (brief, Turn("user", (Part("text", "Who?"),))),
+    ]
