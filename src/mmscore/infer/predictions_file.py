@@ -27,7 +27,7 @@ from mmconvert.dataset.shards import list_parquet_options
 from mmconvert.io.parquet import list_leaves
 from mmconvert.storage.atomic import sync_folder
 from mmconvert.storage.parquet_sink import OutputFile
-from mmscore.core.predictions.load import CONDITION, DATASET_SOURCE, SELECTION
+from mmscore.core.predictions.run_metadata import CONDITION, DATASET_SOURCE, RUN_METADATA, SELECTION
 from mmscore.llm.response_cache import Answer
 
 PREDICTIONS_SCHEMA: pa.Schema = attach_features(
@@ -35,11 +35,8 @@ PREDICTIONS_SCHEMA: pa.Schema = attach_features(
 )
 """Columns of a predictions file: `PREDICTION_SCHEMA` without the images."""
 
-RUN_METADATA = b"mmscore.run"
-"""Key of the file's metadata that says, as JSON, how it was made and whether it is `partial`."""
-
 INTERRUPTED = "interrupted"
-"""Key of the same JSON that is true where a stopped run wrote the rows that it had come to."""
+"""Key of `RUN_METADATA` that is true where a stopped run wrote the rows that it had come to."""
 
 _ROW_GROUP_BYTES = 32 << 20
 _ROW_GROUP_ROWS = 65_536

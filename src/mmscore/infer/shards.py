@@ -21,7 +21,8 @@ from mmconvert.io.parquet import open_parquet
 from mmconvert.storage.atomic import require_apart
 from mmconvert.storage.object_store import exists, find_local, is_url
 from mmconvert.storage.source_files import watch_sources
-from mmscore.infer.predictions_file import INTERRUPTED, PREDICTIONS_SCHEMA, RUN_METADATA, PredictionsFile
+from mmscore.core.predictions.run_metadata import RUN_METADATA
+from mmscore.infer.predictions_file import INTERRUPTED, PREDICTIONS_SCHEMA, PredictionsFile
 from mmscore.llm.response_cache import OK
 
 SHARD = "shard"

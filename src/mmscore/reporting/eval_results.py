@@ -23,7 +23,7 @@ from mmconvert.benchmarks.catalogue import HubFiles, list_named
 from mmconvert.core.errors import UsageError
 from mmconvert.core.text.yaml import AliasError, load_yaml
 from mmconvert.storage.hub_errors import explain_errors, retry
-from mmscore.core.predictions.load import DATASET_SOURCE
+from mmscore.core.predictions.run_metadata import DATASET_SOURCE
 from mmscore.core.report import Entry
 
 if TYPE_CHECKING:

@@ -34,8 +34,9 @@ from mmconvert.storage.atomic import write_synced
 from mmconvert.storage.source_files import require_unchanged, watch_sources
 from mmconvert.storage.temporary import build_temporary_prefix
 from mmscore.core.predictions.join import read_unmatched
-from mmscore.core.predictions.load import FORMAT, RUN_METADATA, Rows, find_column_type
+from mmscore.core.predictions.load import FORMAT, Rows, find_column_type
 from mmscore.core.predictions.locate import STDIN
+from mmscore.core.predictions.run_metadata import RUN_METADATA
 from mmscore.core.report import Entry, Report
 from mmscore.reporting.eval_results import EvalResults, build_eval_results, parse_benchmark
 from mmscore.reporting.model_card import propose_scores, require_card

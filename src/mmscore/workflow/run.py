@@ -22,12 +22,13 @@ from mmconvert.dataset.dataset import Dataset, open_dataset
 from mmconvert.pipeline.convert_files import convert_files
 from mmconvert.plugins.arguments import parse_spec
 from mmscore.core.predictions.load import open_rows
+from mmscore.core.predictions.run_metadata import RUN_METADATA
 from mmscore.core.report import json_text, publish
 from mmscore.core.select_recipe import choose_recipe, find_recipe_of, gather_facts
 from mmscore.infer import session
 from mmscore.infer.backend import Backend, identify_file
 from mmscore.infer.json_schema import read_response_format
-from mmscore.infer.predictions_file import RUN_METADATA, is_interrupted
+from mmscore.infer.predictions_file import is_interrupted
 from mmscore.infer.server import RunningServer, run_server
 from mmscore.infer.session import open_where_asked
 from mmscore.llm.response_cache import OK, build_answer_key

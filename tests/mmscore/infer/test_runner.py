@@ -16,10 +16,11 @@ from mmconvert.core.errors import Error
 from mmconvert.core.progress import Done
 from mmconvert.core.record import IMAGE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, Image, Part, Record, Turn, estimate_weight
 from mmconvert.dataset.dataset import DatasetWriter, open_dataset
+from mmscore.core.predictions.run_metadata import RUN_METADATA
 from mmscore.infer.backend import Generation
 from mmscore.infer.job import Job
 from mmscore.infer.ledger import Summary
-from mmscore.infer.predictions_file import RUN_METADATA, PredictionWriter
+from mmscore.infer.predictions_file import PredictionWriter
 from mmscore.infer.runner import predict
 from mmscore.llm.cache_lock import hold
 from mmscore.llm.response_cache import Answer, AnswerStore, failed, store_path

@@ -17,8 +17,8 @@ import mmscore
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.record import Part, Record, Turn
 from mmconvert.dataset.dataset import Dataset, DatasetWriter, open_dataset
+from mmscore.core.predictions.run_metadata import RUN_METADATA
 from mmscore.infer import predictions_file
-from mmscore.infer.predictions_file import RUN_METADATA
 from mmscore.infer.shards import _list_cuts, find_shard, name_shard_file, parse_shard
 from support.chat_server import Said, chat_server, said
 from support.questions import make_image, record

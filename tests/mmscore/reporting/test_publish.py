@@ -11,7 +11,7 @@ from msgspec.structs import replace
 
 from mmconvert.core.record import Source
 from mmconvert.dataset.front_matter import read_front_matter, replace_front_matter
-from mmscore.core.predictions.load import RUN_METADATA
+from mmscore.core.predictions.run_metadata import RUN_METADATA
 from support.datasets_on_disk import record, write_dataset
 from support.hub_repo import Blob, Repo
 from support.predictions import choices, write_predictions

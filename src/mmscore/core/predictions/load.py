@@ -4,7 +4,6 @@ A parquet file created by mmconvert (or any with `id` and `prediction`) is read 
 are needed and never an image; every other file goes through `mmconvert.pipeline.convert.read`.
 """
 
-import json
 import re
 import shlex
 from collections.abc import Callable, Iterator, Mapping, Sequence
@@ -23,7 +22,6 @@ from mmconvert.core.errors import (
     Error,
     UsageError,
     build_memory_error,
-    quote_value,
     show,
     suggest_spelling,
     take_first_line,
@@ -48,6 +46,7 @@ from mmconvert.plugins.registry import load
 from mmconvert.storage.folders import require_inside
 from mmconvert.storage.hub_fs import find_on_hub
 from mmscore.core.predictions.locate import locate_predictions
+from mmscore.core.predictions.run_metadata import describe_part, is_partial, read_run
 from mmscore.core.recipe import OwnResults
 
 BATCH_ROWS = 16_384
@@ -82,18 +81,6 @@ TABLES = frozenset(("predictions", "mmconvert"))
 
 TABLE_SUFFIXES = frozenset((*DELIMITERS, ".xlsx"))
 """Files whose cells a framework may read in another way than we do."""
-
-RUN_METADATA = b"mmscore.run"
-"""Key of the parquet metadata under which a run says what it did, as JSON; `partial` is true when it stopped early."""
-
-CONDITION = "where"
-"""Key of `RUN_METADATA` with the condition that chose the rows of the dataset that were predicted."""
-
-SELECTION = "converted_with"
-"""Key of `RUN_METADATA` with the options that chose a part of the input when the dataset was converted."""
-
-DATASET_SOURCE = "dataset_source"
-"""Key, in what a run says, of the repository on the Hub that its questions come from, `USER/REPO@COMMIT`."""
 
 _OF_RUN = [f.name for f in PREDICTION_SCHEMA if f.name not in SCHEMA.names and pa.types.is_string(f.type)]
 """Texts that a predictions file created by mmconvert has in columns, and a record in `extra`."""
@@ -405,35 +392,12 @@ def _load_parquet(path: str, files: Sequence[Path], required: Sequence[str]) -> 
 
     wanted = ["id", *(name for name in _IDENTITY if name.partition(".")[0] in names)]
     identity = pa.Table.from_batches(read(wanted), schema=pa.schema([(n, find_column_type(n)) for n in wanted]))
-    runs = [_run(schema) for schema in schemas]
-    partial = any(run.get("partial") is True or run.get(SELECTION) for run in runs)
+    runs = [read_run(schema) for schema in schemas]
+    partial = any(map(is_partial, runs))
     responses = any(run.get("n", 1) != 1 for run in runs)
     names |= {OPTIONS} if letters else set()
-    notes = tuple(note for file, run in zip(files, runs, strict=True) for note in _describe_part(file, run))
+    notes = tuple(note for file, run in zip(files, runs, strict=True) for note in describe_part(file, run))
     return Rows(path, names, identity, read, partial=partial, replies=responses, notes=notes, run=runs[0])
-
-
-def _describe_part(file: Path, run: Mapping[str, Any]) -> Iterator[str]:
-    """Say that a file holds a part of what it seems to: a selection of the rows, or a shard of a run."""
-    if isinstance(selection := run.get(SELECTION), dict) and selection:
-        options = " ".join(f"--{name} {quote_value(value)}" for name, value in selection.items())
-        yield f"{file}: its dataset was converted with {options}: its scores are of a part of the input."
-    if (where := run.get(CONDITION)) is not None and run.get("partial") is True:
-        yield f"{file}: was predicted with --where {quote_value(where)}: its scores are of a part of the dataset."
-    if "shard" not in run:
-        return
-    shard = run["shard"]
-    which = f"{shard.get('number')} of {shard.get('of')}" if isinstance(shard, dict) else show(shard)
-    yield f"{file}: is shard {which} of a run: its scores are partial. Merge all shards first: mmscore merge."
-
-
-def _run(schema: pa.Schema) -> dict[str, Any]:
-    """Read what the run that wrote a file says of itself; empty where it says nothing."""
-    try:
-        said = json.loads((schema.metadata or {}).get(RUN_METADATA, b"{}"))
-    except ValueError:
-        return {}
-    return said if isinstance(said, dict) else {}
 
 
 def _read(file: Path, columns: Sequence[str]) -> Iterator[pa.RecordBatch]:

@@ -19,7 +19,7 @@ from mmconvert.core.errors import Error
 from mmconvert.io.parquet import open_parquet, read_batches
 from mmconvert.storage.leases import Presence
 from mmconvert.storage.processes import SEES_PROCESSES, find_beginning, identify_machine
-from mmscore.core.predictions.load import RUN_METADATA
+from mmscore.core.predictions.run_metadata import RUN_METADATA
 from mmscore.llm.response_cache import OK, read_progress, store_path
 
 MAX_FILES = 20_000

@@ -6,7 +6,8 @@ import pytest
 
 from mmconvert.core.errors import Error
 from mmscore.core.predictions.join import join, read_unmatched
-from mmscore.core.predictions.load import FORMAT, RUN_METADATA, open_rows
+from mmscore.core.predictions.load import FORMAT, open_rows
+from mmscore.core.predictions.run_metadata import RUN_METADATA
 from support.predictions import write_predictions
 
 QUESTIONS = [{"id": n, "answer": n.upper(), "sample": n, "variant": 0} for n in "abc"]
