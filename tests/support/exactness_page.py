@@ -68,7 +68,8 @@ Does a test fail if the code is wrong? `scripts/mutation` changes the code in on
 argument left out, or `None` for a value, and runs the tests that reach the line. The operators of
 [mutmut](https://github.com/boxed/mutmut) make the changes. They are drawn from all possible ones by the release's
 version as the seed, over the code that parses, scores, asks servers and stores: `mmscore` parsers, metrics, scoring,
-infer and llm, and `mmconvert` storage. A change is noticed if a test fails or does not end."""
+infer and llm, and `mmconvert` storage. A change is noticed if a test fails or does not end. Tests were added for
+changes of this seed that survived at first, so that another seed may give a lower share."""
 
 _LEFT_OUT = """\
 Not drawn, because no test should notice them: docstrings, annotations, decorators and imports for types; type
@@ -222,7 +223,8 @@ def _write_survivors() -> str:
     ]
     table = _write_table(("file", "function", "code", "mutant", "reason"), rows)
     about = (
-        "What these change cannot be seen from outside, or only in time. `tests/mutation/survivors.json` lists them."
+        "What these change is seen in time alone, on a GPU or Windows alone, or not at all from outside. "
+        "`tests/mutation/survivors.json` lists them."
     )
     return f"### Not noticed, with a reason\n\n{about}\n\n{table}"
 
