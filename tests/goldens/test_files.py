@@ -8,7 +8,6 @@ from goldens.files import FILES, WRITERS, find_recipe_name, score_files
 from goldens.rules import COMMANDS
 from goldens.run import list_families, read_family, spread
 from mmconvert.plugins.registry import load_all
-from support.packages import require_package_of
 
 MOST = 2
 """Cases of a rule in the ordinary run, where the rule's own test runs more of them."""
@@ -19,7 +18,6 @@ FEWEST = 20
 
 
 def _list_problems(family, cases):
-    require_package_of(family)
     for place, case in cases:
         for outcome in score_files(family, case):
             if outcome.problem:

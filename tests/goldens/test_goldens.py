@@ -17,7 +17,6 @@ from goldens.run import (
     spread,
 )
 from mmconvert.core.errors import RowError
-from support.packages import require_package_of
 
 FAMILIES = [family for family in list_families() if not family.startswith(FILES)]
 MOST = 4
@@ -33,7 +32,6 @@ METEOR = "reform_generation"
 
 
 def _assert_all_pass(family, cases):
-    require_package_of(family)
     result = run_cases(family, cases)
     assert result.failures == []
     assert result.missing_rules == set()

@@ -24,7 +24,6 @@ from mmscore.compat import vlmevalkit as kit
 from mmscore.compat.vlmevalkit.__main__ import program as kit_program
 from mmscore.compat.vlmevalkit.__main__ import spread
 from support.deferred import defer
-from support.packages import require_package
 from support.questions import COLOURS, make_image
 from support.web_server import reply, web_server
 
@@ -144,7 +143,6 @@ def test_a_table_of_each_benchmark_is_read_worded_and_scored(lmudata, name):
             kit.run(name, model="right", backend=backend)
         return
     if name.startswith("VCR"):
-        require_package("spacy")
     done = kit.run(name, model="right", backend=backend)
     assert done.eval_file == Path(f"outputs/right/right_{name}.xlsx")
     assert done.eval_file.is_file()

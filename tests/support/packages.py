@@ -25,13 +25,3 @@ def needs(*packages: str) -> pytest.MarkDecorator:
     """Skip a test where a package is missing; none is imported here."""
     absent = [package for package in packages if find_spec(package) is None]
     return pytest.mark.skipif(bool(absent), reason=f"{', '.join(absent)} is not installed: {HOW}")
-
-
-OF_FAMILIES = {"vlmeval_vcr": "spacy"}
-"""Families of golden cases that need such a package."""
-
-
-def require_package_of(family: str) -> None:
-    """Skip the test of a family of golden cases whose package is missing."""
-    if family in OF_FAMILIES:
-        require_package(OF_FAMILIES[family])

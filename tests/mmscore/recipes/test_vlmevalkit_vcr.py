@@ -9,7 +9,6 @@ from mmscore.core.recipe import Facts, Item
 from mmscore.core.select_recipe import choose_recipe
 from mmscore.nlp import spacy_tokens
 from support.items import score_items
-from support.packages import require_package
 
 RECIPE = load("mmscore.recipes", "vlmevalkit_vcr")
 
@@ -25,7 +24,6 @@ def _table(*items):
 
 @pytest.mark.slow
 def test_every_covered_text_has_a_vote():
-    require_package("spacy")
     items = [_item("don't stop", "do n't"), _item("U.S. troops", "U.S.", "left at", "5 p.m.")]
     assert _table(*items) == {"Exact_Match": 0.5, "Jaccard": 0.5}
     estimate = RECIPE.reduce(score_items(items, RECIPE), "1")["exact_match"]
@@ -33,7 +31,6 @@ def test_every_covered_text_has_a_vote():
 
 
 def test_chinese_is_cut_into_characters():
-    require_package("spacy")
     assert _table(_item("他说你好", "说你", dataset="VCR_ZH_HARD_500"))["Exact_Match"] == 1.0
 
 
