@@ -305,18 +305,26 @@ def _measure_longest(leaf: _Leaf, path: Path, group: int, metadata: pq.FileMetaD
 def list_leaves(array: pa.Array) -> Iterator[pa.Array]:
     """Give the arrays of plain values inside an array, cut to its rows."""
     if pa.types.is_struct(array.type):
-        import pyarrow.compute as pc
-
-        for index in range(array.type.num_fields):
-            yield from list_leaves(pc.struct_field(array, [index]))
+        for column in array.flatten():
+            yield from list_leaves(column)
     elif pa.types.is_map(array.type):
         yield from list_leaves(array.keys)
         yield from list_leaves(array.items)
     elif pa.types.is_nested(array.type) and not pa.types.is_union(array.type):
         yield pa.nulls(len(array))
-        yield from list_leaves(array.flatten())
+        yield from list_leaves(_take_values(array) if _has_offsets(array) else array.flatten())
     else:
         yield array
+
+
+def _has_offsets(array: pa.Array) -> bool:
+    return bool(pa.types.is_list(array.type) or pa.types.is_large_list(array.type))
+
+
+def _take_values(array: pa.Array) -> pa.Array:
+    """Give the values of lists, as `flatten` does, which loads all functions of Arrow for it."""
+    first, end = (array.offsets[0].as_py(), array.offsets[-1].as_py()) if len(array) else (0, 0)
+    return array.values.slice(first, end - first)
 
 
 def _measure_batch(batch: pa.RecordBatch) -> int:

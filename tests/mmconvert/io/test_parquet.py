@@ -117,3 +117,25 @@ def test_damage_that_a_thread_finds_is_told_at_its_row(tmp_path: Path, monkeypat
     with pytest.raises(Error, match=f"near row {parquet.BATCH_ROWS * 2} "):
         list(parquet.rows(path))
     assert threading.active_count() == before
+
+
+LISTS = {
+    "lists": pa.array([[1, 2], None, [], [3]], pa.list_(pa.int64())),
+    "long lists": pa.array([["a"], ["b", "c"]], pa.large_list(pa.string())),
+    "no lists": pa.array([], pa.list_(pa.string())),
+    "lists of objects": pa.array([[{"a": "x"}, None], [{"a": "y"}]]),
+    "objects": pa.array([{"a": [1, 2]}, None, {"a": None}]),
+    "lists of a size": pa.array([[1, 2], [3, 4]], pa.list_(pa.int64(), 2)),
+}
+
+
+@pytest.mark.parametrize("name", LISTS)
+def test_the_leaves_of_an_array_are_its_values_wherever_it_is_cut(name: str) -> None:
+    def read(array: pa.Array) -> list[object]:
+        return [value for leaf in parquet.list_leaves(array) if leaf.type != pa.null() for value in leaf.to_pylist()]
+
+    array = LISTS[name]
+    whole = read(array)
+    for cut in range(len(array)):
+        assert read(array.slice(0, cut)) + read(array.slice(cut)) == whole
+    assert len(whole) == {"lists": 3, "long lists": 3, "no lists": 0, "lists of objects": 3, "objects": 2}.get(name, 4)
