@@ -119,6 +119,7 @@ def test_what_killed_runs_of_this_machine_left_is_removed(tmp_path: Path, ended:
         build_leftover(place, os.getppid(), "new"),  # of one that runs
         build_leftover(place, ended, "new", "elsewhere"),
         build_leftover(tmp_path / "other", ended, "new"),
+        build_leftover(place.with_stem(place.stem[::-1]), ended, "new"),  # of a place whose name is as long
     }
     for one in stays - {place}:
         one.write_text("of another")

@@ -14,7 +14,7 @@ import pytest
 
 from mmconvert.core.record import Image, Part, Record, Source, Turn
 from mmconvert.dataset.dataset import DatasetWriter, open_dataset
-from mmconvert.storage.hub_fs import use_endpoint
+from mmconvert.storage.hub_fs import HubPath, use_endpoint
 from support.changes import write_change
 from support.datasets_on_disk import make_image, record, write_dataset
 from support.hub_client import hub_client
@@ -350,6 +350,14 @@ def test_a_script_of_a_repository_is_neither_run_nor_fetched(hub_server, program
     assert not (tmp_path / "ran").exists()
     assert [line for line in hub_server.requests if "scripted.py" in line or "setup.py" in line] == []
     assert [line for line in hub_server.requests if "data/test-00000-of-00001.parquet" in line]
+
+
+def test_a_file_that_is_not_there_is_named_by_its_url():
+    url = "hf://datasets/user/set/a.tsv"
+    for look in (HubPath.stat, HubPath.read_bytes):
+        with pytest.raises(FileNotFoundError) as raised:
+            look(HubPath(url))
+        assert raised.value.filename == url
 
 
 @pytest.mark.parametrize(

@@ -129,9 +129,24 @@ def test_a_letter_inside_an_option_text_is_no_choice():
     assert own_choice("It shows vitamin C pills", ["vitamin C", "iron", "zinc"]).value == "A"
 
 
+def test_an_option_text_inside_a_longer_one_does_not_count_whatever_lies_between_in_length():
+    parsed = own_choice("This is a big mouse", ["a big mouse", "a horse", "mouse"])
+    assert (parsed.value, parsed.how) == ("A", "option text")
+
+
+def test_a_letter_right_behind_an_option_text_is_no_part_of_it():
+    parsed = own_choice("这是A型B", ["A型", "O型"])
+    assert (parsed.value, parsed.how) == ("B", "lone letter")
+
+
 def test_the_span_points_into_the_whole_reply():
     reply = "<think>hm</think>The answer is **C**."
     assert reply[slice(*own_choice(reply, ANIMALS).span)] == "C"
+
+
+def test_the_span_of_several_letters_reaches_from_the_first_to_the_last():
+    reply = "I see (A), (B) and (C)."
+    assert reply[slice(*own_choice(reply, ANIMALS, multiple=True).span)] == "A), (B) and (C"
 
 
 SNIPPETS = [

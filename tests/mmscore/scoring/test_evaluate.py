@@ -1,11 +1,13 @@
 import math
 import platform
+import re
 from importlib import metadata
 
 import pytest
 
 from mmconvert.core.errors import Error, UsageError
 from mmscore.scoring.evaluate import score
+from mmscore.scoring.judging.request import JudgeRequest
 from support.predictions import choices, write_predictions
 
 PLAIN = "tests/support/plain_recipe.py@RECIPE"
@@ -127,6 +129,20 @@ def test_macro_without_groups_is_refused(tmp_path, plain):
 def test_names_are_looked_at_before_any_row(tmp_path, plain):
     with pytest.raises(UsageError, match="no such file"):
         score([write_predictions(tmp_path / "p.parquet", [{"id": "1", "prediction": "x"}]), tmp_path / "q"], plain)
+
+
+def test_the_first_rows_of_a_reason_are_named_and_the_rest_counted(tmp_path, plain):
+    rows = [{"id": str(n), "prediction": "BAD ROW", "answer": "x"} for n in range(9)]
+    entry = _entry(score(write_predictions(tmp_path / "p.parquet", rows), plain))
+    *named, more = entry.messages
+    assert [int(re.search(r"row (\d+) prediction", message)[1]) for message in named] == [0, 1, 2, 3, 4]
+    assert more == "... and 4 more such rows."
+
+
+def test_a_judge_that_asks_nobody_of_its_own_accord_says_so(tmp_path):
+    file = write_predictions(tmp_path / "p.parquet", [{"id": "1", "prediction": "x", "answers": ["x"]}])
+    entry = _entry(score(file, "evalscope_general_vqa", judge=JudgeRequest("evalscope")))
+    assert [message for message in entry.messages if "no request was sent" in message] != []
 
 
 def test_all_rows_failed_gives_no_number_and_no_crash(tmp_path, plain):

@@ -4,6 +4,7 @@ import json
 import os
 import subprocess
 import sys
+from math import nan
 
 import pytest
 
@@ -95,6 +96,10 @@ def test_rows_that_a_metric_leaves_out_do_not_count():
     single = [load("mmscore.metrics", "evalscope_accuracy")(*pair, "1.14.1") for pair in (("A", "A"), ("", ""))]
     kept = [value for value in single if value is not None]
     assert found["evalscope_accuracy"] == average(kept)
+
+
+def test_over_no_rows_the_number_is_nan():
+    assert hf_evaluate.compute("normalized_match", [], []) == {"normalized_match": pytest.approx(nan, nan_ok=True)}
 
 
 @pytest.mark.parametrize("name", sorted(find_plugins("mmscore.metrics")))

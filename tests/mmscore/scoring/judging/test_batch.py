@@ -37,6 +37,24 @@ def _step(case, replies):
 JUDGE = Judge("numbers", "own", {"1": "test"}, {"all": "every row"}, "all", (), _step, tries=3)
 """
 
+DATED_RECIPE = """
+from mmscore.core.judge import Judge, JudgeQuestion, Verdict
+from mmscore.core.parsed import Parsed
+from mmscore.core.recipe import Recipe
+
+def _parse(item, version):
+    return Parsed(f"as {version} reads it", "version")
+
+def _step(case, replies):
+    return Verdict(None, {"accuracy": 1.0}) if replies else JudgeQuestion(case.parsed.value, {})
+
+def _rate(item, parsed, version):
+    return {"accuracy": 0.0}
+
+RECIPE = Recipe("Dated", "own", {"new": "n", "old": "o"}, ("answer",), _parse, _rate, lambda facts: None)
+JUDGE = Judge("dated", "own", {"1": "test"}, {"all": "every row"}, "all", (), _step)
+"""
+
 
 @pytest.fixture(autouse=True)
 def quick(monkeypatch):
@@ -106,6 +124,16 @@ def test_all_judges_and_repeats_go_together_a_batch_a_model(file):
     with batch_server(lambda request: said("1")) as server:
         _judged(file, server, model=("m", "n"), repeats=2)
     assert [({one["body"]["model"] for one in r}, len(r)) for r in server.requests()] == [({"m"}, 12), ({"n"}, 12)]
+
+
+def test_a_batch_asks_about_what_the_version_of_the_recipe_read(file):
+    (file.parent / "dated.py").write_text(DATED_RECIPE)
+    recipe = f"{file.parent / 'dated.py'}@RECIPE"
+    with batch_server(lambda request: said("1")) as server:
+        request = JudgeRequest(f"{file.parent / 'dated.py'}@JUDGE", base_url=server.url, batch=True)
+        score(file, f"{recipe}@old", judge=request)
+    assert {*server.prompts()} == {"as old reads it"}
+    assert server.single == []
 
 
 @pytest.mark.parametrize("cache", [None, "shared.sqlite"])

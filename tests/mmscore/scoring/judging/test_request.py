@@ -6,7 +6,7 @@ from msgspec.structs import replace
 from mmconvert.core.errors import UsageError
 from mmscore.core.select_recipe import find_recipe
 from mmscore.llm.batch_server import BatchServer
-from mmscore.scoring.judging.request import JudgeRequest, choose_panel, open_chat
+from mmscore.scoring.judging.request import JudgeOptions, JudgeRequest, choose_panel, open_chat
 from support.batch_server import batch_server
 from support.chat_server import chat_server, refused
 
@@ -31,6 +31,14 @@ def test_labels_are_worth_0_to_1_both_included() -> None:
     for worth in ("1.01", "-0.01", "true", '"1"'):
         with pytest.raises(UsageError, match="labels that are worth 0 to 1 each; 'A' is not"):
             choose_panel(replace(request, score_mapping=f'{{"A": {worth}}}'), find_recipe("evalscope_general_vqa"))
+
+
+def test_options_of_a_command_are_those_of_the_request() -> None:
+    options = JudgeOptions(judge=("own",), judge_model=("m", "n"), judge_repeats=3, prices="p.yaml", rejudge="failed")
+    wanted = JudgeRequest(("own",), model=("m", "n"), repeats=3, prices="p.yaml", rejudge=True)
+    request = options.build_request()
+    assert request is not None
+    assert replace(request, spent=wanted.spent, announce=wanted.announce) == wanted
 
 
 def open_model(url: str) -> str:
