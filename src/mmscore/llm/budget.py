@@ -144,8 +144,9 @@ class Spending:
         if self._max_calls is not None and self.totals.calls >= self._max_calls:
             raise CapReachedError(f"{self._shown}: the cap of {self._max_calls} calls is used up.")
         if not self._fits(most):
-            spent = f"{self._spent:,} are spent, and the next call could take {most:,}."
-            if self._max_tokens is not None and self._spent + most > self._max_tokens:
+            taken = self._spent + self._under_way
+            spent = f"{taken:,} are spent or under way, and the next call could take {most:,}."
+            if self._max_tokens is not None and taken + most > self._max_tokens:
                 raise CapReachedError(f"{self._shown}: the cap of {self._max_tokens:,} tokens is used up: {spent}")
             raise CapReachedError(f"{self._shown}: the cap on cost of {self._max_cost:g} is used up. Tokens: {spent}")
         self.totals.calls += 1

@@ -247,9 +247,10 @@ def test_a_key_that_the_server_repeats_is_shown_and_kept_nowhere(file, monkeypat
     assert b"sk-never-shown" not in b"".join(one.read_bytes() for one in file.parent.iterdir() if one.is_file())
 
 
-def test_caps_hold_for_batches_too(file):
+@pytest.mark.parametrize("cap", [{"max_calls": 4}, {"max_total_tokens": 12}])
+def test_caps_hold_for_batches_too(file, cap):
     with batch_server(lambda request: said("1")) as server:
-        text, (spent,) = _judged(file, server, max_calls=4)
+        text, (spent,) = _judged(file, server, **cap)
     assert (len(server.prompts()), spent.unasked, _reasons(text)[0]) == (4, 2, 2)
 
 
