@@ -109,7 +109,7 @@ def save_blip2(folder: Path, *, encoder: bool) -> Path:
     return folder
 
 
-_QWEN_TOKENS = {
+QWEN_TOKENS = {
     "image_token": "<|image_pad|>",
     "video_token": "<|video_pad|>",
     "vision_start_token": "<|vision_start|>",
@@ -138,7 +138,7 @@ def build_qwen2_5_vl(tokenizer: PreTrainedTokenizerFast) -> Any:
                     "depth": 2, "hidden_size": 32, "out_hidden_size": 32, "intermediate_size": 64, "num_heads": 4,
                     "patch_size": 14, "spatial_merge_size": 2, "window_size": 56, "fullatt_block_indexes": [1],
                 },
-                **{f"{name}_id": tokenizer.convert_tokens_to_ids(text) for name, text in _QWEN_TOKENS.items()},
+                **{f"{name}_id": tokenizer.convert_tokens_to_ids(text) for name, text in QWEN_TOKENS.items()},
             )
         )  # fmt: skip
     model.generation_config = GenerationConfig(**special)
@@ -149,7 +149,7 @@ def save_qwen2_5_vl(folder: Path) -> Path:
     """A Qwen2.5-VL; its processor needs torchvision."""
     from transformers import Qwen2_5_VLProcessor, Qwen2VLImageProcessorPil, Qwen2VLVideoProcessor
 
-    tokenizer = build_byte_tokenizer(**_QWEN_TOKENS)
+    tokenizer = build_byte_tokenizer(**QWEN_TOKENS)
     size = {"shortest_edge": 784, "longest_edge": 3136}
     processor = Qwen2_5_VLProcessor(
         Qwen2VLImageProcessorPil(size=size),
@@ -163,5 +163,5 @@ def save_qwen2_5_vl(folder: Path) -> Path:
 
 def save_packed(folder: Path) -> Path:
     """The model of `save_qwen2_5_vl` alone, for what asks its image encoder."""
-    build_qwen2_5_vl(build_byte_tokenizer(**_QWEN_TOKENS)).save_pretrained(folder)
+    build_qwen2_5_vl(build_byte_tokenizer(**QWEN_TOKENS)).save_pretrained(folder)
     return folder

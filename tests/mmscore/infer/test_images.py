@@ -116,6 +116,12 @@ def test_decoded_images_are_counted_as_they_are_shrunk():
     assert count_decoded_bytes(build_record(1000, 10), max_side=100) == 3 * (100**2 + 10**2)
 
 
+@pytest.mark.parametrize(("width", "height"), [(1000, 200), (200, 1000)])
+def test_the_longer_side_says_how_much_an_image_is_shrunk(width: int, height: int) -> None:
+    one = replace(record(1), images=(Image(b"x", 1, "", "", "PNG", width, height),))
+    assert count_decoded_bytes(one, max_side=100) == 3 * 100 * 20
+
+
 def test_records_with_giant_images_go_in_smaller_groups():
     giant, small = build_record(9000), build_record(500)
     assert count_fitting([small] * 9, 8) == 8

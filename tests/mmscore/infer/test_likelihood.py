@@ -12,6 +12,7 @@ from mmscore.infer import likelihood
 from mmscore.infer.backend import Generation, ModelOptions
 from mmscore.infer.backends.transformers import BACKEND
 from support.questions import COLOURS, colour_records, make_image, record
+from support.tiny_models import QWEN_TOKENS, build_byte_tokenizer, build_qwen2_5_vl
 
 pytestmark = pytest.mark.slow
 
@@ -76,6 +77,32 @@ def test_sums_are_those_of_one_full_pass_an_option(request, model, template):
         assert answer.option_tokens == tuple(len(text.encode()) for text in row.options if text is not None)
         letters = [letter for letter, text in zip("ABCDEFGHIJKLMNOPQRSTUVWXYZ", row.options, strict=False) if text]
         assert answer.text == letters[expected.index(max(expected))]
+
+
+def test_options_of_several_rows_have_positions_that_their_images_shift():
+    # Without the processor, which needs torchvision: 16 patches that the model takes for 4 tokens, and 4 for one.
+    tokenizer = build_byte_tokenizer(**QWEN_TOKENS)
+    model = build_qwen2_5_vl(tokenizer).eval()
+    start, image = model.config.vision_start_token_id, model.config.image_token_id
+    rows = [[start, *[image] * 4, *tokenizer.encode("What?")], [start, image, *tokenizer.encode("Which one")[:8]]]
+    patches = torch.rand(20, 1176, generator=torch.Generator().manual_seed(0))
+    grids = torch.tensor([[1, 4, 4], [1, 2, 2]])
+    options = [[(40, 50, 60), (70,)], [(80, 90), (100, 110, 120, 130)]]
+
+    def build_inputs(tokens, patches, grids):
+        ids = torch.tensor(tokens)
+        kinds = (ids == image).int()
+        given = {"input_ids": ids, "attention_mask": torch.ones_like(ids), "mm_token_type_ids": kinds}
+        return {**given, "pixel_values": patches, "image_grid_thw": grids}
+
+    prompts = likelihood.read_prompts(model, model.generation_config, build_inputs(rows, patches, grids))
+    for row, own in enumerate(likelihood.score_options(prompts, options)):
+        for tokens, values in zip(options[row], own, strict=True):
+            whole = build_inputs([rows[row] + [*tokens]], (patches[:16], patches[16:])[row], grids[row : row + 1])
+            with torch.inference_mode():
+                logits = model(**whole).logits[0, -len(tokens) - 1 : -1].log_softmax(-1)
+            expected = [logits[place, token].item() for place, token in enumerate(tokens)]
+            assert values == pytest.approx(expected, abs=EXACT)
 
 
 def test_a_trained_model_finds_the_right_option_likeliest(trained_llava):

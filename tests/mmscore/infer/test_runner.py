@@ -21,7 +21,7 @@ from mmscore.infer.backend import Generation
 from mmscore.infer.job import Job
 from mmscore.infer.ledger import Summary
 from mmscore.infer.predictions_file import PredictionWriter
-from mmscore.infer.runner import predict
+from mmscore.infer.runner import predict, write_stopped
 from mmscore.llm.cache_lock import hold
 from mmscore.llm.response_cache import Answer, AnswerStore, failed, store_path
 from support.questions import make_image, record
@@ -186,6 +186,21 @@ def test_a_run_that_is_stopped_while_rows_are_written_leaves_those_that_it_came_
     assert table["prediction_status"].to_pylist() == ["ok"] * 3 + ["skipped"] * 6
     run(folder, output, Scripted(batch_size=1))
     assert pq.read_table(output)["prediction_status"].to_pylist() == ["ok"] * 9
+
+
+def test_a_shared_run_that_is_stopped_writes_what_is_stored_and_asks_nobody(tmp_path, output):
+    folder = dataset(tmp_path / "d", [*rows(3), record(3, "?", messages=())])
+    run(folder, output, Scripted(fails=["1"]), limit=2)
+    output.unlink()
+    data, backend = open_dataset(folder), Scripted()
+    job = Job(data, output, backend, "scripted", generation=Generation())
+    with hold(store_path(output), share=True) as held, AnswerStore(held, fingerprint=data.fingerprint) as store:
+        write_stopped(job, store)
+    assert backend.batches == []
+    table = pq.read_table(output)
+    assert table["prediction_status"].to_pylist() == ["ok", "failed", "skipped", "failed"]
+    assert table["prediction"].to_pylist() == ["QUESTION 0", None, None, None]
+    assert json.loads(table.schema.metadata[RUN_METADATA])["partial"] is True
 
 
 def test_the_old_output_stands_until_the_new_one_is_whole(tmp_path, output):

@@ -123,3 +123,17 @@ def test_the_upper_bound_holds() -> None:
     limit = AutoLimit(most=6)
     Server(50).serve(limit, 500)
     assert limit.highest == limit.limit == 6
+
+
+def test_a_server_that_does_as_much_with_one_question_at_a_time_is_asked_one():
+    limit = AutoLimit()
+    server = Server(8)
+    server.serve(limit, 1500)
+    assert limit.limit > 4
+    # Seven questions a second at each level, hardly fewer than the eight before: the line alone is longer.
+    now, seen = server.finished[-1], set()
+    for _ in range(3000):
+        seen.add(limit.limit)
+        limit.add_response(now, now + limit.limit / 7)
+        now += 1 / 7
+    assert min(seen) == 1

@@ -7,10 +7,11 @@ import pyarrow.parquet as pq
 import pytest
 from msgspec.structs import replace
 
+from mmconvert.core.errors import RowError
 from mmconvert.core.record import Part, Record, Turn
 from mmscore.infer.backend import Generation
 from mmscore.infer.predictions_file import is_interrupted
-from mmscore.infer.protocol import open_protocol
+from mmscore.infer.protocol import Before, Reply, open_protocol
 from support.asking import Says, asked, said, written
 from support.questions import make_image, record
 
@@ -159,6 +160,21 @@ def test_a_round_without_those_before_it_is_not_asked(tmp_path, output):
     assert asked(folder, tmp_path / "q.parquet", backend, protocol=PROTOCOL).failed == 1
     error = pq.read_table(tmp_path / "q.parquet")["prediction_error"][1].as_py()
     assert error == "messages: there are 0 turns of the assistant before round 1."
+
+
+@pytest.mark.parametrize(
+    ("texts", "replies", "reason"),
+    [
+        (("a", "b"), (), ("history.order", "messages")),
+        (("a",), ("x",), ("history.short", "messages")),
+        (("a", "b", "c"), (None,), ("history.missing", "round")),
+    ],
+)
+def test_a_history_that_is_none_is_refused_by_code_and_column(texts, replies, reason):
+    before = Before(tuple((Reply((), text),) for text in replies), chosen=False)
+    with pytest.raises(RowError) as refused:
+        PROTOCOL.protocol.history(replace(record(0), messages=turns(*texts)), before, {})
+    assert (refused.value.code, refused.value.field) == reason
 
 
 def test_a_run_that_is_stopped_between_rounds_leaves_every_row_with_what_it_has(tmp_path, output):
