@@ -6,6 +6,7 @@ from types import SimpleNamespace
 import pytest
 import torch
 from msgspec.structs import replace
+from transformers.generation import GenerationConfig
 
 from mmconvert.core.errors import UsageError
 from mmscore.infer import likelihood
@@ -103,6 +104,18 @@ def test_options_of_several_rows_have_positions_that_their_images_shift():
                 logits = model(**whole).logits[0, -len(tokens) - 1 : -1].log_softmax(-1)
             expected = [logits[place, token].item() for place, token in enumerate(tokens)]
             assert values == pytest.approx(expected, abs=EXACT)
+
+
+def test_a_search_that_the_model_asks_for_changes_no_score():
+    model = build_qwen2_5_vl(build_byte_tokenizer(**QWEN_TOKENS)).eval()
+    ids = torch.tensor([[40, 50, 60], [70, 80, 90]])
+    inputs = {"input_ids": ids, "attention_mask": torch.ones_like(ids)}
+
+    def score(**own):
+        config = GenerationConfig(**model.generation_config.to_dict() | own)
+        return likelihood.score_options(likelihood.read_prompts(model, config, inputs), [[(5, 6)], [(7, 8, 9)]])
+
+    assert score(num_beams=3) == score()
 
 
 def test_a_trained_model_finds_the_right_option_likeliest(trained_llava):

@@ -15,13 +15,13 @@ from msgspec.structs import replace
 from mmconvert.core.errors import Error
 from mmconvert.core.progress import Done
 from mmconvert.core.record import IMAGE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, Image, Part, Record, Turn, estimate_weight
-from mmconvert.dataset.dataset import DatasetWriter, open_dataset
+from mmconvert.dataset.dataset import Dataset, DatasetWriter, open_dataset
 from mmscore.core.predictions.run_metadata import RUN_METADATA
 from mmscore.infer.backend import Generation
 from mmscore.infer.job import Job
 from mmscore.infer.ledger import Summary
 from mmscore.infer.predictions_file import PredictionWriter
-from mmscore.infer.runner import predict, write_stopped
+from mmscore.infer.runner import predict, resume_note, write_stopped
 from mmscore.llm.cache_lock import hold
 from mmscore.llm.response_cache import Answer, AnswerStore, failed, store_path
 from support.questions import make_image, record
@@ -201,6 +201,23 @@ def test_a_shared_run_that_is_stopped_writes_what_is_stored_and_asks_nobody(tmp_
     assert table["prediction_status"].to_pylist() == ["ok", "failed", "skipped", "failed"]
     assert table["prediction"].to_pylist() == ["QUESTION 0", None, None, None]
     assert json.loads(table.schema.metadata[RUN_METADATA])["partial"] is True
+
+
+def test_what_stands_is_told_before_a_run_goes_on(tmp_path, output):
+    first = open_dataset(dataset(tmp_path / "d", rows(4)))
+
+    def tell(data: Dataset) -> str:
+        with hold(store_path(output)) as held, AnswerStore(held, fingerprint=data.fingerprint) as store:
+            return resume_note(store, data)
+
+    assert tell(first) == ""
+    run(first.path, output, Scripted())
+    stands = "predictions.parquet.answers.sqlite: 4 responses are cached"
+    assert tell(first) == f"{stands}."
+    changed = "; the dataset has changed since, only rows that stayed the same are reused."
+    assert tell(open_dataset(dataset(tmp_path / "d", rows(5)))) == stands + changed
+    run(tmp_path / "d", output, Scripted(fails=["4"]))
+    assert tell(open_dataset(tmp_path / "d")) == f"{stands}, 1 failed samples are retried."
 
 
 def test_the_old_output_stands_until_the_new_one_is_whole(tmp_path, output):

@@ -191,6 +191,8 @@ def test_metadata_that_claims_what_the_file_does_not_hold_is_refused(dataset: Pa
         ({"rows": 7}, "is damaged"),
         ({"dataset_rows": "x"}, "is damaged"),
         ({"shard": {**about["shard"], "of": 10**9}}, "is no shard"),
+        ({"shard": {**about["shard"], "first": -1}}, "is no shard"),
+        ({"shard": {**about["shard"], "rows": -1}}, "is no shard"),
         ({"shard": [1]}, "is no shard"),
     ]:
         table = pq.read_table(shard)

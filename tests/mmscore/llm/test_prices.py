@@ -51,3 +51,10 @@ def test_a_model_that_is_asked_is_priced_by_a_table_too(table, tmp_path):
 def test_more_cached_tokens_than_prompts_cost_no_less_than_nothing(table):
     usage = TokenUsage(prompt=10, cached=1000)
     assert usage.compute_cost(table.models["judge-mini"]) == pytest.approx(10 * 0.075 / 1e6)
+
+
+def test_prompts_that_no_cache_held_cost_the_whole_price():
+    price = ModelPrice(2.0, 4.0, cached_input=0.5)
+    assert TokenUsage().compute_cost(price) == 0
+    assert TokenUsage(prompt=1_000_000).compute_cost(price) == 2.0
+    assert TokenUsage(completion=1_000_000).compute_cost(price) == 4.0

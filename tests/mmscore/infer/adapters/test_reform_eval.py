@@ -182,3 +182,23 @@ def test_another_mark_shares_no_answers():
         return adapt("mine", (Singles(), Marked(mark, lambda text: text)), options()).identity
 
     assert identity("upper") == identity("upper") != identity("lower")
+
+
+def test_where_an_object_lies_in_memory_is_no_part_of_what_answers_hang_on():
+    class Lies:
+        def __init__(self, place):
+            self.place = place
+
+        def __repr__(self):
+            return f"<Words at {self.place}>"
+
+    class Marked:
+        def __init__(self, words):
+            self.words = words
+
+        def __call__(self, sample):
+            return "marked"
+
+    # Python writes addresses in small letters on Linux and in capitals on Windows.
+    places = ("0x7f0123456789", "0x7f01abcdef89", "0x00007F01ABCDEF89")
+    assert len({adapt("mine", (Singles(), Marked(Lies(place))), options()).identity for place in places}) == 1

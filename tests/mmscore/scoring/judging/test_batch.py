@@ -6,6 +6,7 @@ import signal
 import subprocess
 import sys
 import time
+from types import SimpleNamespace
 
 import pytest
 
@@ -17,7 +18,7 @@ from mmscore.llm.response_cache import AnswerStore
 from mmscore.scoring.evaluate import score
 from mmscore.scoring.judging.request import JudgeRequest
 from support.batch_server import batch_server
-from support.chat_server import Said, refused, said
+from support.chat_server import Said, find_closed_port, refused, said
 from support.predictions import write_predictions
 
 pytestmark = pytest.mark.slow
@@ -247,6 +248,12 @@ def test_a_key_that_the_server_repeats_is_shown_and_kept_nowhere(file, monkeypat
     assert b"sk-never-shown" not in b"".join(one.read_bytes() for one in file.parent.iterdir() if one.is_file())
 
 
+def test_a_server_that_cannot_be_reached_is_named_with_the_reason(file):
+    closed = SimpleNamespace(url=f"http://127.0.0.1:{find_closed_port()}/v1")
+    with pytest.raises(Error, match=rf"{closed.url}.*: the API server cannot be reached \(Connection refused\)\."):
+        _judged(file, closed, model="m")
+
+
 @pytest.mark.parametrize("cap", [{"max_calls": 4}, {"max_total_tokens": 12}])
 def test_caps_hold_for_batches_too(file, cap):
     with batch_server(lambda request: said("1")) as server:
@@ -283,6 +290,7 @@ def test_requests_under_way_in_a_batch_are_not_sent_one_by_one(file):
         b'{"id": "../models", "status": "validating"}',
         b'{"id": "batch_0", "status": "odd"}',
         b'{"id": 7, "status": "validating"}',
+        b'{"id": "batch_0", "status": ["validating"]}',
     ],
 )
 def test_a_response_that_is_no_batch_is_named_and_the_file_is_sent_once(file, body):

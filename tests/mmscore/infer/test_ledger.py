@@ -1,0 +1,25 @@
+"""What a row's answer is stored under."""
+
+from pathlib import Path
+
+import pytest
+
+from mmscore.infer.ledger import Ledger
+from mmscore.llm.cache_lock import hold
+from mmscore.llm.response_cache import AnswerStore
+from support.questions import record
+
+
+@pytest.mark.parametrize(
+    ("columns", "key"),
+    [
+        ((), "a862b2c206de42065ed809fffdb35d22c94cfea86ac7889ca6881e2c9620be6b"),
+        (("options",), "bd59b085d5ed29580bdca2a3ed59751237f21d7c75c88271da1c838489f0cdac"),
+    ],
+)
+def test_the_key_of_a_row_stays_what_it_is(tmp_path: Path, columns: tuple[str, ...], key: str) -> None:
+    # Another one would lose what is stored: a run that is resumed would ask, and pay for, every row again.
+    row = record(0, b"an image", "Which?", options=("yes", None, "no"))
+    with hold(tmp_path / "store.sqlite") as held, AnswerStore(held, fingerprint="") as store:
+        ledger = Ledger(store, ("model", {"temperature": 0}), lambda done: None, total=1, columns=columns)
+        assert ledger.key(row) == key
