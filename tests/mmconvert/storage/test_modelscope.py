@@ -1,8 +1,11 @@
+import json
 from pathlib import Path
 
 import pytest
 
-from mmconvert.storage.modelscope import find_endpoint, find_folder
+from mmconvert.core.errors import Error
+from mmconvert.storage import modelscope
+from mmconvert.storage.modelscope import RepoFile, find_endpoint, find_folder, list_files
 
 
 @pytest.mark.parametrize(
@@ -32,3 +35,18 @@ def test_files_are_kept_where_its_client_keeps_them(named, monkeypatch):
     root = Path(named or "~/.cache/modelscope/hub").expanduser()
     assert find_folder("owner/set.v1.0") == root / "datasets/owner/set___v1___0"
     assert find_folder("owner/set") == root / "datasets/owner/set"
+
+
+def test_a_page_of_the_list_may_be_as_large_as_the_limit_and_no_larger(tmp_path, monkeypatch):
+    page = json.dumps({"Data": {"Files": [{"Path": "a.tsv", "Size": 3}]}})
+
+    def download(url: str, place: Path) -> Path:
+        place.write_text(page)
+        return place
+
+    monkeypatch.setenv("MODELSCOPE_CACHE", str(tmp_path))
+    monkeypatch.setattr(modelscope, "_LARGEST_PAGE", len(page))
+    assert list_files("owner/set", download) == list_files("owner/set", None) == [RepoFile("a.tsv", 3)]
+    page += " "
+    with pytest.raises(Error, match="a page of it is too large"):
+        list_files("owner/set", download)

@@ -33,6 +33,11 @@ def test_labels_are_worth_0_to_1_both_included() -> None:
             choose_panel(replace(request, score_mapping=f'{{"A": {worth}}}'), find_recipe("evalscope_general_vqa"))
 
 
+def test_a_version_that_the_judge_does_not_have_is_named_with_those_it_has() -> None:
+    with pytest.raises(UsageError, match=r"judge 'own' has no version '2'\. Known: 1\."):
+        choose_panel(JudgeRequest("own@2", model="m"), find_recipe("own_choice"))
+
+
 def test_options_of_a_command_are_those_of_the_request() -> None:
     options = JudgeOptions(judge=("own",), judge_model=("m", "n"), judge_repeats=3, prices="p.yaml", rejudge="failed")
     wanted = JudgeRequest(("own",), model=("m", "n"), repeats=3, prices="p.yaml", rejudge=True)
