@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import tomllib
 from pathlib import Path
 
 import fsspec
@@ -20,7 +21,7 @@ from mmconvert.dataset.dataset import open_dataset
 from mmconvert.dataset.manifest import MANIFEST
 from mmconvert.dataset.publish import check_free, send
 from mmconvert.dataset.verify import verify
-from mmconvert.storage.object_store import _FEW, _stamp_object, _Stamps, fetch
+from mmconvert.storage.object_store import _FEW, EXTRAS, _stamp_object, _Stamps, fetch
 from mmscore.cli import program as scoring
 from mmscore.scoring.evaluate import score
 from support.changes import write_change
@@ -433,6 +434,11 @@ def test_reports_are_written_to_the_store(bucket, tmp_path, monkeypatch, capsys)
 def test_what_cannot_be_fetched_says_why(bucket, url, kind, message):
     with pytest.raises(kind, match=message):
         fetch(url)
+
+
+def test_the_extra_that_is_named_for_a_scheme_exists(repository):
+    extras = tomllib.loads((repository / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
+    assert {*EXTRAS.values()} - extras.keys() == set()
 
 
 def test_any_file_system_of_fsspec_will_do(tmp_path):
