@@ -27,6 +27,8 @@ def test_vqa_score_leaves_each_reference_out_in_turn(answers, score):
 def test_the_dataset_name_picks_the_rule():
     assert choose_rule("OCRVQA_TESTCORE") == VqaRule("accuracy", "max")
     assert choose_rule("GQA_TestDev_Balanced") == VqaRule("accuracy", "mean")
+    assert choose_rule("ChartQA_TEST") == VqaRule("relaxed_accuracy", "max")
+    assert choose_rule("DocVQA_VAL") == choose_rule("InfoVQA_TEST") == VqaRule("anls", "anls")
     assert choose_rule("MyVQA") == VqaRule("vqa_score", "mean")
 
 

@@ -66,6 +66,18 @@ def test_options_that_the_rules_cannot_read_are_read_by_the_judge(tmp_path):
     assert not any("\nB\n</answer" in request["messages"][-1]["content"] for request in asked)
 
 
+def test_what_judging_took_says_that_the_prompt_was_ours(tmp_path):
+    rows = [{"question": "Which?", "A": "cat", "B": "dog", "answer": "B", "prediction": "the barking one"}]
+    spent = []
+    with chat_server(lambda request: said("B")) as server:
+        request = JudgeRequest("vlmevalkit_option", base_url=server.url, spent=spent.append)
+        score(kit_table(tmp_path / "m_MMStar.tsv", rows), judge=request)
+    assert [(one.judge.partition("@")[0], one.asked, one.built_in) for one in spent] == [
+        ("vlmevalkit_option", 1, "VLMEvalKit")
+    ]
+    assert str(spent[0]).endswith("; judge prompt: built in, not VLMEvalKit's")
+
+
 def test_a_file_without_options_is_refused_before_the_judge_is_asked(tmp_path):
     rows = [{"question": "Which?", "answer": "B", "prediction": "the barking one"}] * 2
     file = kit_table(tmp_path / "m_MMStar.tsv", rows)
