@@ -152,6 +152,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _send(self, answer: Said) -> None:
         self.send_response(answer.status)
         self.send_header("Content-Length", str(len(answer.body)))
+        for name, value in answer.headers.items():
+            self.send_header(name, value)
         self.end_headers()
         self.wfile.write(answer.body)
 

@@ -6,7 +6,7 @@ import pytest
 
 from mmscore.infer.ledger import Ledger
 from mmscore.llm.cache_lock import hold
-from mmscore.llm.response_cache import AnswerStore
+from mmscore.llm.response_cache import Answer, AnswerStore, failed
 from support.questions import record
 
 
@@ -23,3 +23,21 @@ def test_the_key_of_a_row_stays_what_it_is(tmp_path: Path, columns: tuple[str, .
     with hold(tmp_path / "store.sqlite") as held, AnswerStore(held, fingerprint="") as store:
         ledger = Ledger(store, ("model", {"temperature": 0}), lambda done: None, total=1, columns=columns)
         assert ledger.key(row) == key
+
+
+def test_settings_that_had_an_answer_once_stay_proven_whatever_fails_later(tmp_path: Path) -> None:
+    def open_ledger(store: AnswerStore, *settings: object) -> Ledger:
+        ledger = Ledger(store, settings, lambda done: None, total=9, columns=())
+        ledger.begin()
+        return ledger
+
+    with hold(tmp_path / "store.sqlite") as held, AnswerStore(held, fingerprint="") as store:
+        first = open_ledger(store, "model")
+        first.keep([("a", failed("busy"))])
+        assert not first.answered
+        first.keep([("b", Answer("yes"))])
+        assert first.answered
+        resumed = open_ledger(store, "model")
+        resumed.keep([("c", failed("busy"))])
+        assert resumed.answered
+        assert not open_ledger(store, "another model").answered

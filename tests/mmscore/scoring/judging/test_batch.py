@@ -163,6 +163,17 @@ def test_a_file_holds_no_more_than_the_api_takes(file, monkeypatch, limit, value
     assert sorted(map(_number, server.prompts())) == [0, 1, 2, 3, 4, 5]
 
 
+def test_a_file_may_be_as_long_as_the_api_takes_and_not_a_byte_longer(file, monkeypatch):
+    with batch_server(lambda request: said("1")) as server:
+        _judged(file, server)
+        (batch,) = server.batches.values()
+        length = len(server.files[batch["input_file_id"]])
+        for less in (0, 1):
+            monkeypatch.setattr(batches_module, "MOST_BYTES", length - less)
+            _judged(file, server, cache=f"{less}.sqlite")
+    assert [len(requests) for requests in server.requests()] == [6, 6, 5, 1]
+
+
 def test_lines_in_any_order_twice_or_of_nobody_change_nothing(file):
     def twist(lines):
         other = json.loads(lines[0])
