@@ -21,7 +21,7 @@ from mmconvert.dataset.dataset import open_dataset
 from mmconvert.dataset.manifest import MANIFEST
 from mmconvert.dataset.publish import check_free, send
 from mmconvert.dataset.verify import verify
-from mmconvert.storage.object_store import _FEW, EXTRAS, _stamp_object, _Stamps, fetch
+from mmconvert.storage.object_store import _FEW, EXTRAS, _stamp_object, _Stamps, fetch, read_file_name
 from mmscore.cli import program as scoring
 from mmscore.scoring.evaluate import score
 from support.changes import write_change
@@ -439,6 +439,10 @@ def test_what_cannot_be_fetched_says_why(bucket, url, kind, message):
 def test_the_extra_that_is_named_for_a_scheme_exists(repository):
     extras = tomllib.loads((repository / "pyproject.toml").read_text("utf-8"))["project"]["optional-dependencies"]
     assert {*EXTRAS.values()} - extras.keys() == set()
+
+
+def test_a_folder_of_a_store_has_a_name_with_a_slash_behind_it_too():
+    assert read_file_name("s3://bucket/runs/") == read_file_name("s3://bucket/runs") == "runs"
 
 
 def test_any_file_system_of_fsspec_will_do(tmp_path):
