@@ -13,6 +13,7 @@ from mmscore.parsers.own_short_answer import own_short_answer
         ("42", "42", "whole response"),
         (" 'red car'. ", "red car", "whole response"),
         ("$12.50", "$12.50", "whole response"),
+        ("12 $.", "12 $", "whole response"),
         (".5", ".5", "whole response"),
         ("$x^2$", "x^2", "whole response"),
         ("so \\boxed{\\frac{1}{2}}, as \\boxed{x", "\\frac{1}{2}", "boxed"),

@@ -56,6 +56,8 @@ def test_the_options_are_left_as_they_are():
 def test_the_span_shows_the_word():
     parsed = vlmevalkit_option("Answer: **B**, I say", OPTIONS)
     assert (parsed.how, parsed.span) == ("option letter", (10, 11))
+    parsed = vlmevalkit_option("answer is **apple", OPTIONS)
+    assert (parsed.how, parsed.span) == ("answer phrase", (12, 13))
 
 
 def test_a_response_that_was_read_before_is_read_by_the_letters_at_hand():
