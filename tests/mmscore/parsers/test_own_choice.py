@@ -57,6 +57,7 @@ CHINESE = ["猫", "狗", "一只大老鼠", "老鼠"]
         ("A\nB", None, None),
         ("<think>The answer is A</think>\n\nB", "B", "bare letter"),
         ("<think>The answer is A", None, None),
+        ("<think>It purrs.</think> The answer is A or B", None, None),
     ],
 )
 def test_english_replies(reply, letter, how):
