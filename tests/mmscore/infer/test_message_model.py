@@ -98,3 +98,16 @@ def test_a_service_names_the_place_of_each_of_several_images():
     ]
     assert Asks().message_to_promptimg(pieces) == ("<image>\nand\n<image>", "a.png")
     assert Asks().message_to_promptimg(pieces[:2]) == ("and", "a.png")
+
+
+def test_a_service_that_never_answers_is_asked_as_often_as_the_framework_asks_it():
+    class Busy(ServiceModel):
+        asked = 0
+
+        def generate_inner(self, message, **kwargs):
+            self.asked += 1
+            return 1, "", "busy"
+
+    model = Busy(wait=0)
+    assert model.generate("Which?").startswith("Failed to obtain answer via API. ")
+    assert model.asked == 10

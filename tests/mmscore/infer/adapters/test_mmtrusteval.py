@@ -103,6 +103,19 @@ def test_settings_have_the_kits_names() -> None:
     assert model.asked[0][1] == settings
 
 
+@pytest.mark.parametrize(
+    ("generation", "asked"),
+    [
+        (Generation(do_sample=True, top_k=5), {"do_sample": True, "top_k": 5}),
+        (Generation(num_beams=3), {"do_sample": False, "num_beams": 3}),
+    ],
+)
+def test_ways_to_search_and_to_draw_are_handed_on(generation: Generation, asked: dict[str, Any]) -> None:
+    model = Heard()
+    answer(model, record(1, "x"), generation=generation)
+    assert model.asked[0][1] == {"max_new_tokens": 50, **asked}
+
+
 def test_the_reasoning_of_a_reply_is_cut_off_and_kept() -> None:
     found = answer(Heard("<think>Hm.</think>Yes", Reply("<think>Hm")), record(1, "x"), record(2, "x"))
     assert [(one.text, one.thinking) for one in found] == [("Yes", "Hm."), ("", "Hm")]
@@ -113,7 +126,7 @@ def test_what_is_no_reply_is_a_state() -> None:
     found = answer(Heard(*replies), *(record(number, "x") for number in range(5)))
     assert [one.text for one in found] == [None, None, None, "plain", ""]
     assert found[0].error == "ValueError: out of luck"
-    assert "503" in found[1].error
+    assert found[1].error == "response: Error in generation: 503"
     assert "expected a Response" in found[2].error
     assert found[4].finish_reason == "length"
 

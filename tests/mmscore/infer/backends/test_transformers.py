@@ -1,5 +1,6 @@
 """The transformers backend on tiny models: batches, images, literal placeholders, bad rows, sampling."""
 
+import os
 import shutil
 from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
@@ -12,6 +13,7 @@ from transformers import LlavaForConditionalGeneration
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.record import Image, Part, Turn
 from mmscore.infer.backend import Generation, ModelOptions, _list_flags
+from mmscore.infer.backends import transformers as transformers_backend
 from mmscore.infer.backends.transformers import _OPTIONS, BACKEND
 from mmscore.infer.sampling import RowDraws
 from support.questions import COLOURS, LETTER_PROMPT, colour_records, make_image, record
@@ -267,6 +269,19 @@ def test_identity_changes_with_weights_and_settings_and_not_with_the_place(rando
     assert opened(random_llava, Generation(max_new_tokens=13)).identity != first
     (copied / "chat_template.jinja").write_text("{{ messages }}")
     assert opened(copied).identity != first
+
+
+def test_weights_count_by_their_bytes_up_to_a_size_and_by_their_time_beyond(tmp_path, monkeypatch):
+    monkeypatch.setattr(transformers_backend, "_HASHED_BYTES", 4)
+    weights = tmp_path / "model.safetensors"
+
+    def digest(data: bytes, time: int) -> str:
+        weights.write_bytes(data)
+        os.utime(weights, (time, time))
+        return transformers_backend._digest(tmp_path)
+
+    assert digest(b"abcd", 1) == digest(b"abcd", 2) != digest(b"dcba", 1)
+    assert digest(b"abcde", 1) == digest(b"edcba", 1) != digest(b"abcde", 2)
 
 
 def test_half_precision_answers(trained_llava):
