@@ -30,6 +30,10 @@ def open_backend(name: str, options: ModelOptions) -> Backend:
     return adapt(name, opener, options) if ".py@" in name else opener(options)
 
 
+_OF_DEVELOPERS = frozenset(("dev", "docs", "release"))
+"""Extras that no user needs."""
+
+
 def _suggest_install(package: str) -> str:
     try:
         requirements = requires("mmconvert") or []
@@ -37,6 +41,6 @@ def _suggest_install(package: str) -> str:
         requirements = []
     for requirement in requirements:
         match = re.match(r"([\w.-]+).*extra == ['\"]([\w-]+)['\"]", requirement)
-        if match and match[1].lower() == package.lower():
+        if match and match[1].lower() == package.lower() and match[2] not in _OF_DEVELOPERS:
             return f'Install it: pip install "mmconvert[{match[2]}]"'
     return f"Install it: pip install {package}"

@@ -9,7 +9,12 @@ from mmscore.infer.backend import ModelOptions
 
 @pytest.mark.parametrize(
     ("module", "package", "install"),
-    [("torch.nn", "torch", r'"mmconvert\[infer\]"'), ("no_such_package.parts", "no_such_package", "no_such_package")],
+    [
+        ("torch.nn", "torch", r'"mmconvert\[infer\]"'),
+        ("ray", "ray", r'"mmconvert\[ray\]"'),
+        ("ruff", "ruff", "ruff"),
+        ("no_such_package.parts", "no_such_package", "no_such_package"),
+    ],
 )
 def test_a_package_that_is_missing_is_named_with_what_brings_it(
     module: str, package: str, install: str, monkeypatch: pytest.MonkeyPatch
