@@ -19,7 +19,14 @@ version = release = __version__
 
 extensions = ["myst_parser", "sphinx.ext.autodoc", "sphinx.ext.napoleon"]
 root_doc = HOME
-include_patterns = ["docs/**.md", "README.md", "CONTRIBUTING.md", "SECURITY.md", "CHANGELOG.md", "examples/plugin/README.md"]
+include_patterns = [
+    "docs/**.md",
+    "README.md",
+    "CONTRIBUTING.md",
+    "SECURITY.md",
+    "CHANGELOG.md",
+    "examples/plugin/README.md",
+]
 exclude_patterns = [".*", "build", "dist", "src", "tests", "**/__pycache__"]
 myst_heading_anchors = 4
 nitpicky = False
