@@ -9,7 +9,6 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from pathlib import Path
 
 import msgspec
-from coverage import CoverageData
 
 from mutation.lanes import Lane, list_tracked
 from mutation.mutants import ROOMS, Mutant
@@ -154,6 +153,8 @@ def _run_tests(lane: Lane, places: Sequence[str], jobs: int) -> tuple[dict[str, 
 
 
 def _read_lines(tree: Path, data: Path, passed: Collection[str]) -> Lines:
+    from coverage import CoverageData  # comes with scripts/setup --release
+
     measured = CoverageData(str(data))
     measured.read()
     return {

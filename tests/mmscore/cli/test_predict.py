@@ -15,7 +15,7 @@ import pyarrow.parquet as pq
 import pytest
 
 from mmconvert.dataset.dataset import DatasetWriter
-from mmscore.infer.predictions_file import RUN_METADATA
+from mmscore.core.predictions.run_metadata import RUN_METADATA
 from mmscore.llm.cache_lock import hold
 from mmscore.llm.response_cache import store_path
 from support.questions import make_image, record

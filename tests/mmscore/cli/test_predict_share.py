@@ -15,7 +15,7 @@ from msgspec.structs import replace
 
 from mmconvert.core.record import Part, Record, Turn
 from mmconvert.dataset.dataset import DatasetWriter
-from mmscore.infer.predictions_file import RUN_METADATA
+from mmscore.core.predictions.run_metadata import RUN_METADATA
 from mmscore.llm.cache_lock import hold
 from mmscore.llm.response_cache import store_path
 from support.chat_server import Said, chat_server, said

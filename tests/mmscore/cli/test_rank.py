@@ -4,7 +4,7 @@ import shutil
 import pyarrow.parquet as pq
 import pytest
 
-from mmscore.core.predictions.load import RUN_METADATA
+from mmscore.core.predictions.run_metadata import RUN_METADATA
 from support.predictions import choices, write_predictions
 from support.terminal import mmscore, one_message
 

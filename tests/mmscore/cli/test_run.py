@@ -18,7 +18,7 @@ import yaml
 import mmscore
 from mmconvert.console.app import run as run_program
 from mmscore.cli import program
-from mmscore.infer.predictions_file import RUN_METADATA
+from mmscore.core.predictions.run_metadata import RUN_METADATA
 from support.asking import written
 from support.chat_server import Said, chat_server, said
 from support.questions import record
