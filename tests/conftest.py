@@ -5,6 +5,7 @@ import gc
 import os
 import re
 import signal
+from importlib.util import find_spec
 from pathlib import Path
 
 import pytest
@@ -33,6 +34,9 @@ settings.register_profile("steady", derandomize=True, deadline=None, max_example
 settings.register_profile("release", derandomize=True, deadline=None, max_examples=200)
 settings.register_profile("fast", derandomize=True, deadline=None, max_examples=5)
 settings.register_profile("search", max_examples=500, deadline=None)
+
+# What scripts/mutation is made of, looked into for doctests, needs packages of scripts/setup --release.
+collect_ignore = [] if find_spec("mutmut") else ["mutation"]
 
 TESTS = Path(__file__).resolve().parent
 REPOSITORY = TESTS.parent

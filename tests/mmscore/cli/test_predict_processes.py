@@ -13,8 +13,8 @@ import pyarrow.parquet as pq
 import pytest
 
 from mmconvert.dataset.dataset import DatasetWriter
-from mmscore.infer.multiprocess import _build_environments
 from mmscore.core.predictions.run_metadata import RUN_METADATA
+from mmscore.infer.multiprocess import _build_environments
 from mmscore.llm.cache_lock import hold
 from mmscore.llm.response_cache import store_path
 from support.chat_server import Said, chat_server, said
