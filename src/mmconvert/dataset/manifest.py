@@ -24,6 +24,7 @@ _CONFIG = re.compile(r"\w[\w.\-]*")
 _SPLIT = re.compile(r"\w+(\.\w+)*")
 _SHA256 = re.compile(r"[0-9a-f]{64}")
 
+_SHARD_FIELDS = ("file", "rows", "bytes", "sha256")
 
 SELECTING = ("where", "sample", "limit")
 """Options of a manifest that choose a part of the input."""
@@ -64,6 +65,8 @@ def read_manifest(path: Path) -> tuple[dict[str, dict[str, list[Shard]]], dict[s
 def _read_shard(fields: Mapping[str, Any], config: str, split: str) -> Shard:
     """Check one shard's entry: a dataset may come from anywhere, and its manifest must not lead out of it."""
     check_names(config, split)
+    if unknown := fields.keys() - {*_SHARD_FIELDS}:
+        raise TypeError(f"a shard has unknown fields: {', '.join(sorted(unknown))}")
     shard = Shard(**fields)
     folder = re.escape(build_config_folder(config))
     if not re.fullmatch(rf"{folder}/{re.escape(split)}-\d+-of-\d+\.parquet", shard.file):

@@ -17,6 +17,7 @@ from msgspec.structs import replace
 
 from mmconvert.core.plain_chats import PlainChat, build_batch
 from mmconvert.core.record import SCHEMA, Record, estimate_memory
+from mmconvert.dataset.value_counts import ValueCounts, add_value_counts
 from mmconvert.storage.parquet_sink import HashedFile
 
 SHARD_BYTES = 480 << 20
@@ -34,12 +35,21 @@ _DISTINCT = {"id", "sample", "question", "text", "name", "sha256", "row"}
 
 
 class Shard(msgspec.Struct, frozen=True):
-    """One parquet file of a dataset, as the manifest lists it."""
+    """One parquet file of a dataset, as the manifest lists it.
+
+    Attributes:
+        file: Its path below the dataset's folder.
+        rows: How many.
+        bytes: Its size.
+        sha256: Of the whole file, as hex.
+        counts: What the card counts of its rows; None where it was not written in this run.
+    """
 
     file: str
     rows: int
     bytes: int
     sha256: str
+    counts: ValueCounts | None = None
 
 
 def list_parquet_options(schema: pa.Schema) -> dict[str, Any]:
@@ -87,6 +97,7 @@ class ShardWriter:
         self._file: HashedFile
         self._writer: pq.ParquetWriter | None = None
         self._rows = self._bytes = 0
+        self._counts: ValueCounts = {}
         self.shards: list[Shard] = []
 
     def _build_path(self) -> Path:
@@ -102,6 +113,8 @@ class ShardWriter:
         table = pa.Table.from_batches(batches)
         self._writer.write_table(table, row_group_size=table.num_rows)
         self._file.sync_later()
+        for batch in batches:
+            add_value_counts(self._counts, batch)
         self._rows += table.num_rows
         self._bytes += table.nbytes
 
@@ -111,8 +124,8 @@ class ShardWriter:
         self._writer.close()
         self._file.finish()
         path = self._build_path()
-        self.shards.append(Shard(path.name, self._rows, path.stat().st_size, self._file.digest))
-        self._writer, self._rows, self._bytes = None, 0, 0
+        self.shards.append(Shard(path.name, self._rows, path.stat().st_size, self._file.digest, self._counts))
+        self._writer, self._rows, self._bytes, self._counts = None, 0, 0, {}
 
     def close(self) -> list[Shard]:
         """Finish the last file and give all of them, in order, under their temporary names."""

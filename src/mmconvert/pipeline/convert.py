@@ -356,15 +356,14 @@ class _Job(msgspec.Struct):
         common = parts.FilePart(0, self.inputs[0], None, self.output, how, where.fail_on_bad, view=where.view)
         return engine.crew(workers), replace(common, two_threads=workers == 1)
 
-    def require_unchanged(self) -> None:
-        """Refuse to publish what was made of files that changed meanwhile.
+    def join_sources(self) -> None:
+        """Take over what the parts have read; all of it is looked at again before it is published.
 
         Raises:
-            ChangedError: One has changed since it was planned.
+            ChangedError: A part has read another state of a file than the plan or another part.
         """
         for result in self.results:
             self.sources.join(result.stamps)
-        require_unchanged()
 
 
 def _convert_alone(job: _Job, run: Run, common: parts.FilePart) -> Summary:
@@ -415,10 +414,10 @@ def _convert_shared(job: _Job, run: Run, common: parts.FilePart) -> Summary:
 
 def _finish(job: _Job, writer: DatasetWriter, kept: Iterable[str] = ()) -> Summary:
     """Hand all parts to the writer, and write the rejects file."""
-    job.require_unchanged()
+    job.join_sources()
     _refuse_long(job.results)
     if parts.reconvert_duplicates(job.results, kept):
-        job.require_unchanged()
+        job.join_sources()
     for result in job.results:
         writer.add(result.shards, result.part.source.split, job.where.config)
     rejects = [reject for result in job.results for reject in result.rejects]
@@ -426,6 +425,8 @@ def _finish(job: _Job, writer: DatasetWriter, kept: Iterable[str] = ()) -> Summa
         raise Error(_describe_nothing(job, rejects))
     summary = _build_summary(job.results, job.formats, job.output)
     summary = replace(summary, columns=job.columns, benchmarks=job.benchmarks)
+    if rejects:
+        require_unchanged()
     # Before the dataset appears, so that a dataset never stands beside rejects of another run.
     summary.rejects = write_rejects(rejects, job.rejects_file, job.where.append)
     return summary

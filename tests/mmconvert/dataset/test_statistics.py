@@ -8,7 +8,9 @@ from mmconvert.core.errors import Error
 from mmconvert.dataset.card import Origin
 from mmconvert.dataset.dataset import DatasetWriter, open_dataset
 from mmconvert.dataset.front_matter import read_front_matter
-from mmconvert.dataset.statistics import count_split_values
+from mmconvert.dataset.manifest import MANIFEST, read_manifest
+from mmconvert.dataset.shards import RecordWriter
+from mmconvert.dataset.statistics import build_split_info, count_split_values
 from support.datasets_on_disk import record
 
 
@@ -54,3 +56,27 @@ def test_no_image_is_read_for_the_counts(tmp_path):
     with pytest.raises(Error):
         list(open_dataset(tmp_path / "set").records())
     assert count_split_values([shard])["category"] == {"cat": 1, "dog": 1}
+
+
+def test_what_the_writer_counted_is_what_stands_in_the_files(tmp_path):
+    writer = RecordWriter(tmp_path, "part")
+    names = [*("cat", "dog", None) * 4_000, "bird"]
+    for start in range(0, len(names), 1_000):
+        writer.write(list(rows(*names[start : start + 1_000])))
+    shards = writer.close()
+    counted = build_split_info(tmp_path, "test", shards)
+    assert counted.counts["category"] == {"bird": 1, "cat": 4_000, "dog": 4_000}
+    assert build_split_info(tmp_path, "test", [replace(shard, counts=None) for shard in shards]) == counted
+    (tmp_path / shards[0].file).unlink()
+    assert build_split_info(tmp_path, "test", shards) == counted
+
+
+def test_a_manifest_tells_no_counts_of_a_shard(tmp_path):
+    with DatasetWriter(tmp_path / "set") as writer:
+        writer.write(rows("cat"))
+    manifest = tmp_path / "set" / MANIFEST
+    text = manifest.read_text()
+    assert '"counts"' not in text
+    manifest.write_text(text.replace('"rows": 1', '"rows": 1, "counts": {"task": {"vqa": 9}}'))
+    with pytest.raises(Error, match="unknown fields: counts"):
+        read_manifest(tmp_path / "set")
