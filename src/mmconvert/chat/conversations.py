@@ -9,7 +9,7 @@ from mmconvert.chat.videos import SOUNDS, VIDEOS, load_frames
 from mmconvert.core.errors import RowError, in_field, show, suggest_spelling
 from mmconvert.core.record import Image, Part, Record, Turn
 from mmconvert.core.rows import Row
-from mmconvert.core.text.image_markers import IMAGE, VIDEO, Markers, check_count, split_at_markers
+from mmconvert.core.text.image_markers import IMAGE, VIDEO, Markers, check_count, split_at_markers, split_plain_text
 from mmconvert.core.text.placeholders import format_turn
 from mmconvert.io.columns import keep_json_fields, take_id
 from mmconvert.plugins.format import Context
@@ -100,20 +100,20 @@ def read_marked_turns(
             role = ROLES[said]
         else:
             role = read_role(said, f"{field}[{number}].{role_key}")
-        if message.get("tool_calls") or message.get("function_call"):
-            raise RowError(
-                "media.unsupported", f"{field}[{number}]", "tool calls are not supported yet. Leave the row out."
-            )
-        if not isinstance(text, str):
-            raise RowError("messages.content", f"{field}[{number}].{text_key}", f"expected a text {show(text)}.")
-        if "<" in text and role in shown_by:
+        # Most messages have a role and a text, and nothing else.
+        if has_more := len(message) > len(keys) or not isinstance(text, str):
+            if message.get("tool_calls") or message.get("function_call"):
+                raise RowError(
+                    "media.unsupported", f"{field}[{number}]", "tool calls are not supported yet. Leave the row out."
+                )
+            if not isinstance(text, str):
+                raise RowError("messages.content", f"{field}[{number}].{text_key}", f"expected a text {show(text)}.")
+        parts = split_plain_text(text, markers) if role in shown_by else (Part("text", text),)
+        if parts is None:
             with in_field(f"{field}[{number}].{text_key}"):
                 parts = split_at_markers(text, markers, videos)
-        else:
-            parts = (Part("text", text),)
         turns.append(Turn(role, parts))
-        # Most messages have a role and a text, and nothing else.
-        further = message.items() if len(message) > len(keys) else ()
+        further = message.items() if has_more else ()
         extras.append({name: item for name, item in further if name not in keys and item is not None})
     return tuple(turns), extras
 
@@ -235,12 +235,20 @@ def load_shown_media(
     values = list_elements(value, field)
     check_count(count_image_parts(turns), len(values), field)
     check_count(count_image_parts(turns, VIDEO), len(videos), VIDEOS[0], VIDEO)
+    if videos:
+        return _load_in_order(values, videos, turns, context)
+    shown: list[Image] = []
+    for slot, (place, item) in enumerate(values, 1):
+        with in_field(place):
+            shown.append(load_image(item, slot, context))
+    return tuple(turns), tuple(shown)
+
+
+def _load_in_order(
+    values: Sequence[tuple[str, Any]], videos: Sequence[tuple[str, Any]], turns: Sequence[Turn], context: Context
+) -> tuple[tuple[Turn, ...], tuple[Image, ...]]:
+    """Load images and videos as the turns show them, and put image parts for frames in the place of a video's."""
     images: list[Image] = []
-    if not videos:
-        for slot, (place, item) in enumerate(values, 1):
-            with in_field(place):
-                images.append(load_image(item, slot, context))
-        return tuple(turns), tuple(images)
     media = {IMAGE: iter(values), VIDEO: iter(videos)}
 
     def load(part: Part) -> tuple[Part, ...]:
@@ -280,11 +288,15 @@ def refuse_media(fields: Mapping[str, Any]) -> None:
 
 def format_last_question(turns: Sequence[Turn], images: Sequence[Image]) -> str | None:
     """Give the text of the last user turn, `<image k>` where images stand; None without one."""
-    last = next((at for at in range(len(turns) - 1, -1, -1) if turns[at].role == "user"), None)
-    if last is None:
+    last = len(turns) - 1
+    while last >= 0 and turns[last].role != "user":
+        last -= 1
+    if last < 0:
         return None
-    before = count_image_parts(turns[:last])
-    return format_turn(turns[last], images[before : before + count_image_parts(turns[last : last + 1])])
+    turn = turns[last]
+    if len(turn.content) == 1 and turn.content[0].type == "text":
+        return turn.content[0].text
+    return format_turn(turn, images[count_image_parts(turns[:last]) :])
 
 
 def build_conversation_record(
@@ -315,7 +327,6 @@ def build_conversation_record(
     sample = take_id(left, row, context)
     if any(extras):
         left[MESSAGES_EXTRA] = [dict(more) for more in extras]
-    extra = keep_json_fields(left, context)
     return Record(
         id=context.numbered(row),
         sample=sample,
@@ -326,5 +337,5 @@ def build_conversation_record(
         question=format_last_question(turns, images),
         dataset=context.dataset,
         subset=context.subset,
-        extra=extra,
+        extra=keep_json_fields(left, context) if left else {},
     )

@@ -52,6 +52,8 @@ _OBJECT = ("bytes", "path", "url")
 _DATA_URL = re.compile(r"data:([^,;]*)((?:;[^,;]*)*),", re.IGNORECASE)
 _SCHEME = re.compile(r"([a-zA-Z][a-zA-Z0-9+.\-]{1,20}):(?=//)")
 _DRIVE = re.compile(r"[a-zA-Z]:")
+_PLAIN_PATH = re.compile(r"[^/\\:\0.~][^/\\:\0]*(?:/[^/\\:\0.~][^/\\:\0]*)*")
+"""A relative path as most sources write it: nothing else that a reference may be, and no other way to write it."""
 _SPACE = dict.fromkeys(map(ord, " \t\n\r\x0b\x0c"))
 _NO_BASE64 = re.compile(r"[^A-Za-z0-9+/=_\s-]", re.ASCII)
 _URL_SAFE = str.maketrans("-_", "+/")
@@ -217,6 +219,8 @@ class ImageLoader(PluginStruct, frozen=True):
             RowError: `image.remote` for an address that may not be fetched, `image.path` for a path that
                 is no plain path or leaves the roots, `image.missing`, and the codes of `fetch` and `of_bytes`.
         """
+        if self.roots and _PLAIN_PATH.fullmatch(text) and (data := self._read_below_root(text, text)) is not None:
+            return self.of_bytes(data, slot, text, detail)
         if is_data_url(text):
             return self.of_bytes(decode_data_url(text), slot, detail=detail)
         scheme = _SCHEME.match(text)
@@ -357,12 +361,17 @@ class ImageLoader(PluginStruct, frozen=True):
         name = posixpath.normpath(text)
         if name == ".." or name.startswith("../"):
             return None
-        place = posixpath.join(self.roots[0], name)
+        data = self._read_below_root(name, text)
+        return None if data is None else (data, name)
+
+    def _read_below_root(self, name: str, text: str) -> bytes | None:
+        root = str(self.roots[0])
+        place = f"{root}{name}" if root.endswith(os.sep) else f"{root}/{name}"
         try:
             handle = open_resolved(place)
         except (OSError, ValueError):
             return None
-        return read_handle(handle, place, text, self.max_bytes), name
+        return read_handle(handle, place, text, self.max_bytes)
 
     def _read_stored(self, text: str) -> tuple[bytes, str] | None:
         name = posixpath.normpath(text)

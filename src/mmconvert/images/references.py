@@ -8,7 +8,9 @@ from urllib.parse import unquote, urlsplit
 
 from mmconvert.core.errors import RowError
 
-_BASE64 = re.compile(r"\s*(?:iVBORw0KGg|/9j/|R0lGOD[dl]h|UklGR|SUkqA|TU0AK|Qk[0-3])[A-Za-z0-9+/_=\s-]{60,}", re.DOTALL)
+_LEAST = 60
+_BEGINNING = r"\s*(?:iVBORw0KGg|/9j/|R0lGOD[dl]h|UklGR|SUkqA|TU0AK|Qk[0-3])"
+_BASE64 = re.compile(rf"{_BEGINNING}[A-Za-z0-9+/_=\s-]{{{_LEAST},}}", re.DOTALL)
 """How base64 of a PNG, JPEG, GIF, WebP, TIFF or BMP begins."""
 
 _FILE_URL = "file://"
@@ -23,7 +25,7 @@ def is_bare_base64(text: str) -> bool:
         >>> is_bare_base64("iVBORw0KGgo" + 80 * "A"), is_bare_base64("/9j/cat.jpg")
         (True, False)
     """
-    return _BASE64.fullmatch(text) is not None
+    return len(text) > _LEAST and _BASE64.fullmatch(text) is not None
 
 
 def find_plain_path(text: str) -> str | None:

@@ -92,18 +92,22 @@ class JsonWindow:
         self.data, self.at, self.ended = kept + block, 0, not block
         return not self.ended
 
+    def move(self, end: int) -> None:
+        """Move to `end` in the bytes available."""
+        self.line += self.data.count(b"\n", self.at, end)
+        self.at = end
+
     def advance(self, end: int) -> bytes:
         """Give the bytes up to `end` and move there."""
         passed = self.data[self.at : end]
-        self.line += passed.count(b"\n")
-        self.at = end
+        self.move(end)
         return passed
 
     def peek(self) -> bytes:
         """Move to the next byte that is no white space and give it; b"" at the end of the file."""
         while True:
             match = _SPACE.match(self.data, self.at)
-            self.advance(match.end() if match else self.at)
+            self.move(match.end() if match else self.at)
             if self.at < len(self.data) or not self.read_more():
                 return self.data[self.at : self.at + 1]
 
@@ -276,13 +280,13 @@ def _split_elements(window: JsonWindow, end: float = math.inf) -> Iterator[tuple
     while True:
         # Nearly every element is available as a whole: one look at it costs a fraction of one at each bracket.
         while window.offset < end and (match := _ELEMENT.match(window.data, window.at)):
-            window.advance(match.start(1))
-            begins = window.offset, window.line
-            if begins[0] >= end:
+            window.move(match.start(1))
+            offset, line, raw = window.offset, window.line, match[1]
+            if offset >= end:
                 return
-            window.refuse_large(len(match[1]))
-            window.advance(match.end())
-            yield *begins, match[1]
+            window.refuse_large(len(raw))
+            window.move(match.end())
+            yield offset, line, raw
             window.number += 1
         head = window.peek()
         if head in (b",", b"]", b"}"):

@@ -530,7 +530,7 @@ class Records:
             records = [check_record(record) for record in self.plugin.records(row, context)]
             if context.numbers:
                 records = [_mark_numbered(record, context.numbers) for record in records]
-            if not context.for_scoring and any(record.prediction is None for record in records):
+            if not context.for_scoring and None in [record.prediction for record in records]:
                 self._refuse_media(row.fields, context.videos)
             if through.first is not None:
                 records = [through.first(record) for record in records]

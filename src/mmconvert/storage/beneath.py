@@ -63,6 +63,7 @@ class _OpenAt2:
 
     def __init__(self) -> None:
         self._how = _How(_FILE, 0, self._NO_SYMLINKS)
+        self._at, self._size = ctypes.byref(self._how), ctypes.sizeof(_How)
         self._call = ctypes.CDLL(None, use_errno=True).syscall if sys.platform == "linux" else None
         if self._call is not None:
             arguments = (ctypes.c_long, ctypes.c_int, ctypes.c_char_p, ctypes.c_void_p, ctypes.c_size_t)
@@ -74,8 +75,7 @@ class _OpenAt2:
             return None
         if "\0" in place:
             raise ValueError("embedded null byte")
-        how = ctypes.byref(self._how)
-        handle = self._call(self._NUMBER, self._HERE, os.fsencode(place), how, ctypes.sizeof(_How))
+        handle = self._call(self._NUMBER, self._HERE, os.fsencode(place), self._at, self._size)
         if handle >= 0:
             return int(handle)
         number = ctypes.get_errno()

@@ -64,8 +64,12 @@ class Sources:
         Raises:
             ChangedError: It was another one when it was first looked at.
         """
-        name = _make_absolute(name) if kind == FILE else name
-        known = self.stamps.setdefault(kind, {}).setdefault(name, self._listed.get(name, stamp))
+        if kind == FILE and not name.startswith("/"):
+            name = _make_absolute(name)
+        read = self.stamps.get(kind)
+        if read is None:
+            read = self.stamps[kind] = {}
+        known = read.setdefault(name, self._listed.get(name, stamp))
         if known != stamp and not _is_same(known, stamp):
             raise _build_error(name, kind)
 

@@ -15,6 +15,7 @@ from mmconvert.core.errors import RowError
 from mmconvert.core.record import Part
 
 IMAGE, VIDEO = "image", "video"
+_IMAGE = f"<{IMAGE}>"
 
 NO_SAMPLING = "videos are read as frames. Give their number: --frames 8"
 """Why a row with a video is refused, and what to type."""
@@ -78,6 +79,8 @@ def split_at_markers(text: str, markers: Markers, videos: bool = False) -> tuple
     """
     if "<" not in text:
         return (Part("text", text),)
+    if (plain := split_plain_text(text, markers)) is not None:
+        return plain
     parts: list[Part] = []
     at = 0
     for match in _compile_pattern(markers.words).finditer(text):
@@ -96,6 +99,23 @@ def split_at_markers(text: str, markers: Markers, videos: bool = False) -> tuple
     if at < len(text) or not parts:
         parts.append(Part("text", unescape(text[at:], markers.words)))
     return tuple(parts)
+
+
+def split_plain_text(text: str, markers: Markers) -> tuple[Part, ...] | None:
+    r"""Cut a text that begins with its only image, as most texts with one do; None for any other text with a `<`.
+
+    Example:
+        >>> split_plain_text("<image>What?", Markers()), split_plain_text("Is <image> it?", Markers())
+        ((Part(type='image', text=''), Part(type='text', text='What?')), None)
+    """
+    if "<" not in text:
+        return (Part("text", text),)
+    if not text.startswith(_IMAGE) or text.find("<", len(_IMAGE)) >= 0 or IMAGE not in markers.words:
+        return None
+    at = len(_IMAGE)
+    if markers.line_break and text.startswith("\n", at):
+        at += 1
+    return (Part(IMAGE), Part("text", text[at:])) if at < len(text) else (Part(IMAGE),)
 
 
 def join_with_markers(parts: Sequence[Part], markers: Markers) -> str:
