@@ -269,54 +269,62 @@ with tempfile.TemporaryDirectory() as cache:
 """
 """A dataset of ours as another format, by load_dataset with pandas or json, or by map."""
 
-IMAGES_FLOOR = """
-import hashlib, json, os, pathlib, sys
+_SHARDS = """
+import hashlib, itertools, os, pathlib, sys
 import pyarrow as pa, pyarrow.parquet as pq
-folder, out = pathlib.Path(sys.argv[1]), sys.argv[2]
-schema = pa.schema([("image", pa.binary()), ("sha256", pa.string()), ("conversations", pa.string())])
+from mmconvert.core.arrow import build_binary, build_column
+from mmconvert.dataset.shards import CHUNKING
+from mmconvert.storage.parquet_sink import HashedFile
+schema = pa.schema([("image", pa.binary()), ("sha256", pa.string()), ("text", pa.string())])
 options = {"compression": "none", "use_dictionary": False, "write_statistics": False}
-with pq.ParquetWriter(out, schema, **options) as writer:
-    rows = []
-    def write():
-        writer.write_table(pa.table([list(column) for column in zip(*rows)], schema=schema))
-        rows.clear()
-    for row in json.loads((folder / "llava.json").read_bytes()):
-        file = os.open(folder / row["image"], os.O_RDONLY)
+options |= {"write_page_checksum": True, "use_content_defined_chunking": CHUNKING}
+def write(rows, path):
+    file = HashedFile(pathlib.Path(path))
+    with pq.ParquetWriter(file.stream, schema, **options) as writer:
+        while group := list(itertools.islice(rows, 230)):
+            images, digests, texts = zip(*group)
+            columns = [build_binary(images), build_column(digests, pa.string()), build_column(texts, pa.string())]
+            writer.write_batch(pa.RecordBatch.from_arrays(columns, schema=schema))
+    file.finish()
+def write_each(read, pieces):
+    for number, piece in enumerate(pieces):
+        if not os.fork():
+            write(read(piece), f"{sys.argv[2]}-{number}")
+            os._exit(0)
+    assert not any(os.wait()[1] for _ in pieces)
+"""
+"""Shards as `mmconvert` writes them, with fewer columns, by a process a piece."""
+
+IMAGES_FLOOR = f"""{_SHARDS}
+import json
+folder = sys.argv[1]
+rows = json.loads(pathlib.Path(folder, "llava.json").read_bytes())
+def read(mine):
+    for row in mine:
+        file = os.open(f"{{folder}}/{{row['image']}}", os.O_RDONLY)
         data = os.read(file, os.fstat(file).st_size)
         os.close(file)
-        rows.append((data, hashlib.sha256(data).hexdigest(), json.dumps(row["conversations"])))
-        if len(rows) == 250:
-            write()
-    if rows:
-        write()
-with open(out, "rb") as file:
-    os.fsync(file.fileno())
+        yield data, hashlib.sha256(data).hexdigest(), row["conversations"][0]["value"]
+cores = os.cpu_count()
+write_each(read, [rows[len(rows) * core // cores : len(rows) * (core + 1) // cores] for core in range(cores)])
 """
-"""What must be done at least with image files: read, hash, write, by one process and thread."""
+"""What must be done at least with image files: read, hash, write, by a process a core."""
 
-JSON_FLOOR = """
-import hashlib, os, sys
-import orjson, pyarrow as pa, pyarrow.parquet as pq, pybase64
-source, out = sys.argv[1:]
-schema = pa.schema([("image", pa.binary()), ("sha256", pa.string()), ("question", pa.string())])
-options = {"compression": "none", "use_dictionary": False, "write_statistics": False}
-with open(source, "rb") as file, pq.ParquetWriter(out, schema, **options) as writer:
-    rows = []
-    def write():
-        writer.write_table(pa.table([list(column) for column in zip(*rows)], schema=schema))
-        rows.clear()
-    for line in file:
-        shown, question = orjson.loads(line)["messages"][0]["content"]
-        data = pybase64.b64decode(shown["image_url"]["url"].partition(",")[2], validate=True)
-        rows.append((data, hashlib.sha256(data).hexdigest(), question["text"]))
-        if len(rows) == 250:
-            write()
-    if rows:
-        write()
-with open(out, "rb") as file:
-    os.fsync(file.fileno())
+JSON_FLOOR = f"""{_SHARDS}
+import orjson, pybase64
+def read(piece):
+    with open(sys.argv[1], "rb") as file:
+        file.seek(max(0, piece[0] - 1))
+        if piece[0]:
+            file.readline()
+        while file.tell() < piece[1]:
+            shown, question = orjson.loads(file.readline())["messages"][0]["content"]
+            data = pybase64.b64decode(shown["image_url"]["url"].partition(",")[2], validate=True)
+            yield data, hashlib.sha256(data).hexdigest(), question["text"]
+size, cores = os.path.getsize(sys.argv[1]), os.cpu_count()
+write_each(read, [(size * core // cores, size * (core + 1) // cores) for core in range(cores)])
 """
-"""What must be done at least with data URLs: read, parse, decode, hash, write, by one process and thread."""
+"""What must be done at least with data URLs: read, parse, decode, hash, write, by a process a core."""
 
 DECODING = """
 import base64, collections, concurrent.futures, csv, io, os, sys

@@ -5,7 +5,6 @@ from collections.abc import Callable, Iterable, Iterator, Sequence
 from pathlib import Path
 
 import pybase64
-from msgspec.structs import replace
 
 from mmconvert.chat.file_names import make_portable_name
 from mmconvert.core.errors import Error
@@ -14,6 +13,7 @@ from mmconvert.images.loader import MIME_TYPES, SUFFIXES
 from mmconvert.plugins.format import Loss, Target
 
 _IS_WINDOWS = os.sep == "\\"
+_NEW_FILE = os.O_WRONLY | os.O_CREAT | os.O_EXCL | getattr(os, "O_CLOEXEC", 0) | getattr(os, "O_BINARY", 0)
 
 
 def drop_records_without_bytes(
@@ -88,17 +88,17 @@ def as_files(images: Sequence[Image], target: Target) -> bool:
     return target.images == "files" or (target.images == "original" and all(image.name for image in images))
 
 
-def write_image_file(image: Image, target: Target) -> str:
-    """Write an image into the target's folder and give its path inside it; see `store_image`."""
+def write_image_file(image: Image, target: Target, folder: str | Path | None = None) -> str:
+    """Write an image into a folder, the target's own if none is given, and give its path inside; see `store_image`."""
     if image.bytes is None:
         message = (
             f"the image {image.url} is only a URL and has no bytes. Convert with --allow-remote, without --keep-urls."
         )
         raise Error(message)
-    folder = target.image_dir or target.path.parent
+    folder = folder or target.image_dir or target.path.parent
     name = image.name if target.images == "original" and image.name else None
     # A name of a record was checked when it was read, but a dataset may come from anywhere.
-    if name and not Path(os.path.normpath(folder / name)).is_relative_to(Path(os.path.normpath(folder))):
+    if name and not Path(os.path.normpath(Path(folder, name))).is_relative_to(Path(os.path.normpath(folder))):
         raise Error(f"the image name {name!r} leaves the folder {folder}. Export with --images files.")
     if name and _IS_WINDOWS and any(part != make_portable_name(part) for part in name.split("/")):
         raise Error(f"the image name {name!r} cannot be a file's on Windows. Export with --images files.")
@@ -118,8 +118,14 @@ def _write_once(path: str, data: bytes) -> None:
 
 
 def _create(path: str, data: bytes) -> None:
-    with open(path, "xb") as file:
-        file.write(data)
+    # A file object looks at the file and takes a buffer, which costs an image as much as checking it.
+    handle = os.open(path, _NEW_FILE, 0o666)
+    try:
+        rest = memoryview(data)
+        while rest:
+            rest = rest[os.write(handle, rest) :]
+    finally:
+        os.close(handle)
 
 
 def _complete(path: str, data: bytes) -> None:
@@ -147,7 +153,7 @@ def write_image_path(image: Image, target: Target) -> str:
     """
     if target.image_dir is not None or (target.images == "original" and image.name):
         return write_image_file(image, target)
-    return f"images/{write_image_file(image, replace(target, image_dir=target.path.parent / 'images'))}"
+    return f"images/{write_image_file(image, target, os.path.join(os.path.dirname(target.path), 'images'))}"
 
 
 reference = store_image  # the name that plug-ins know from before the first release
