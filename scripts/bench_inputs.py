@@ -170,38 +170,6 @@ for file in sorted(pathlib.Path(sys.argv[1]).glob("data/*.parquet")):
 """
 """What a user counts with pandas, file by file: lengths, turns, sizes, values, duplicates; no scripts, no splits."""
 
-FLOOR = """
-import csv, hashlib, io, os, sys
-import pyarrow as pa, pyarrow.parquet as pq, pybase64
-source, out = sys.argv[1:]
-csv.field_size_limit(1 << 30)
-schema = pa.schema([("image", pa.binary()), ("sha256", pa.string()), ("question", pa.string())])
-options = {"compression": "none", "use_dictionary": False, "write_statistics": False}
-with open(source, "rb") as file, pq.ParquetWriter(out, schema, **options) as writer:
-    names = file.readline().rstrip(b"\\n").split(b"\\t")
-    image, question = names.index(b"image"), names.index(b"question")
-    rows, held = [], b""
-    def write():
-        images = [pybase64.b64decode(row[image], validate=True) for row in rows]
-        digests = [hashlib.sha256(image).hexdigest() for image in images]
-        texts = [row[question].decode() for row in rows]
-        writer.write_table(pa.table([images, digests, texts], schema=schema))
-        rows.clear()
-    for line in file:
-        held += line
-        if held.count(b'"', 0, 4096) % 2:
-            continue
-        rows.append(held.rstrip(b"\\n").split(b"\\t"))
-        held = b""
-        if len(rows) == 160:
-            write()
-    write()
-with open(out, "rb") as file:
-    os.fsync(file.fileno())
-"""
-"""What converting the LMUData TSV costs at least in one process and one thread: read, split at tabs, decode, hash,
-write, fsync; no check, no metadata, no digest of the result."""
-
 JSON_RECIPE = """
 import base64, datasets, json, sys, tempfile
 source, out = sys.argv[1:]
@@ -294,6 +262,30 @@ def write_each(read, pieces):
     assert not any(os.wait()[1] for _ in pieces)
 """
 """Shards as `mmconvert` writes them, with fewer columns, by a process a piece."""
+
+FLOOR = f"""{_SHARDS}
+import pybase64, re
+def read(piece):
+    with open(sys.argv[1], "rb") as file:
+        names = file.readline().rstrip(b"\\n").split(b"\\t")
+        image, question = names.index(b"image"), names.index(b"question")
+        at = max(file.tell(), piece[0])
+        file.seek(at - 1)
+        line = file.readline()
+        while not re.match(rb"\\d+\\t", line):  # a row may have several lines
+            at, line = file.tell(), file.readline()
+        file.seek(at)
+        while file.tell() < piece[1]:
+            held = file.readline()
+            while held.count(b'"', 0, 4096) % 2:
+                held += file.readline()
+            row = held.rstrip(b"\\n").split(b"\\t")
+            data = pybase64.b64decode(row[image], validate=True)
+            yield data, hashlib.sha256(data).hexdigest(), row[question].decode()
+size, cores = os.path.getsize(sys.argv[1]), os.cpu_count()
+write_each(read, [(size * core // cores, size * (core + 1) // cores) for core in range(cores)])
+"""
+"""What must be done at least with an LMUData TSV: read, split at tabs, decode, hash, write, by a process a core."""
 
 IMAGES_FLOOR = f"""{_SHARDS}
 import json

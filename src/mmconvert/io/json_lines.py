@@ -21,6 +21,8 @@ _INDENTED = re.compile(rb"\n\s")
 _BUFFER = 1 << 20
 _BLOCK = 1 << 17
 """Bytes of lines that are read at once."""
+_FEW_LINES = 1_000
+"""Lines of a block of `_BUFFER` bytes that are found one by one."""
 _MOST_BETWEEN = 1 << 24
 """Bytes of lines that are read one by one before a block is tried again."""
 _SHORT = 1 << 14
@@ -243,10 +245,8 @@ def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:
         file.seek(0)
         while block := file.read(_BUFFER) + file.readline(MOST_ROW_BYTES):
             left = skip_line(file, block)
-            # Whole lines of which none can be blank are counted without a look at each.
             whole = not left and block.endswith(b"\n") and not block[:1].isspace()
-            if at + len(block) <= end and whole and not _INDENTED.search(block):
-                lines = block.count(b"\n")
+            if at + len(block) <= end and whole and (lines := _count_lines(block)) is not None:
                 at, number, line = at + len(block), number + lines, line + lines
                 continue
             behind = at + len(block)
@@ -262,6 +262,19 @@ def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:
                     if end >= path.stat().st_size:
                         return
                 number += 1
+
+
+def _count_lines(block: bytes) -> int | None:
+    """Count whole lines; None where one behind the first may be blank, so that each is to be looked at."""
+    at, lines = block.find(b"\n"), 0
+    # To find a few is several times as fast as to count, which looks at every byte by itself.
+    while at >= 0 and lines < _FEW_LINES:
+        if block[at + 1 : at + 2].isspace():
+            return None
+        at, lines = block.find(b"\n", at + 1), lines + 1
+    if at < 0:
+        return lines
+    return None if _INDENTED.search(block) else block.count(b"\n")
 
 
 def parse_object(raw: bytes, *, nan: bool = False) -> dict[str, Any]:

@@ -49,14 +49,17 @@ LINES = st.sampled_from(
     lines=st.lists(LINES, min_size=1, max_size=30),
     end=st.sampled_from(["", '{"a": 3}', " "]),
     sizes=st.lists(st.integers(1, 90), min_size=1, max_size=4),
+    buffer=st.sampled_from([16, 64]),
+    few=st.sampled_from([0, 1, 1_000]),
 )
 def test_lines_that_are_skipped_over_are_counted(
-    lines: list[str], end: str, sizes: list[int], tmp_path_factory: pytest.TempPathFactory
+    lines: list[str], end: str, sizes: list[int], buffer: int, few: int, tmp_path_factory: pytest.TempPathFactory
 ) -> None:
     path = tmp_path_factory.mktemp("lines") / "t.jsonl"
     path.write_text("".join(lines) + end, encoding="utf-8", newline="")
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(json_lines, "_BUFFER", 16)
+        patch.setattr(json_lines, "_BUFFER", buffer)
+        patch.setattr(json_lines, "_FEW_LINES", few)
         same(jsonl, path, *sizes)
 
 
