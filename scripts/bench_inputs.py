@@ -263,9 +263,9 @@ def write_each(read, pieces):
 """
 """Shards as `mmconvert` writes them, with fewer columns, by a process a piece."""
 
-FLOOR = f"""{_SHARDS}
+_ROWS = """
 import pybase64, re
-def read(piece):
+def read_images(piece):
     with open(sys.argv[1], "rb") as file:
         names = file.readline().rstrip(b"\\n").split(b"\\t")
         image, question = names.index(b"image"), names.index(b"question")
@@ -280,12 +280,33 @@ def read(piece):
             while held.count(b'"', 0, 4096) % 2:
                 held += file.readline()
             row = held.rstrip(b"\\n").split(b"\\t")
-            data = pybase64.b64decode(row[image], validate=True)
-            yield data, hashlib.sha256(data).hexdigest(), row[question].decode()
+            yield pybase64.b64decode(row[image], validate=True), row[question].decode()
 size, cores = os.path.getsize(sys.argv[1]), os.cpu_count()
-write_each(read, [(size * core // cores, size * (core + 1) // cores) for core in range(cores)])
+pieces = [(size * core // cores, size * (core + 1) // cores) for core in range(cores)]
+"""
+"""The rows of an LMUData TSV, a piece of it for each core."""
+
+FLOOR = f"""{_SHARDS}{_ROWS}
+def read(piece):
+    for data, question in read_images(piece):
+        yield data, hashlib.sha256(data).hexdigest(), question
+write_each(read, pieces)
 """
 """What must be done at least with an LMUData TSV: read, split at tabs, decode, hash, write, by a process a core."""
+
+DECODING_FLOOR = f"""
+import io, os, sys
+import PIL.Image
+{_ROWS}
+for piece in pieces:
+    if not os.fork():
+        for data, _ in read_images(piece):
+            with PIL.Image.open(io.BytesIO(data)) as image:
+                image.load()
+        os._exit(0)
+assert not any(os.wait()[1] for _ in pieces)
+"""
+"""What must be done at least to decode its images: read, split, base64, Pillow, by a process a core."""
 
 IMAGES_FLOOR = f"""{_SHARDS}
 import json
