@@ -21,7 +21,7 @@ _ROWS_AHEAD = 256
 """Rows whose images are being fetched; more than are under way at once, for some hosts are slow."""
 
 MOST_ROW_BYTES = 64 << 20
-"""Bytes of texts that rows may hold together that are read ahead."""
+"""Bytes of texts or images that rows may hold together that are read ahead."""
 
 _T = TypeVar("_T")
 _Begun = TypeVar("_Begun")
@@ -59,15 +59,18 @@ def fetch_ahead(
 
 
 def begin_ahead(
-    items: Iterable[_T], begin: Callable[[_T], _Begun], has_room: Callable[[int, int], bool]
+    items: Iterable[_T],
+    begin: Callable[[_T], _Begun],
+    has_room: Callable[[int, int], bool],
+    measure: Callable[[_T], int] | None = None,
 ) -> Iterator[tuple[_T, _Begun]]:
     """Give items on in their order while work for those behind them has begun.
 
     Args:
         items: The items.
         begin: Begins with the work for an item.
-        has_room: Whether there is room for one more, by the items that wait and the bytes of their texts; there always
-            is for one.
+        has_room: Whether there is room for one more, by the items that wait and their bytes; there always is for one.
+        measure: Tells the bytes of an item; None for those of its texts.
 
     Yields:
         Items, each with what `begin` gave for it.
@@ -75,6 +78,7 @@ def begin_ahead(
     Raises:
         Exception: As `items`, behind the items that came before it.
     """
+    measure = measure or measure_texts
     waiting: deque[tuple[_T, _Begun, int]] = deque()
     source, more, held = iter(items), True, 0
     failure: Exception | None = None
@@ -87,7 +91,7 @@ def begin_ahead(
             except Exception as error:
                 failure, more = error, False
             else:
-                waiting.append((item, begin(item), size := measure_texts(item)))
+                waiting.append((item, begin(item), size := measure(item)))
                 held += size
         if waiting:
             item, begun, size = waiting.popleft()
@@ -142,7 +146,13 @@ def decode_ahead(
         def begin(item: _T) -> list[Future[bool]]:
             return [pool.submit(decodes, image) for image in images(item)]
 
-        for item, decoded in begin_ahead(items, begin, lambda rows, _: rows <= 2 * threads):
+        def has_room(rows: int, held: int) -> bool:
+            return rows <= (4 if held < MOST_ROW_BYTES else 2) * threads
+
+        def measure(item: _T) -> int:
+            return sum(len(image.bytes or b"") for image in images(item))
+
+        for item, decoded in begin_ahead(items, begin, has_room, measure):
             yield item if all(future.result() for future in decoded) else again(item)
 
 

@@ -95,3 +95,22 @@ def test_an_image_that_stands_in_many_rows_is_decoded_once(monkeypatch: pytest.M
     items = [Image(b"a", 1, sha256="a"), Image(b"b", 1, sha256="b"), Image(b"c", 1)] * 5
     assert list(decode_ahead(items, lambda one: [one], lambda one: one)) == items
     assert sorted(decoded) == [b"a", b"b", *[b"c"] * 5]
+
+
+@pytest.mark.parametrize(("room", "ahead"), [(3, 8), (1, 4)])
+def test_fewer_rows_are_read_ahead_where_their_images_are_large(
+    room: int, ahead: int, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(prefetch, "verify_decoded", lambda data: None)
+    monkeypatch.setattr(prefetch, "count_usable_cores", lambda: 2)
+    monkeypatch.setattr(prefetch, "MOST_ROW_BYTES", room * 100)
+    read: list[int] = []
+
+    def items():
+        for number in range(50):
+            read.append(number)
+            yield Image(bytes(25), number + 1)
+
+    given = decode_ahead(items(), lambda one: [one], lambda one: one)
+    next(given)
+    assert len(read) == ahead + 1
