@@ -18,6 +18,8 @@ from mmconvert.core.buffers import take
 
 _MOST = (1 << 31) - 1
 _NUMBERS = {pa.int32(): "i", pa.int64(): "q", pa.float64(): "d"}
+# `True` is an integer, too.
+_SCALARS: dict[type, pa.DataType] = {str: pa.string(), bool: pa.bool_(), int: pa.int64(), float: pa.float64()}
 
 
 def build_column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
@@ -53,14 +55,14 @@ def build_column(values: Sequence[Any], kind: pa.DataType) -> pa.Array:
     return pa.array(values, kind)
 
 
-def build_scalar(value: str | bool | int) -> pa.Scalar:
+def build_scalar(value: str | bool | float) -> pa.Scalar:
     """Build a value to compare or fill with, for `pyarrow.compute`.
 
     Example:
-        >>> build_scalar("a"), build_scalar(True).type, build_scalar(2).type
-        (<pyarrow.StringScalar: 'a'>, DataType(bool), DataType(int64))
+        >>> build_scalar("a"), build_scalar(True).type, build_scalar(2).type, build_scalar(0.5).type
+        (<pyarrow.StringScalar: 'a'>, DataType(bool), DataType(int64), DataType(double))
     """
-    kind = pa.string() if isinstance(value, str) else pa.bool_() if isinstance(value, bool) else pa.int64()
+    kind = next(kind for python, kind in _SCALARS.items() if isinstance(value, python))
     return build_column([value], kind)[0]
 
 

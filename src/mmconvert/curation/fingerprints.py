@@ -19,6 +19,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.parquet as pq
 
+from mmconvert.core.arrow import from_numpy, to_numpy
 from mmconvert.core.errors import Error, RowError, UsageError, take_first_line
 from mmconvert.core.progress import Advance, Done, show_progress
 from mmconvert.core.record import Image, Record, encode_json, from_arrow, list_missing_columns, list_turns
@@ -389,8 +390,8 @@ def read_hashes(images: pa.StructArray) -> tuple[Any, Any, Any]:
         Whether each has hashes; of those that have: uint64 of shape (n, views), uint8 of shape (n, views, bytes).
     """
     bits, sketches = images.field("bits"), images.field("sketches")
-    hashed = np.asarray(bits.is_valid()) & np.asarray(sketches.is_valid())
-    mask = pa.array(hashed)
+    hashed = to_numpy(bits.is_valid()) & to_numpy(sketches.is_valid())
+    mask = from_numpy(hashed)
     found = np.frombuffer(b"".join(bits.filter(mask).to_pylist()), dtype=np.uint64).reshape(-1, _VIEWS)
     drawn = np.frombuffer(b"".join(sketches.filter(mask).to_pylist()), dtype=np.uint8)
     return hashed, found, drawn.reshape(-1, _VIEWS, perceptual.SKETCH_BYTES)

@@ -5,6 +5,7 @@ from typing import Any
 import numpy as np
 import pyarrow as pa
 
+from mmconvert.core.arrow import to_numpy
 from mmconvert.curation.fingerprints import read_hashes
 from mmconvert.curation.near_texts import Sketches
 from mmconvert.curation.perceptual import INSETS, SKETCH_BYTES
@@ -92,7 +93,7 @@ class TextNumbers:
             The number of each; None for none.
         """
         sketches = texts.field("sketch")
-        values, bounds = np.asarray(sketches.values, dtype=np.uint32), np.asarray(sketches.offsets)
+        values, bounds = to_numpy(sketches.values), to_numpy(sketches.offsets)
         numbers: list[int | None] = []
         for place, (key, words) in enumerate(
             zip(texts.field("key").to_pylist(), texts.field("words").to_pylist(), strict=True)

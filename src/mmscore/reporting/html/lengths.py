@@ -5,6 +5,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mmconvert.core.arrow import build_scalar, to_numpy
 from mmscore.core.estimates import compute_mean
 from mmscore.core.table import SCORED, Floats
 from mmscore.reporting.html.verdicts import Verdicts
@@ -49,7 +50,7 @@ def bin_lengths(result: Result, verdicts: Verdicts) -> list[LengthBin]:
     if "prediction" not in result.rows.names or len(scored) == 0:
         return []
     lengths = _measure_responses(result)
-    is_scored: np.ndarray = pc.equal(scored.rows["status"], SCORED).to_numpy()
+    is_scored = to_numpy(pc.equal(scored.rows["status"], build_scalar(SCORED)))
     kept = is_scored & ~np.isnan(lengths) & ~np.isnan(verdicts.values)
     return _cut(lengths[kept], verdicts.values[kept])
 
@@ -62,8 +63,7 @@ def _measure_responses(result: Result) -> Floats:
         counts.append(pc.utf8_length(batch.column("prediction")).cast(pa.float64()))
     place = pc.index_in(result.scored.rows["id"], value_set=pa.chunked_array(ids).combine_chunks(), skip_nulls=True)
     found = pa.chunked_array(counts).combine_chunks().take(place.combine_chunks())
-    lengths: Floats = pc.fill_null(found, float("nan")).to_numpy(zero_copy_only=False)
-    return lengths
+    return to_numpy(pc.fill_null(found, build_scalar(float("nan"))))
 
 
 def _cut(lengths: Floats, values: Floats) -> list[LengthBin]:
