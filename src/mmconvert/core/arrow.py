@@ -66,6 +66,9 @@ def build_scalar(value: str | bool | float) -> pa.Scalar:
     return build_column([value], kind)[0]
 
 
+_NO_NUMBER = build_column([-1], pa.int32())[0]
+
+
 def from_numpy(values: npt.NDArray[Any]) -> pa.Array:
     """Give numbers or truth values as a column; not a number stays what it is."""
     if values.dtype == np.bool_:
@@ -88,6 +91,21 @@ def to_numpy(column: pa.Array | pa.ChunkedArray) -> npt.NDArray[Any]:
         bits = np.frombuffer(data, np.uint8)[start // 8 : -(-end // 8)]
         return np.unpackbits(bits, bitorder="little")[start % 8 : start % 8 + len(column)].astype(np.bool_)
     return np.frombuffer(data, column.type.to_pandas_dtype(), count=end)[start:]
+
+
+def number_values(column: pa.Array | pa.ChunkedArray) -> tuple[npt.NDArray[np.int32], list[Any]]:
+    """Number the values of a column in the order in which they come.
+
+    Returns:
+        The number of each row's value, from 0, -1 for null; and the values.
+
+    Example:
+        >>> number_values(build_column(["b", None, "a", "b"], pa.string()))
+        (array([ 0, -1,  1,  0], dtype=int32), ['b', 'a'])
+    """
+    whole = column.combine_chunks() if isinstance(column, pa.ChunkedArray) else column
+    encoded = whole.dictionary_encode()
+    return to_numpy(encoded.indices.fill_null(_NO_NUMBER)), encoded.dictionary.to_pylist()
 
 
 def list_texts(column: pa.Array) -> list[Any]:

@@ -11,6 +11,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mmconvert.core.arrow import build_scalar, from_numpy, number_values, to_numpy
 from mmscore.core.predictions.load import Rows
 from mmscore.core.table import MISSING, SCORED, Scored
 
@@ -53,9 +54,9 @@ def pair_rows(a: Scored, b: Scored) -> Pairing:
     scored_a, scored_b = a.with_status(SCORED), b.with_status(SCORED)
     keys_a, keys_b = _build_keys(scored_a, scored_b)
     place = pc.index_in(keys_a, value_set=keys_b, skip_nulls=True)
-    found = pc.is_valid(place).to_numpy(zero_copy_only=False)
+    found = to_numpy(pc.is_valid(place))
     rows_a = scored_a.where(found)
-    rows_b = scored_b.take(place.drop_null().to_numpy().astype(np.int64))
+    rows_b = scored_b.take(to_numpy(place.drop_null()).astype(np.int64))
     both = ids_a.filter(pc.is_in(ids_a, value_set=ids_b))
     return Pairing(
         rows_a,
@@ -68,7 +69,7 @@ def pair_rows(a: Scored, b: Scored) -> Pairing:
 
 def _list_ids(scored: Scored) -> pa.Array:
     """Give the ids that there is a row for, once each."""
-    kept = pc.and_(pc.is_valid(scored.rows["id"]), pc.not_equal(scored.rows["status"], MISSING))
+    kept = pc.and_(pc.is_valid(scored.rows["id"]), pc.not_equal(scored.rows["status"], build_scalar(MISSING)))
     return pc.unique(scored.rows["id"].filter(kept))
 
 
@@ -81,11 +82,14 @@ def _build_keys(*sides: Scored) -> list[pa.Array]:
     ids = [side.rows["id"].combine_chunks() for side in sides]
     if all(len(pc.unique(one)) == len(one) for one in ids):
         return ids
-    return [pc.binary_join_element_wise(one, pa.array(_count_earlier(one)).cast(pa.string()), "\0") for one in ids]
+    return [
+        pc.binary_join_element_wise(one, from_numpy(_count_earlier(one)).cast(pa.string()), build_scalar("\0"))
+        for one in ids
+    ]
 
 
 def _count_earlier(ids: pa.Array) -> npt.NDArray[np.int64]:
-    codes = ids.dictionary_encode().indices.to_numpy()
+    codes, _ = number_values(ids)
     order = np.argsort(codes, kind="stable")
     first = np.searchsorted(codes[order], np.arange(len(codes)))
     times = np.empty(len(codes), np.int64)

@@ -11,6 +11,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec.structs import asdict, replace
 
+from mmconvert.core.arrow import build_column, number_values, to_numpy
 from mmconvert.core.errors import Error, UsageError
 from mmconvert.core.notebook import show_html
 from mmconvert.storage.atomic import require_apart
@@ -288,7 +289,7 @@ def compare_results(
         )
     # Rows are settled as if neither file had one that the other lacks: some scores are of several rows.
     whole = pair_rows(a.scored, b.scored)
-    lone = pa.array([*whole.only_a, *whole.only_b], pa.string())
+    lone = build_column([*whole.only_a, *whole.only_b], pa.string())
     cut = pair_rows(_drop_rows(a, lone), _drop_rows(b, lone))
     pairing = replace(cut, only_a=whole.only_a, only_b=whole.only_b)
     if not len(pairing):
@@ -327,7 +328,7 @@ def _is_same_mean(name: str, pairing: Pairing) -> bool:
 
 
 def _drop_rows(result: Result, ids: pa.Array) -> Scored:
-    kept = pc.invert(pc.is_in(result.raw.rows["id"], value_set=ids)).to_numpy()
+    kept = to_numpy(pc.invert(pc.is_in(result.raw.rows["id"], value_set=ids)))
     if kept.all():
         return result.scored
     rest = result.raw.where(kept)
@@ -360,7 +361,7 @@ class _Draws(msgspec.Struct, frozen=True):
 def _compute_differences(pairing: Pairing, mask: npt.NDArray[np.bool_], draws: _Draws) -> Mapping[str, Difference]:
     a, b = pairing.a.where(mask), pairing.b.where(mask)
     sides = (side.rows for side in (a, b) if CLUSTER in side.rows.column_names)
-    clusters = next((rows[CLUSTER].to_numpy() for rows in sides), None)
+    clusters = next((to_numpy(rows[CLUSTER]) for rows in sides), None)
     found = {
         name: compare_paired(a.scores[name], b.scores[name], clusters, resamples=draws.resamples, seed=draws.seed)
         for name in draws.scores
@@ -370,9 +371,8 @@ def _compute_differences(pairing: Pairing, mask: npt.NDArray[np.bool_], draws: _
 
 def _compare_groups(pairing: Pairing, column: str, draws: _Draws) -> Mapping[str, Group]:
     """Compare the rows of each value that the first file gives; those without one take no part."""
-    encoded = pairing.a.rows[column].combine_chunks().dictionary_encode()
-    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    masks = {str(value): codes == code for code, value in enumerate(encoded.dictionary.to_pylist())}
+    codes, values = number_values(pairing.a.rows[column])
+    masks = {str(value): codes == code for code, value in enumerate(values)}
     scores = {value: _compute_differences(pairing, mask, draws) for value, mask in masks.items()}
     numbers = {value: draws.test_numbers(pairing.a.where(mask), pairing.b.where(mask)) for value, mask in masks.items()}
     p_scores, p_numbers = _adjust_p_values(scores), _adjust_p_values(numbers)

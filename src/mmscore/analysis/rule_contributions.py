@@ -10,6 +10,7 @@ import numpy as np
 import numpy.typing as npt
 from msgspec.structs import asdict
 
+from mmconvert.core.arrow import build_scalar, number_values
 from mmscore.core.table import Floats, Scored
 
 
@@ -136,12 +137,12 @@ def _average(values: Floats) -> Fraction:
 
 def _number_rules(*sides: Scored) -> Mapping[tuple[str, ...], npt.NDArray[np.int64]]:
     """Number the rows in which the same rules fired."""
-    hows = [side.rows["how"].fill_null("no rule").combine_chunks().dictionary_encode() for side in sides]
-    codes = np.stack([how.indices.to_numpy() for how in hows], axis=1)
+    numbered = [number_values(side.rows["how"].fill_null(build_scalar("no rule"))) for side in sides]
+    codes = np.stack([numbers for numbers, _ in numbered], axis=1)
     distinct, which = np.unique(codes, axis=0, return_inverse=True)
     order = np.argsort(which.ravel(), kind="stable")
     bounds = np.searchsorted(which.ravel()[order], np.arange(len(distinct) + 1))
-    names = [how.dictionary.to_pylist() for how in hows]
+    names = [words for _, words in numbered]
     return {
         tuple(words[code] for words, code in zip(names, codes, strict=True)): order[bounds[n] : bounds[n + 1]]
         for n, codes in enumerate(distinct.tolist())

@@ -10,7 +10,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec.structs import replace
 
-from mmconvert.core.arrow import build_column, build_scalar, from_numpy, list_texts, to_numpy
+from mmconvert.core.arrow import build_column, build_scalar, from_numpy, list_texts, number_values, to_numpy
 from mmconvert.core.plugin_struct import PluginStruct
 from mmscore.core.estimates import Estimate, compute_mean
 from mmscore.core.parsed import Parsed
@@ -26,7 +26,6 @@ scored: it has at least one score. excluded: the recipe leaves it out. failed: i
 answer. missing: nobody asked the model. rejected: the row itself is no good.
 """
 
-_NO_CODE = build_column([-1], pa.int32())[0]
 _TEXTS = dict.fromkeys(("id", "status", "value", "how"), pa.string())
 PARSED_FIELDS = pa.schema({"value": pa.string(), "how": pa.string(), "start": pa.int32(), "end": pa.int32()})
 """What the parser read of a row: `Parsed` as columns."""
@@ -150,11 +149,10 @@ class Scored(PluginStruct, frozen=True):
         Yields:
             Value as text and its rows in order; values in order of first appearance, null left out.
         """
-        encoded = self.rows[column].combine_chunks().dictionary_encode()
-        codes = to_numpy(encoded.indices.fill_null(_NO_CODE))
+        codes, values = number_values(self.rows[column])
         order = np.argsort(codes, kind="stable")
-        bounds = np.searchsorted(codes[order], np.arange(len(encoded.dictionary) + 1))
-        for code, value in enumerate(encoded.dictionary.to_pylist()):
+        bounds = np.searchsorted(codes[order], np.arange(len(values) + 1))
+        for code, value in enumerate(values):
             index = order[bounds[code] : bounds[code + 1]]
             yield str(value), Scored(self.rows.take(from_numpy(index)), {n: s[index] for n, s in self.scores.items()})
 

@@ -16,6 +16,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 from msgspec.structs import replace
 
+from mmconvert.core.arrow import from_numpy, to_numpy
 from mmconvert.core.errors import Error
 from mmscore.core.estimates import Estimate
 from mmscore.core.recipe import Metrics, Recipe
@@ -33,6 +34,8 @@ _ROWS = 2_000
 
 _MOST_ROWS = 100_000
 """A file of more rows gets no errors by resampling."""
+
+_NO_NUMBER = pa.nulls(1, pa.int64())[0]
 
 
 class NumberDifference(msgspec.Struct, frozen=True):
@@ -170,8 +173,7 @@ def _add_error(number: Estimate, drawn: Sequence[float], sizes: Sequence[int]) -
 
 def _sort_rows(scored: Scored) -> Ints:
     """Sort rows by their id, so that the order of the file changes no draw."""
-    order: Ints = pc.sort_indices(scored.rows["id"].combine_chunks()).to_numpy().astype(np.int64)
-    return order
+    return to_numpy(pc.sort_indices(scored.rows["id"].combine_chunks())).astype(np.int64)
 
 
 def _count_resamples(rows: int, most: int) -> int:
@@ -207,9 +209,8 @@ def _group_units(sides: Sequence[Scored], joint: Sequence[str]) -> list[Ints]:
 def _number_values(side: Scored, name: str) -> Ints:
     """Number the values of a column; rows without one are each alone."""
     codes = side.rows[name].combine_chunks().dictionary_encode().indices.cast(pa.int64())
-    alone = pa.array(np.arange(len(codes), 2 * len(codes), dtype=np.int64))
-    numbers: Ints = pc.coalesce(codes, alone).to_numpy()
-    return numbers
+    alone = from_numpy(np.arange(len(codes), 2 * len(codes), dtype=np.int64))
+    return to_numpy(pc.coalesce(codes, alone))
 
 
 def _resample(
@@ -231,6 +232,6 @@ def _resample(
 def _copy_unit(side: Scored, taken: Ints, copy: Ints, columns: Sequence[tuple[str, Ints]]) -> Scored:
     """Tell the copies of a unit apart in the columns that say what counts together."""
     for name, codes in columns:
-        numbers = pa.array(copy * (2 * len(codes)) + codes[taken])
-        side = side.with_array(name, pc.if_else(pc.is_valid(side.rows[name]), numbers, None))
+        numbers = from_numpy(copy * (2 * len(codes)) + codes[taken])
+        side = side.with_array(name, pc.if_else(pc.is_valid(side.rows[name]), numbers, _NO_NUMBER))
     return side

@@ -8,6 +8,7 @@ from collections.abc import Sequence
 
 import numpy as np
 
+from mmconvert.core.arrow import number_values
 from mmconvert.core.errors import Error, show
 from mmscore.core.estimates import Estimate, compute_mean
 from mmscore.core.table import MISSING, REJECTED, Scored
@@ -127,8 +128,7 @@ def compute_joint_accuracy(scored: Scored, column: str, score: str) -> Estimate:
     Returns:
         Fraction; `n` counts groups.
     """
-    encoded = scored.rows[column].combine_chunks().dictionary_encode()
-    codes = encoded.indices.fill_null(-1).to_numpy(zero_copy_only=False)
-    worst = np.ones(len(encoded.dictionary))
+    codes, values = number_values(scored.rows[column])
+    worst = np.ones(len(values))
     np.minimum.at(worst, codes[codes >= 0], scored.scores[score][codes >= 0])
     return compute_mean(worst)

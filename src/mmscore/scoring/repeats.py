@@ -12,6 +12,7 @@ import numpy.typing as npt
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mmconvert.core.arrow import build_column, build_scalar, from_numpy, to_numpy
 from mmscore.core.estimates import compute_mean
 from mmscore.core.recipe import Metrics
 from mmscore.core.table import CLUSTER, MADE, Floats, Scored
@@ -42,14 +43,14 @@ def find_repeats(scored: Scored, said: Callable[[Scored], Sequence[str | None]])
     questions = number_questions(scored.rows)
     if questions is None:
         return scored
-    votes = pa.array(said(scored), pa.string()).dictionary_encode().indices.cast(pa.int64())
-    marked = scored.with_array(QUESTION, pa.array(questions)).with_array(VOTE, votes)
+    votes = build_column(said(scored), pa.string()).dictionary_encode().indices.cast(pa.int64())
+    marked = scored.with_array(QUESTION, from_numpy(questions)).with_array(VOTE, votes)
     # Give all responses to a question one cluster: the first that any of them has.
-    own = marked.with_row_clusters().rows[CLUSTER].to_numpy()
+    own = to_numpy(marked.with_row_clusters().rows[CLUSTER])
     first = np.full(int(questions.max()) + 1, np.iinfo(np.int64).max)
     np.minimum.at(first, questions, own)
     clusters: Ints = first[questions]
-    return marked.with_array(CLUSTER, pa.array(clusters))
+    return marked.with_array(CLUSTER, from_numpy(clusters))
 
 
 def number_questions(rows: pa.Table) -> Ints | None:
@@ -61,10 +62,12 @@ def number_questions(rows: pa.Table) -> Ints | None:
     samples = rows["sample"]
     if pc.count_distinct(samples).as_py() == len(samples) - samples.null_count:
         return None
-    key = pc.binary_join_element_wise(*(pc.fill_null(rows[name].cast(pa.string()), "") for name in COLUMNS), "\0")
-    codes = pc.if_else(pc.is_valid(samples), key, None).combine_chunks().dictionary_encode().indices.cast(pa.int64())
-    alone = pa.array(np.arange(len(rows), 2 * len(rows), dtype=np.int64))
-    numbers: Ints = np.unique(pc.coalesce(codes, alone).to_numpy(zero_copy_only=False), return_inverse=True)[1]
+    texts = (pc.fill_null(rows[name].cast(pa.string()), build_scalar("")) for name in COLUMNS)
+    key = pc.binary_join_element_wise(*texts, build_scalar("\0"))
+    known = pc.if_else(pc.is_valid(samples), key, pa.nulls(1, pa.string())[0])
+    codes = known.combine_chunks().dictionary_encode().indices.cast(pa.int64())
+    alone = from_numpy(np.arange(len(rows), 2 * len(rows), dtype=np.int64))
+    numbers: Ints = np.unique(to_numpy(pc.coalesce(codes, alone)), return_inverse=True)[1]
     return None if int(numbers.max()) + 1 == len(rows) else numbers
 
 
@@ -86,7 +89,7 @@ def compute_repeat_metrics(scored: Scored, score: str) -> Metrics:
     if QUESTION not in scored.rows.column_names:
         return {}
     part = scored.where(~np.isnan(scored.scores[score]))
-    questions = np.unique(part.rows[QUESTION].to_numpy(), return_inverse=True)[1]
+    questions = np.unique(to_numpy(part.rows[QUESTION]), return_inverse=True)[1]
     responses = np.bincount(questions)
     most = int(responses.max(initial=0))
     if most < 2:
@@ -94,7 +97,7 @@ def compute_repeat_metrics(scored: Scored, score: str) -> Metrics:
     hits = part.scores[score]
     right = np.bincount(questions, weights=hits == 1).astype(np.int64)
     clusters = np.empty(len(responses), np.int64)
-    clusters[questions] = part.rows[CLUSTER].to_numpy()
+    clusters[questions] = to_numpy(part.rows[CLUSTER])
     found = {f"mean_{score}": compute_mean(np.bincount(questions, weights=hits) / responses, clusters)}
     for k in _list_sizes(most):
         enough = responses >= k
