@@ -156,21 +156,23 @@ def _compute_log_beta(a: float, b: float) -> float:
 
 def _evaluate_fraction(a: float, b: float, x: float) -> float:
     """Evaluate the continued fraction of the incomplete beta function by the method of Lentz."""
+    # Written out, and functions called for nothing: intervals come here tens of thousands of times.
     tiny = sys.float_info.min
-    c, d = 1.0, 1.0 / _avoid_zero(1.0 - (a + b) * x / (a + 1), tiny)
-    value = d
+    c, d = 1.0, 1.0 - (a + b) * x / (a + 1)
+    value = d = 1.0 / (d if d > tiny or d < -tiny else tiny)
     for step in range(1, _STEPS):
-        for factor in (
-            step * (b - step) * x / ((a + 2 * step - 1) * (a + 2 * step)),
-            -(a + step) * (a + b + step) * x / ((a + 2 * step) * (a + 2 * step + 1)),
-        ):
-            d = 1.0 / _avoid_zero(1.0 + factor * d, tiny)
-            c = _avoid_zero(1.0 + factor / c, tiny)
-            value *= c * d
-        if abs(c * d - 1.0) < _EPSILON:
+        last = a + 2 * step
+        factor = step * (b - step) * x / ((last - 1) * last)
+        d, c = 1.0 + factor * d, 1.0 + factor / c
+        d = 1.0 / (d if d > tiny or d < -tiny else tiny)
+        c = c if c > tiny or c < -tiny else tiny
+        value *= c * d
+        factor = -(a + step) * (a + b + step) * x / (last * (last + 1))
+        d, c = 1.0 + factor * d, 1.0 + factor / c
+        d = 1.0 / (d if d > tiny or d < -tiny else tiny)
+        c = c if c > tiny or c < -tiny else tiny
+        product = c * d
+        value *= product
+        if abs(product - 1.0) < _EPSILON:
             break
     return value
-
-
-def _avoid_zero(value: float, tiny: float) -> float:
-    return value if abs(value) > tiny else tiny

@@ -73,10 +73,12 @@ class Scored(PluginStruct, frozen=True):
             keeps, then `CLUSTER` where rows have groups.
         scores: Score name -> one number a row, in the order in which a recipe first gave them;
             NaN where the row has no such score.
+        values_only: Whether nobody asks for errors of means, as in a resample.
     """
 
     rows: pa.Table
     scores: Mapping[str, Floats]
+    values_only: bool = False
 
     def __len__(self) -> int:
         """Count the rows."""
@@ -91,7 +93,7 @@ class Scored(PluginStruct, frozen=True):
         """Keep the rows that a mask marks, in order."""
         if bool(mask.all()):
             return self
-        return Scored(self.rows.filter(from_numpy(mask)), {name: s[mask] for name, s in self.scores.items()})
+        return self._pick(self.rows.filter(from_numpy(mask)), mask)
 
     def without_failures(self) -> "Scored | None":
         """Turn scored failures (`FAILURE`) into failed rows without a score; None where there are none."""
@@ -104,7 +106,10 @@ class Scored(PluginStruct, frozen=True):
 
     def take(self, numbers: npt.NDArray[np.int64]) -> "Scored":
         """Pick rows by number, in the order given; a row may be picked several times."""
-        return Scored(self.rows.take(from_numpy(numbers)), {name: s[numbers] for name, s in self.scores.items()})
+        return self._pick(self.rows.take(from_numpy(numbers)), numbers)
+
+    def _pick(self, rows: pa.Table, index: npt.NDArray[Any]) -> "Scored":
+        return Scored(rows, {name: s[index] for name, s in self.scores.items()}, self.values_only)
 
     def with_status(self, status: str) -> "Scored":
         """Keep the rows of one status."""
@@ -154,11 +159,12 @@ class Scored(PluginStruct, frozen=True):
         bounds = np.searchsorted(codes[order], np.arange(len(values) + 1))
         for code, value in enumerate(values):
             index = order[bounds[code] : bounds[code + 1]]
-            yield str(value), Scored(self.rows.take(from_numpy(index)), {n: s[index] for n, s in self.scores.items()})
+            yield str(value), self.take(index)
 
     def mean(self, name: str) -> Estimate:
         """Average one score over the rows that have it; `group` gives the clusters of its error."""
-        clusters = to_numpy(self.rows[CLUSTER]) if CLUSTER in self.rows.column_names else None
+        clustered = CLUSTER in self.rows.column_names and not self.values_only
+        clusters = to_numpy(self.rows[CLUSTER]) if clustered else None
         return compute_mean(self.scores[name], clusters)
 
 

@@ -18,6 +18,7 @@ import pyarrow as pa
 import pyarrow.compute as pc
 import pyarrow.parquet as pq
 
+from mmconvert.core.arrow import build_column
 from mmconvert.core.errors import Error
 from mmconvert.core.record import IMAGE_COLUMNS, PREDICTION_SCHEMA, SCHEMA, attach_features
 from mmconvert.dataset.dataset import Dataset
@@ -74,8 +75,8 @@ class PredictionsFile:
 
     def __enter__(self) -> Self:
         """Begin the file beside its place; one that a killed run left is replaced."""
-        # It starts before there is a row to lose; the first array of a process loads pandas, which takes its time.
-        self._thread.submit(pa.array, [])
+        # It starts before there is a row to lose.
+        self._thread.submit(bool)
         with self._explain_errors():
             self._file = OutputFile(self._new)
         self._writer = pq.ParquetWriter(self._file, self._schema, **list_parquet_options(self._schema))
@@ -212,7 +213,7 @@ class PredictionWriter(PredictionsFile):
             "completion_tokens": [a.completion_tokens for a in answers],
             **{name: [value] * len(answers) for name, value in self._constants.items()},
         }
-        columns.update({name: pa.array(column, PREDICTIONS_SCHEMA.field(name).type) for name, column in values.items()})
+        columns |= {name: build_column(column, PREDICTIONS_SCHEMA.field(name).type) for name, column in values.items()}
         arrays = [columns[field.name].cast(field.type) for field in self._schema]
         self._add(pa.RecordBatch.from_arrays(arrays, schema=self._schema))
 

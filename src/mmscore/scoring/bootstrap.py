@@ -220,6 +220,7 @@ def _resample(
     draws = np.random.default_rng(seed)
     rows, sizes = np.concatenate(units), np.array([len(unit) for unit in units])
     starts = np.cumsum(sizes) - sizes
+    sides = [replace(side, values_only=True) for side in sides]
     marked = [[(n, _number_values(s, n)) for n in (CLUSTER, *joint) if n in s.rows.column_names] for s in sides]
     for _ in range(times):
         drawn = draws.integers(0, len(units), size=len(units))

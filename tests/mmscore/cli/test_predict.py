@@ -258,6 +258,17 @@ def test_help_needs_no_model_library():
     assert "--max-new-tokens" in done.stdout
 
 
+def test_a_run_loads_no_library_that_takes_time(dataset, output):
+    code = (
+        "import sys\nfrom mmscore.cli import program\n"
+        f"program.main(['predict', {str(dataset)!r}, '-o', {str(output)!r}, '--backend', 'echo', '--model', 'answer'], "
+        "standalone_mode=False)\n"
+        "sys.exit(', '.join({'torch', 'transformers', 'pandas', 'datasets'} & set(sys.modules)) or 0)"
+    )
+    done = subprocess.run([sys.executable, "-c", code], capture_output=True, text=True)
+    assert (done.returncode, output.exists()) == (0, True), done.stderr
+
+
 # Runs that end early
 
 BATCH = 4

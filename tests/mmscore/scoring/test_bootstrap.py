@@ -84,6 +84,17 @@ def test_rows_of_one_cluster_are_drawn_together():
     assert (one.ci95, one.p, one.resamples) == (None, None, 0)
 
 
+def test_means_of_a_resample_have_the_same_values_and_pass_clusters_over():
+    whole = score_items(_answers(1, 0.7), POPE).with_array(CLUSTER, pa.array(np.arange(80) // 8))
+    drawn, order = replace(whole, values_only=True), np.arange(79, -1, -2)
+    mask = np.arange(80) % 3 > 0
+    parts = [(whole, drawn), (whole.take(order), drawn.take(order)), (whole.where(mask), drawn.where(mask))]
+    for all_of_it, values in parts:
+        expected, found = all_of_it.mean("accuracy"), values.mean("accuracy")
+        assert (found.value, found.n) == (expected.value, expected.n)
+        assert found.stderr == all_of_it.without(CLUSTER).mean("accuracy").stderr != expected.stderr
+
+
 def _replies(right, questions=12):
     return [
         Item(id=f"{q}#{v}", sample=str(q), variant=v, task="multiple_choice", options=["x", "y"], answer="A",
