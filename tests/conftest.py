@@ -5,6 +5,7 @@ import gc
 import os
 import re
 import signal
+from collections.abc import Generator
 from importlib.util import find_spec
 from pathlib import Path
 
@@ -123,7 +124,12 @@ def _is_slow(item: pytest.Item) -> bool:
     return bool((MODEL_FIXTURES | SLOW_FIXTURES) & {*getattr(item, "fixturenames", ())})
 
 
-def pytest_collection_finish() -> None:
-    """Keep the garbage collector from walking thousands of collected tests again and again."""
-    gc.collect()
-    gc.freeze()
+@pytest.hookimpl(wrapper=True)
+def pytest_collection() -> Generator[None, object, object]:
+    """Keep the garbage collector from walking thousands of tests, while they are collected and afterwards."""
+    gc.disable()
+    try:
+        return (yield)
+    finally:
+        gc.freeze()
+        gc.enable()

@@ -8,7 +8,7 @@ import sys
 import traceback
 from collections.abc import Callable, Mapping
 from dataclasses import replace
-from functools import partial
+from functools import cache, partial
 from importlib.util import find_spec
 from multiprocessing import get_context
 from multiprocessing.connection import Connection, wait
@@ -237,7 +237,13 @@ def _list_devices() -> list[str]:
     """Name the GPUs that this process may use; another process looks, so that none is taken here."""
     if _VISIBLE in os.environ:
         return [name for name in os.environ[_VISIBLE].split(",") if name.strip()]
+    return [str(number) for number in range(_count_devices())]
+
+
+@cache
+def _count_devices() -> int:
+    # Asked once: a process that imports torch takes seconds, and a task file predicts many datasets.
     if find_spec("torch") is None:
-        return []
+        return 0
     found = subprocess.run([sys.executable, "-c", _COUNT], capture_output=True, text=True, check=False)
-    return [str(number) for number in range(int(found.stdout))] if found.stdout.strip().isdecimal() else []
+    return int(found.stdout) if found.stdout.strip().isdecimal() else 0

@@ -42,6 +42,12 @@ def token(tmp_path: Path) -> str:
     return f"SERVED_BY_TEST={tmp_path}"
 
 
+@pytest.fixture
+def short_waits(monkeypatch: pytest.MonkeyPatch) -> None:
+    """A server that is gone is asked as often as ever, without seconds between."""
+    monkeypatch.setattr("mmconvert.core.retries.LONGEST_WAIT", 0.05)
+
+
 def command(token: str, *words: object, port: int | None = None) -> str:
     port = find_closed_port() if port is None else port
     return shlex.join(["env", token, sys.executable, str(FAKE), "--port", str(port), *map(str, words)])
@@ -96,7 +102,7 @@ def test_a_server_that_ends_early_shows_its_last_lines(dataset, token, monkeypat
 
 
 @pytest.mark.slow
-def test_a_server_that_dies_during_the_run_shows_its_last_lines(dataset, token):
+def test_a_server_that_dies_during_the_run_shows_its_last_lines(dataset, token, short_waits):
     with pytest.raises(Error, match=r"(?s)Connect.*--serve: the server ended \(exit code 9\).*out of memory"):
         run(dataset, token, "--requests", 10)
     assert list_left(token) == []
@@ -116,7 +122,7 @@ def test_no_server_is_started_where_every_row_is_answered(dataset, token, more):
 
 
 @pytest.mark.slow
-def test_a_server_that_dies_before_the_last_rows_shows_its_last_lines(dataset, token, capfd):
+def test_a_server_that_dies_before_the_last_rows_shows_its_last_lines(dataset, token, short_waits, capfd):
     # Two questions fail: too few to end the run.
     run(dataset, token, "--requests", 38, concurrency=1)
     assert re.search(r"(?s)--serve: the server ended \(exit code 9\).*out of memory", capfd.readouterr().err)
@@ -125,7 +131,9 @@ def test_a_server_that_dies_before_the_last_rows_shows_its_last_lines(dataset, t
 
 
 @pytest.mark.slow
-def test_a_server_of_a_task_that_dies_is_explained_and_started_again_for_the_next_dataset(dataset, token, tmp_path):
+def test_a_server_of_a_task_that_dies_is_explained_and_started_again_for_the_next_dataset(
+    dataset, token, short_waits, tmp_path
+):
     with DatasetWriter(tmp_path / "few") as writer:
         writer.write([record(number, f"few {number}") for number in range(5)])
     model = {"model": "loopback", "serve": command(token, "--requests", 10)}

@@ -74,11 +74,13 @@ def test_merged_shards_have_the_bytes_of_one_process(dataset: Path, tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "more", [{"limit": 333}, {"limit": 5}, {"processes": 2}], ids=["limit", "more shards than rows", "processes"]
+    ("more", "of"),
+    [({"limit": 333}, 7), ({"limit": 5}, 7), ({"processes": 2}, 2)],
+    ids=["limit", "more shards than rows", "processes"],
 )
-def test_other_options_stay_those_of_one_process(dataset: Path, tmp_path: Path, more: dict[str, int]) -> None:
+def test_other_options_stay_those_of_one_process(dataset: Path, tmp_path: Path, more: dict[str, int], of: int) -> None:
     one = predict(dataset, tmp_path / "one.parquet", **more)
-    mmscore.merge(predict_all(dataset, tmp_path / "p.parquet", 7, **more), tmp_path / "p.parquet")
+    mmscore.merge(predict_all(dataset, tmp_path / "p.parquet", of, **more), tmp_path / "p.parquet")
     assert (tmp_path / "p.parquet").read_bytes() == one.read_bytes()
 
 
