@@ -41,7 +41,7 @@ from mmconvert.dataset.statistics import build_split_info
 from mmconvert.dataset.views import EVAL, VIEWS
 from mmconvert.io.parquet import open_checked_parquet
 from mmconvert.storage.atomic import build_temporary_path, clear_leftovers, link_or_copy, sync_folder, write_synced
-from mmconvert.storage.folders import require_inside
+from mmconvert.storage.folders import list_visible_files
 from mmconvert.storage.hub_fs import read_known_sha256
 from mmconvert.storage.object_store import find_local
 from mmconvert.storage.source_files import Sources, require_unchanged, watch_apart
@@ -395,7 +395,7 @@ def open_dataset(path: str | Path, config: str | None = None) -> Dataset:
         return _open_converted(*inside)
     if (path / manifest.MANIFEST).is_file():
         return _open_converted(path, config)
-    found = require_inside(path, sorted(path.rglob("*.parquet")))
+    found = list_visible_files(path, "*.parquet")
     if not found:
         raise Error(f"{path}: holds no dataset (no {manifest.MANIFEST} and no parquet file). Name its folder.")
     return _open_plain(path, {file.relative_to(path).with_suffix("").as_posix(): [file] for file in found})

@@ -25,7 +25,7 @@ from mmconvert.images.loader import ENDINGS
 from mmconvert.io.detect import is_one_input, list_splits
 from mmconvert.kits.vlmevalkit.datasets import find_lmudata_root
 from mmconvert.pipeline.benchmark_files import Defaults, Download, find_named, list_benchmark_files
-from mmconvert.storage.folders import require_inside
+from mmconvert.storage.folders import is_hidden, require_inside
 from mmconvert.storage.hub_fs import HubPath, find_on_hub, read_known_sha256
 from mmconvert.storage.object_store import fetch, is_url
 from mmconvert.storage.source_files import open_source
@@ -290,7 +290,8 @@ def _list_files(path: Path) -> list[Path]:
 
 def _list_hub_files(path: HubPath) -> list[Path]:
     """List the tables of a dataset that is none of ours, all in one folder: parquet where there is any."""
-    tables: list[Path] = sorted(file for file in path.rglob("*") if file.is_file() and file.suffix.lower() in READERS)
+    shown = (file for file in path.rglob("*") if file.is_file() and not is_hidden(file, path))
+    tables: list[Path] = sorted(file for file in shown if file.suffix.lower() in READERS)
     tables = [file for file in tables if file.suffix.lower() == ".parquet"] or tables
     folders = list(dict.fromkeys(str(file.parent) for file in tables))
     if not tables:

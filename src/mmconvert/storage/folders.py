@@ -34,6 +34,32 @@ def require_inside(folder: Path, files: Iterable[Path]) -> list[Path]:
     return listed
 
 
+def list_visible_files(folder: Path, pattern: str) -> list[Path]:
+    """List the files below a folder whose names are like a pattern, sorted.
+
+    Files and folders with a dot in front are no data: what is known of a dataset stands in `.mmconvert`.
+
+    Args:
+        folder: The folder that the user named, here or on the Hub.
+        pattern: As for `Path.rglob`.
+
+    Raises:
+        Error: As `require_inside`.
+    """
+    files = (file for file in folder.rglob(pattern) if not is_hidden(file, folder))
+    return require_inside(folder, sorted(files))
+
+
+def is_hidden(file: Path, folder: Path) -> bool:
+    """Tell whether the name of a file, or of a folder between it and another one, begins with a dot.
+
+    Example:
+        >>> [is_hidden(Path(name), Path("a")) for name in ("a/b.parquet", "a/.b/c.parquet", "a/.b.parquet")]
+        [False, True, True]
+    """
+    return any(name.startswith(".") for name in file.relative_to(folder).parts)
+
+
 def find_listed_file(path: Path, field: str, named: str) -> Path:
     """Find a file that another one names: beside that one or in the working folder, and nowhere else.
 

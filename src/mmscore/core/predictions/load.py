@@ -43,7 +43,7 @@ from mmconvert.io.parquet import open_parquet, read_batches
 from mmconvert.pipeline import convert
 from mmconvert.plugins.format import Format, StatedNumbers
 from mmconvert.plugins.registry import load
-from mmconvert.storage.folders import require_inside
+from mmconvert.storage.folders import list_visible_files, require_inside
 from mmconvert.storage.hub_fs import find_on_hub
 from mmscore.core.predictions.locate import locate_predictions
 from mmscore.core.predictions.run_metadata import describe_part, is_partial, read_run
@@ -348,8 +348,7 @@ def _list_config_folders(place: Path) -> Sequence[Path]:
 def list_parquet_files(place: Path) -> list[Path]:
     """List the parquet files that stand at a place, sorted; none where it is a file or folder of another kind."""
     if place.is_dir():
-        files = (file for file in place.rglob("*.parquet") if not file.name.startswith("."))
-        return require_inside(place, sorted(files))
+        return list_visible_files(place, "*.parquet")
     return [place] if place.suffix.lower() == ".parquet" else []
 
 

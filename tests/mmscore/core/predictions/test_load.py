@@ -4,6 +4,7 @@ import pyarrow as pa
 import pyarrow.parquet as pq
 import pytest
 
+import mmconvert
 from mmconvert.core.errors import Error, UsageError
 from mmscore.core.predictions.load import open_rows
 from support.predictions import write_predictions
@@ -27,6 +28,17 @@ def test_a_folder_is_its_files_sorted_by_name(tmp_path):
     write_predictions(tmp_path / "b.parquet", [{"id": "3", "prediction": "z"}])
     write_predictions(tmp_path / "a.parquet", ROWS)
     assert _texts(open_rows(tmp_path), "id") == ["a", "b", "3"]
+
+
+def test_what_is_kept_beside_a_dataset_is_none_of_its_rows(tmp_path):
+    asked = [{"id": str(n), "question": f"What is {n}?", "answer": str(n)} for n in range(3)]
+    (tmp_path / "in.jsonl").write_text("".join(json.dumps(row) + "\n" for row in asked))
+    mmconvert.convert(tmp_path / "in.jsonl", tmp_path / "set")
+    mmconvert.dedupe(tmp_path / "set", tmp_path / "kept", near=True)
+    assert [*(tmp_path / "set/.mmconvert").glob("fingerprints-*.parquet")]
+    assert _texts(open_rows(tmp_path / "set", required=("id",)), "id") == ["0", "1", "2"]
+    (tmp_path / "set/.mmconvert/manifest.json").unlink()
+    assert len(list(mmconvert.open_dataset(tmp_path / "set").files)) == 1
 
 
 def test_a_kits_file_goes_through_its_format(tmp_path):
