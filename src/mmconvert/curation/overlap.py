@@ -13,6 +13,7 @@ import numpy as np
 import pyarrow as pa
 import pyarrow.compute as pc
 
+from mmconvert.core.arrow import build_scalar
 from mmconvert.core.errors import UsageError
 from mmconvert.core.option_fields import copy_options
 from mmconvert.core.record import list_missing_columns
@@ -265,7 +266,7 @@ def _add_benchmark(
         for table in read_fingerprints(file, ("dataset", *_COLUMNS)):
             states.update(count_states(table))
             for name in table["dataset"].unique().to_pylist():
-                rows = table.filter(pc.equal(table["dataset"], name))
+                rows = table.filter(pc.equal(table["dataset"], build_scalar(name)))
                 index.add(rows, name, added[name])
                 added[name] += rows.num_rows
     return list(added) or [name_dataset(source) if isinstance(source, Dataset) else source.stem]
