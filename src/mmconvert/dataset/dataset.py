@@ -419,8 +419,7 @@ def refuse_other_file(path: Path) -> None:
 def _open_converted(path: Path, config: str | None) -> Dataset:
     configs, _ = manifest.read_manifest(path)
     if config is None and len(configs) > 1:
-        folders = " or ".join(str(path / manifest.build_config_folder(name)) for name in configs)
-        raise UsageError(f"{path}: holds several configs: {', '.join(configs)}. Name the folder of one: {folders}.")
+        raise UsageError(f"{path}: {manifest.describe_several_configs(path, configs)}")
     config = config if config is not None else next(iter(configs))
     if config not in configs:
         message = f"{path}: no config {config!r}.{suggest_spelling(config, configs)} Known: {', '.join(configs)}."

@@ -2,7 +2,7 @@
 
 import json
 import re
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from pathlib import Path
 from typing import Any
 
@@ -60,6 +60,12 @@ def read_manifest(path: Path) -> tuple[dict[str, dict[str, list[Shard]]], dict[s
     if version > SCHEMA_VERSION:
         raise Error(f"{path}: has schema version {version}; this program knows {SCHEMA_VERSION}. Upgrade mmconvert.")
     return configs, manifest
+
+
+def describe_several_configs(path: Path, configs: Iterable[str]) -> str:
+    """Say that a dataset holds several configs, and what to name instead."""
+    folders = " or ".join(str(path / build_config_folder(name)) for name in configs)
+    return f"holds several configs: {', '.join(configs)}. Name the folder of one: {folders}."
 
 
 def _read_shard(fields: Mapping[str, Any], config: str, split: str) -> Shard:

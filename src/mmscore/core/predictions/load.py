@@ -37,7 +37,13 @@ from mmconvert.core.record import (
 )
 from mmconvert.core.rows import DELIMITERS, Rejected, Row, Where
 from mmconvert.core.text.options import gather_lettered_options, list_letter_columns
-from mmconvert.dataset.manifest import MANIFEST, PREDICTIONS, build_config_folder, read_manifest
+from mmconvert.dataset.manifest import (
+    MANIFEST,
+    PREDICTIONS,
+    build_config_folder,
+    describe_several_configs,
+    read_manifest,
+)
 from mmconvert.io.detect import guess, sample
 from mmconvert.io.parquet import open_parquet, read_batches
 from mmconvert.pipeline import convert
@@ -556,10 +562,12 @@ def check_ids(rows: Rows) -> None:
         return
     example = twice[0].as_py()
     first, second = [i for i, id in enumerate(rows.identity["id"].to_pylist()) if id == example][:2]
-    raise Error(
-        f"{rows.path} id: {len(twice)} ids appear more than once, one in rows {first} and {second} "
-        f"{show(example)}. Give every row an id of its own, copies of a question as <sample>#<variant>."
-    )
+    fix = "Give every row an id of its own, copies of a question as <sample>#<variant>."
+    folder = Path(rows.path)
+    if (folder / MANIFEST).is_file() and len(configs := read_manifest(folder)[0]) > 1:
+        fix = f"The folder {describe_several_configs(folder, configs)}"
+    told = f"{len(twice)} ids appear more than once, one in rows {first} and {second} {show(example)}"
+    raise Error(f"{rows.path} id: {told}. {fix}")
 
 
 def _count_repeats(rows: Rows) -> pa.StructArray:

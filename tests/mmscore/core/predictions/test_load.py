@@ -41,6 +41,15 @@ def test_what_is_kept_beside_a_dataset_is_none_of_its_rows(tmp_path):
     assert len(list(mmconvert.open_dataset(tmp_path / "set").files)) == 1
 
 
+def test_ids_that_several_configs_share_are_told_with_the_folders_to_name(tmp_path):
+    (tmp_path / "in.jsonl").write_text('{"id": "1", "question": "What?", "answer": "x"}\n')
+    for config in "ab":
+        mmconvert.convert(tmp_path / "in.jsonl", tmp_path / "set", config_name=config, append=config == "b")
+    with pytest.raises(Error, match=r"several configs: a, b\. Name the folder of one: \S+/set/a or \S+/set/b\."):
+        open_rows(tmp_path / "set", required=("id",))
+    assert len(open_rows(tmp_path / "set/b", required=("id",))) == 1
+
+
 def test_a_kits_file_goes_through_its_format(tmp_path):
     file = tmp_path / "p.jsonl"
     file.write_text('{"id": "1", "prediction": "x", "answer": "y", "task": "vqa"}\n{"id": "2", "answer": "y"}\n')
