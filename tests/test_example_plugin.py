@@ -53,6 +53,7 @@ def test_it_is_listed_converts_and_scores(environment: dict[str, str], tmp_path:
     assert [row["reply"] for row in rows] == [row["reply"] for row in expected]
 
 
+@pytest.mark.release
 def test_its_own_tests_pass(environment: dict[str, str], tmp_path: Path) -> None:
     shutil.copytree(EXAMPLE / "tests", tmp_path / "tests")
     done = run(environment, tmp_path, "-m", "pytest", "-q", "-p", "no:cacheprovider", "tests")

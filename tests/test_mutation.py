@@ -7,6 +7,8 @@ from pathlib import Path
 import msgspec
 import pytest
 
+pytestmark = pytest.mark.release
+
 for package in ("mutmut", "pytest_cov", "resource"):
     pytest.importorskip(package, reason="needs scripts/setup --release, on Linux or macOS")
 

@@ -30,14 +30,25 @@ def run(folder: Path, *arguments: object) -> subprocess.CompletedProcess[str]:
     return subprocess.run(command, cwd=folder, env=environment, capture_output=True, text=True, encoding="cp1252")
 
 
+FOLLOW_ALL = """
+import sys
+from importlib import import_module
+for line in sys.argv[1:]:
+    sys.argv = line.split()
+    try:
+        import_module(f"{sys.argv[0]}.cli").main()
+    except SystemExit as end:
+        if end.code:
+            sys.exit(f"{line}: exit code {end.code}")
+    print(chr(0), end="", flush=True)
+"""
+
+
 def follow(folder: Path, *lines: str) -> list[str]:
-    """Run commands one after another; give what each printed."""
-    outputs = []
-    for line in lines:
-        done = run(folder, "-m", *line.format(demo=DEMO).split())
-        assert done.returncode == 0, f"{line}\n{done.stderr}"
-        outputs.append(done.stdout)
-    return outputs
+    """Run commands one after another in one process; give what each printed."""
+    done = run(folder, "-c", FOLLOW_ALL, *(line.format(demo=DEMO) for line in lines))
+    assert done.returncode == 0, done.stderr
+    return done.stdout.split("\0")[:-1]
 
 
 @pytest.mark.slow

@@ -6,6 +6,7 @@ import traceback
 from collections import Counter
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from dataclasses import dataclass, field
+from functools import cache
 from operator import itemgetter
 from pathlib import Path
 
@@ -69,8 +70,9 @@ def read_cases(file: Path) -> list[Case]:
     return [(place, json.loads(line)) for place, line in read_lines(file)]
 
 
+@cache
 def read_family(family: str) -> list[Case]:
-    """Read the repository's cases of a family."""
+    """Read the repository's cases of a family, which several tests look at; nobody changes them."""
     return [case for file in list_files(family) for case in read_cases(file)]
 
 

@@ -54,18 +54,21 @@ def test_nothing_is_near_in_an_empty_index() -> None:
     assert list(ImageIndex(*some).find_near(*empty)) == []
 
 
+PIECES = [sum(1 << 63 - place for place in _BY_FREQUENCY[start : start + 16]) for start in range(0, 64, 16)]
+
+
 def find_slowly(asked: Sequence, known: Sequence, most_bits: int) -> dict[tuple[int, int], int]:
     """The rule, pair by pair: a piece of 16 bits that differs in two at most, few bits, and sketches that are alike."""
     found = {}
     for row, (one, sketch) in enumerate(zip(*asked, strict=True)):
         for other, (two, drawn) in enumerate(zip(*known, strict=True)):
-            apart = [(int(one) ^ int(two)) >> (63 - place) & 1 for place in _BY_FREQUENCY]
-            pieces = [sum(apart[start : start + 16]) for start in range(0, 64, 16)]
+            apart = int(one) ^ int(two)
+            if apart.bit_count() > most_bits or min((apart & piece).bit_count() for piece in PIECES) > 2:
+                continue
             likeness, shape = measure_likeness(unpack_sketches(sketch[None]), unpack_sketches(drawn[None]))
-            least = LEAST_CLOSE_SHAPE if sum(apart) <= CLOSE_BITS else LEAST_SHAPE
-            alike = likeness[0] >= LEAST_LIKENESS and shape[0] >= least
-            if sum(apart) <= most_bits and min(pieces) <= 2 and alike:
-                found[row, other] = sum(apart)
+            least = LEAST_CLOSE_SHAPE if apart.bit_count() <= CLOSE_BITS else LEAST_SHAPE
+            if likeness[0] >= LEAST_LIKENESS and shape[0] >= least:
+                found[row, other] = apart.bit_count()
     return found
 
 

@@ -50,6 +50,7 @@ def datasets(real: Path, tmp_path_factory: pytest.TempPathFactory) -> Path:
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_the_script_still_counts_these_numbers(real: Path) -> None:
     assert json.loads(json.dumps(SCRIPT.count_all(real))) == NUMBERS
 
@@ -74,10 +75,22 @@ def test_statistics(name: str, datasets: Path) -> None:
     assert found.fields["answer"].filled == expected["answers"]
 
 
+@pytest.fixture(scope="module")
+def gathered(real: Path, tmp_path_factory: pytest.TempPathFactory) -> dict[str, Path]:
+    """A dataset of all files with images, and one of all texts."""
+    folder = tmp_path_factory.mktemp("gathered")
+    return {
+        what: convert(real, folder / what, names)
+        for what, names in (("images", SCRIPT.IMAGES), ("texts", SCRIPT.TEXTS))
+    }
+
+
 @pytest.mark.parametrize("case", NUMBERS["dedupe"])
-def test_duplicates(case: str, real: Path, tmp_path: Path) -> None:
+def test_duplicates(case: str, gathered: dict[str, Path], tmp_path: Path) -> None:
     what, *near, _, by = case.split()
-    path = convert(real, tmp_path / "all", SCRIPT.IMAGES if what == "images" else SCRIPT.TEXTS)
+    path = gathered[what]
+    for kept in path.rglob("fingerprints-*.parquet"):
+        kept.unlink()
     places = {record.id: place for place, record in enumerate(open_dataset(path).records())}
     done = mmconvert.dedupe(path, tmp_path / "out", by=by, near=bool(near))
     groups = [[places[one["id"]] for one in (group["kept"], *group["removed"])] for group in done.groups]

@@ -240,6 +240,7 @@ def test_workers_and_one_split(mixed, monkeypatch):
 
 
 @pytest.mark.slow
+@pytest.mark.release
 def test_ray_gives_the_same(mixed):
     pytest.importorskip("ray")
     assert mmconvert.stats(mixed, engine="ray") == mmconvert.stats(mixed)
