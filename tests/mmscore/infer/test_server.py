@@ -195,7 +195,9 @@ def test_the_base_url_follows_from_the_port(given, url):
 
 
 @pytest.mark.slow
-@pytest.mark.parametrize("number", [signal.SIGKILL, signal.SIGTERM, signal.SIGINT])
+@pytest.mark.parametrize(
+    "number", [signal.SIGKILL, pytest.param(signal.SIGTERM, marks=pytest.mark.release), signal.SIGINT]
+)
 def test_ten_kills_at_any_moment_leave_no_process_behind(dataset, token, number):
     randomly = random.Random(int(number))
     for attempt in range(10):
