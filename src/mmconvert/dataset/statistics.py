@@ -1,6 +1,6 @@
 """How many rows of a split have which task and category, from those columns alone."""
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Sequence
 from pathlib import Path
 
 from mmconvert.dataset.card import SplitInfo
@@ -17,28 +17,15 @@ def build_split_info(folder: Path, split: str, shards: Sequence[Shard]) -> Split
     Args:
         folder: The dataset's folder.
         split: Its name.
-        shards: All of its files; those whose writer has not counted their values are read.
+        shards: All of its files; those whose writer has not counted their values are read, their columns `COLUMNS`
+            alone.
     """
     counts: ValueCounts = {}
     for shard in shards:
         known = shard.counts
         add_counts(counts, _count_file(folder / shard.file) if known is None else known)
-    return SplitInfo(split, sum(s.rows for s in shards), sum(s.bytes for s in shards), _sort(counts))
-
-
-def count_split_values(files: Iterable[Path]) -> Mapping[str, Mapping[str, int]]:
-    """Count the values of `COLUMNS`; no other column is read, images least of all.
-
-    Args:
-        files: The shards of a split.
-
-    Returns:
-        Column -> value -> rows, values in order; columns that the shards lack, or have no value in, left out.
-    """
-    counts: ValueCounts = {}
-    for file in files:
-        add_counts(counts, _count_file(file))
-    return _sort(counts)
+    ordered = {name: dict(sorted(counts[name].items())) for name in COLUMNS if counts.get(name)}
+    return SplitInfo(split, sum(s.rows for s in shards), sum(s.bytes for s in shards), ordered)
 
 
 def _count_file(file: Path) -> ValueCounts:
@@ -49,7 +36,3 @@ def _count_file(file: Path) -> ValueCounts:
     for batch in parquet.iter_batches(_ROWS, columns=there, use_threads=False):
         add_value_counts(counts, batch)
     return counts
-
-
-def _sort(counts: ValueCounts) -> Mapping[str, Mapping[str, int]]:
-    return {name: dict(sorted(counts[name].items())) for name in COLUMNS if counts.get(name)}
