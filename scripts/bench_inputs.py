@@ -71,6 +71,16 @@ def messages_with_images() -> Path:
     return made("messages-4000.jsonl", make)
 
 
+def few_messages() -> Path:
+    """The first 100 rows of `text_messages`."""
+
+    def make(path: Path) -> None:
+        with text_messages().open("rb") as source, path.open("wb") as target:
+            target.writelines(source.readline() for _ in range(100))
+
+    return made("messages-100.jsonl", make)
+
+
 def addresses(url: str, count: int) -> Path:
     """Write questions about images at addresses; `{}` in the address is the number."""
     path = DATA / "addresses.jsonl"
