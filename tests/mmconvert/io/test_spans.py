@@ -51,15 +51,23 @@ LINES = st.sampled_from(
     sizes=st.lists(st.integers(1, 90), min_size=1, max_size=4),
     buffer=st.sampled_from([16, 64]),
     few=st.sampled_from([0, 1, 1_000]),
+    piece=st.sampled_from([1, 7, 1_000]),
 )
 def test_lines_that_are_skipped_over_are_counted(
-    lines: list[str], end: str, sizes: list[int], buffer: int, few: int, tmp_path_factory: pytest.TempPathFactory
+    lines: list[str],
+    end: str,
+    sizes: list[int],
+    buffer: int,
+    few: int,
+    piece: int,
+    tmp_path_factory: pytest.TempPathFactory,
 ) -> None:
     path = tmp_path_factory.mktemp("lines") / "t.jsonl"
     path.write_text("".join(lines) + end, encoding="utf-8", newline="")
     with pytest.MonkeyPatch.context() as patch:
         patch.setattr(json_lines, "_BUFFER", buffer)
         patch.setattr(json_lines, "_FEW_LINES", few)
+        patch.setattr(json_lines, "_PIECE", piece)
         same(jsonl, path, *sizes)
 
 
