@@ -15,12 +15,18 @@ import secrets
 import time
 from collections.abc import Iterator
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import msgspec
-from filelock import FileLock, Timeout
 
 from mmconvert.core.errors import Error
+from mmconvert.core.lazy import LazyModule
 from mmconvert.storage.leases import Presence
+
+if TYPE_CHECKING:  # takes time to load, and who only scores locks nothing
+    import filelock
+else:
+    filelock = LazyModule("filelock")
 
 ANOTHER_OUTPUT = "give another output"
 _MEMBER = "member-"
@@ -94,10 +100,10 @@ def _beside(path: Path, name: str) -> Path:
     return path.with_name(f"{path.name}.{name}")
 
 
-def _lock_of(file: Path, record: bytes = b"") -> FileLock:
+def _lock_of(file: Path, record: bytes = b"") -> "filelock.FileLock":
     """Make the lock of a file that says who has it; never the soft kind, which a killed process would leave."""
     write = functools.partial(_write, record)
-    return FileLock(file, thread_local=False, fallback_to_soft=False, poll_interval=_POLL, on_acquired=write)
+    return filelock.FileLock(file, thread_local=False, fallback_to_soft=False, poll_interval=_POLL, on_acquired=write)
 
 
 def _write(record: bytes, handle: int) -> None:
@@ -116,12 +122,12 @@ def _named(file: Path) -> Presence:
         return Presence.read(b"")
 
 
-def _acquire(lock: FileLock, path: Path, *, share: bool, other: str) -> None:
+def _acquire(lock: "filelock.FileLock", path: Path, *, share: bool, other: str) -> None:
     end = time.monotonic() + _PATIENCE
     while True:
         try:
             lock.acquire(blocking=False)
-        except Timeout:
+        except filelock.Timeout:
             holder = _named(Path(lock.lock_file))
             # Who has the lock for a moment leaves no name in it.
             if time.monotonic() >= end or (holder.pid and not share):
@@ -135,9 +141,9 @@ def _acquire(lock: FileLock, path: Path, *, share: bool, other: str) -> None:
             return
 
 
-def _leave(path: Path, lock: FileLock) -> None:
+def _leave(path: Path, lock: "filelock.FileLock") -> None:
     """Remove the files of the locks if nobody is left."""
-    with contextlib.suppress(Timeout), lock.acquire(timeout=_PATIENCE):
+    with contextlib.suppress(filelock.Timeout), lock.acquire(timeout=_PATIENCE):
         if next(_members(path), None) is None:
             # Removed while held, so that nobody can be holding a file that disappears.
             _remove(_beside(path, "turn"), Path(lock.lock_file))
@@ -153,7 +159,7 @@ def _is_locked(member: Path) -> bool:
     try:
         with _lock_of(member).acquire(blocking=False):
             _remove(member)
-    except Timeout:
+    except filelock.Timeout:
         return True
     return False
 
