@@ -302,7 +302,17 @@ def _build_nested(rows: Sequence[Sequence[Any]], build: Callable[[Sequence[Any]]
     return build_lists(rows, build(_flatten(rows)))
 
 
-def _build_images(images: Sequence[Image]) -> pa.Array:
+def build_images(rows: Sequence[Sequence[Image]]) -> pa.Array:
+    """Build a column of images, as `images` is one."""
+    return _build_nested(rows, _build_cells)
+
+
+def build_image_infos(rows: Sequence[Sequence[Image]]) -> pa.Array:
+    """Build a column of what is known of images, as `image_info` is one."""
+    return _build_nested(rows, partial(build_structs, _INFO))
+
+
+def _build_cells(images: Sequence[Image]) -> pa.Array:
     paths = pa.nulls(len(images), pa.string())
     columns = [build_binary([i.bytes for i in images]), paths]
     # What was kept as an address is null: `datasets` opens no image that has neither bytes nor path.
@@ -311,7 +321,7 @@ def _build_images(images: Sequence[Image]) -> pa.Array:
 
 
 def _build_attachments(images: Sequence[Image]) -> pa.Array:
-    return pa.StructArray.from_arrays([_build_images(images), build_structs(_INFO, images)], fields=list(_ATTACHMENT))
+    return pa.StructArray.from_arrays([_build_cells(images), build_structs(_INFO, images)], fields=list(_ATTACHMENT))
 
 
 def build_turns(rows: Sequence[Sequence[Turn]]) -> pa.Array:
@@ -342,8 +352,8 @@ SCORES = ("margin", "score_chosen", "score_rejected")
 """Numbers of a preference."""
 
 _ARRAYS: dict[str, Callable[[Sequence[Record]], pa.Array]] = {
-    "images": lambda records: _build_nested([one.images for one in records], _build_images),
-    "image_info": lambda records: _build_nested([one.images for one in records], partial(build_structs, _INFO)),
+    "images": lambda records: build_images([one.images for one in records]),
+    "image_info": lambda records: build_image_infos([one.images for one in records]),
     "attachments": lambda records: _build_nested([one.attachments for one in records], _build_attachments),
     "messages": lambda records: build_turns([record.messages for record in records]),
     "preference": _build_preferences,

@@ -10,18 +10,20 @@ Refused: more or fewer `<image>` than images (`placeholder.count`), a list of im
 Lost: nothing.
 """
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any
 
 from mmconvert.chat import conversations, training
 from mmconvert.chat.export_images import write_image_path
+from mmconvert.chat.plain_elements import read_plain_elements
 from mmconvert.core.errors import RowError, UsageError, show
+from mmconvert.core.plain_chats import PlainLine
 from mmconvert.core.record import Record
 from mmconvert.core.rows import Row
 from mmconvert.core.text.image_markers import Markers
 from mmconvert.io.row_files import read_rows
 from mmconvert.io.write_delimited import write_json_array
-from mmconvert.plugins.format import Context, Format, Loss, Sample, Target
+from mmconvert.plugins.format import Context, Format, Loss, PlainReader, Sample, Target
 
 MARKERS = Markers(line_break=True)
 KEYS = ("from", "value")
@@ -37,6 +39,10 @@ def _read_records(row: Row, context: Context) -> Iterable[Record]:
     turns, extras = conversations.read_marked_turns(fields.pop("conversations", None), "conversations", KEYS, MARKERS)
     images = conversations.load_shown_images(image, "image", turns, context)
     yield conversations.build_conversation_record(row, context, fields, turns, images, extras)
+
+
+def _read_plain_elements(raw: bytes) -> Sequence[PlainLine] | None:
+    return read_plain_elements(raw, MARKERS)
 
 
 def _find_mismatch(sample: Sample) -> str | None:
@@ -88,4 +94,5 @@ FORMAT = Format(
     images=("files", "original"),
     cuttable=True,
     splittable=True,
+    plain=PlainReader(None, read_rows, _read_records, training=True, elements=_read_plain_elements),
 )

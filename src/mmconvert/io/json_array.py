@@ -8,10 +8,11 @@ No more than one element and one block are held in memory.
 
 import math
 import re
-from collections.abc import Iterator, Sequence
+from collections.abc import Callable, Generator, Iterable, Iterator, Sequence
 from io import BufferedReader
+from itertools import chain
 from pathlib import Path
-from typing import Any, NoReturn
+from typing import Any, Generic, NamedTuple, NoReturn
 
 from msgspec.structs import replace
 
@@ -19,7 +20,7 @@ from mmconvert.core.errors import Error, RowError, show
 from mmconvert.core.rows import MOST_ROW_BYTES, Rejected, Row, Span, Where, build_encoding_error
 from mmconvert.core.text.json import parse_json
 from mmconvert.io import json_lines, list_span_ends
-from mmconvert.io.json_lines import parse_object, refuse_other_magic
+from mmconvert.io.json_lines import Block, parse_object, refuse_other_magic
 from mmconvert.storage.source_files import open_source
 
 BLOCK = 1 << 20
@@ -40,8 +41,11 @@ def _match_nested(depth: int) -> bytes:
 
 
 _USUAL_DEPTH = 5
-_ELEMENT = re.compile(_SPACE.pattern + b"(" + _match_nested(_USUAL_DEPTH) + b")" + _SPACE.pattern + b",", re.DOTALL)
+_SHORT = _match_nested(_USUAL_DEPTH)
+_ELEMENT = re.compile(_SPACE.pattern + b"(" + _SHORT + b")" + _SPACE.pattern + b",", re.DOTALL)
 """An element with the comma behind it, as `JsonWindow.read_element` distinguishes it, if it is not nested deeper."""
+_RUN = re.compile(b"((?:" + _SPACE.pattern + _SHORT + _SPACE.pattern + b",){1,16}+)", re.DOTALL)
+"""Several of them behind each other."""
 
 
 class JsonWindow:
@@ -172,17 +176,61 @@ def read_array(path: Path, span: Span | None = None, *, single: bool = False) ->
         if single and first == b"{":
             yield from _read_single(window, path.name)
             return
-        if first != b"[":
-            raise Error(f"{path}: {_describe_no_array(first, window.data[window.at :])}")
+        yield from _read_from(window, first, span, None)
+
+
+class Found(NamedTuple, Generic[Block]):
+    """What was made of elements at once, of how many, and whether these were all that were there."""
+
+    block: Block
+    elements: int
+    whole: bool
+
+
+class _BlockReader(NamedTuple, Generic[Block]):
+    read: Callable[[bytes, Where], Found[Block] | None]
+    ends: Iterator[float]
+
+
+def read_blocks(
+    path: Path, span: Span | None, ends: Iterable[int], read_block: Callable[[bytes, Where], Found[Block] | None]
+) -> Iterator[Row | Rejected | Block]:
+    """Read the elements of a JSON array, many at once where they can be.
+
+    Args:
+        path: The file.
+        span: Piece to read, None for all.
+        ends: No block goes over one of these bytes; in order.
+        read_block: (elements with commas between them, place of the first) -> what they, or some from the first one
+            on, hold; None where each is to be read by itself.
+
+    Yields:
+        What `read_block` gives, and the rows of other elements, in the order of the file.
+
+    Raises:
+        Error: As `read_array`.
+    """
+    with open_source(path) as file:
+        window = JsonWindow(file, path)
+        blocks = _BlockReader(read_block, chain(ends, [math.inf]))
+        yield from _read_from(window, window.begin("a JSON array"), span, blocks)
+
+
+def _read_from(
+    window: JsonWindow, first: bytes, span: Span | None, blocks: _BlockReader[Block] | None
+) -> Iterator[Row | Rejected | Block]:
+    if first != b"[":
+        raise Error(f"{window.path}: {_describe_no_array(first, window.data[window.at :])}")
+    window.advance(window.at + 1)
+    if span is not None and span.start > window.offset:
+        window.seek(span)
+    if window.peek() != b"]":
+        end = math.inf if span is None else span.end
+        yield from _read_elements(window, window.path.name, window.number, end, nan=False, blocks=blocks)
+    if window.peek() == b"]":
         window.advance(window.at + 1)
-        if span is not None and span.start > window.offset:
-            window.seek(span)
-        if window.peek() != b"]":
-            yield from read_elements(window, path.name, window.number, math.inf if span is None else span.end)
-        if window.peek() == b"]":
-            window.advance(window.at + 1)
-            if window.peek():
-                window.fail("something follows the closing bracket of the array", "Keep one array in the file.")
+        if window.peek():
+            window.fail("something follows the closing bracket of the array", "Keep one array in the file.")
 
 
 def cut(path: Path, sizes: Sequence[int]) -> Iterator[Span]:
@@ -258,25 +306,89 @@ def read_elements(
     Raises:
         Error: The array is not whole.
     """
-    remarks: tuple[str, ...] = (PACKED,)
-    for offset, line, raw in _split_elements(window, end):
+    return _read_elements(window, name, number, end, nan=nan, blocks=None)
+
+
+def _read_elements(
+    window: JsonWindow, name: str, number: int, end: float, *, nan: bool, blocks: _BlockReader[Block] | None
+) -> Iterator[Row | Rejected | Block]:
+    remarks = [PACKED]
+    for offset, line, raw in _split_elements(window, end, None if blocks is None else blocks.ends):
         where = Where(name, number, line, offset)
-        number += 1
-        try:
-            if raw[:1] == b"[" and (items := _list_packed_rows(raw, nan)):
-                rows = [_read_packed_row(item, replace(where, row=at)) for at, item in enumerate(items, where.row)]
-                first = next(at for at, row in enumerate(rows) if isinstance(row, Row))
-                rows[first] = replace(rows[first], remarks=remarks)
-                yield from rows
-                number, remarks = where.row + len(rows), ()
-            else:
-                yield Row(parse_object(raw, nan=nan), where)
-        except RowError as error:
-            yield Rejected.of(error, where)
+        if blocks is not None and raw[-1:] == b",":
+            read, elements = yield from _read_run(raw, where, blocks.read, remarks)
+            number += read
+            window.number += elements - 1
+            continue
+        rows = _read_element(raw, where, remarks, nan)
+        number += len(rows)
+        yield from rows
 
 
-def _split_elements(window: JsonWindow, end: float = math.inf) -> Iterator[tuple[int, int, bytes]]:
-    """Give for each element the byte and the line where it begins, and its bytes; see `read_elements`."""
+def _read_element(raw: bytes, where: Where, remarks: list[str], nan: bool) -> Sequence[Row | Rejected]:
+    """Read the rows of an element, one in most; the first packed ones take the remark."""
+    try:
+        if raw[:1] == b"[" and (items := _list_packed_rows(raw, nan)):
+            rows = [_read_packed_row(item, replace(where, row=at)) for at, item in enumerate(items, where.row)]
+            first = next(at for at, row in enumerate(rows) if isinstance(row, Row))
+            rows[first] = replace(rows[first], remarks=tuple(remarks))
+            remarks.clear()
+            return rows
+        return (Row(parse_object(raw, nan=nan), where),)
+    except RowError as error:
+        return (Rejected.of(error, where),)
+
+
+def _read_run(
+    raw: bytes, where: Where, read_block: Callable[[bytes, Where], Found[Block] | None], remarks: list[str]
+) -> Generator[Row | Rejected | Block, None, tuple[int, int]]:
+    """Read elements with a comma behind each; return the number of rows and of elements."""
+    elements, first = 0, where.row
+    while raw and (found := read_block(raw[:-1], where)) is not None:
+        yield found.block
+        elements += found.elements
+        if found.whole:
+            return elements, elements
+        passed = (behind := find_element(raw, where, found.elements)).offset or 0
+        raw, where = raw[passed - (where.offset or 0) :], behind
+    row, line, offset, at = where.row, where.line or 1, where.offset or 0, 0
+    while match := _ELEMENT.match(raw, at):
+        line += raw.count(b"\n", at, match.start(1))
+        rows = _read_element(match[1], Where(where.file, row, line, offset + match.start(1)), remarks, nan=False)
+        yield from rows
+        row, elements = row + len(rows), elements + 1
+        line += raw.count(b"\n", match.start(1), match.end())
+        at = match.end()
+    return row - first, elements
+
+
+def find_element(raw: bytes, where: Where, count: int) -> Where:
+    """Find an element among others with commas between them.
+
+    Args:
+        raw: The elements.
+        where: Place of the first.
+        count: How many stand in front of the one that is looked for.
+    """
+    at = 0
+    for _ in range(count):
+        match = _ELEMENT.match(raw, at)
+        at = at if match is None else match.end()
+    space = _SPACE.match(raw, at)
+    at = at if space is None else space.end()
+    line = None if where.line is None else where.line + raw.count(b"\n", 0, at)
+    return Where(where.file, where.row + count, line, (where.offset or 0) + at)
+
+
+def _split_elements(
+    window: JsonWindow, end: float = math.inf, stops: Iterator[float] | None = None
+) -> Iterator[tuple[int, int, bytes]]:
+    """Give for each element the byte and the line where it begins, and its bytes; see `read_elements`.
+
+    With `stops` several elements may come together, with a comma behind each, where none of these bytes is between
+    them.
+    """
+    stop: float = 0
     while True:
         # Nearly every element is available as a whole: one look at it costs a fraction of one at each bracket.
         while window.offset < end and (match := _ELEMENT.match(window.data, window.at)):
@@ -284,6 +396,12 @@ def _split_elements(window: JsonWindow, end: float = math.inf) -> Iterator[tuple
             offset, line, raw = window.offset, window.line, match[1]
             if offset >= end:
                 return
+            if stops is not None:
+                while stop <= offset:
+                    stop = next(stops)
+                run = _RUN.match(window.data, window.at)
+                if run is not None and offset + len(run[1]) <= min(stop, end, offset + BLOCK):
+                    match, raw = run, run[1]
             window.refuse_large(len(raw))
             window.move(match.end())
             yield offset, line, raw

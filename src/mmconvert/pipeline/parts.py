@@ -508,6 +508,7 @@ def _copy_blocks(
         size = 0
         for chat in block.chats:
             writer.add(chat, chat.memory)
+            result.images += len(chat.images)
             size += chat.weight
         result.bytes += size
         tally.add(size, records.where, len(ids))

@@ -15,7 +15,7 @@ from msgspec.structs import replace
 from mmconvert.core.conditions import parse_condition
 from mmconvert.core.errors import Error, RowError, UsageError, build_memory_error, is_out_of_memory, show
 from mmconvert.core.option_fields import Place, copy_options
-from mmconvert.core.plain_chats import PlainBlock, PlainSource, build_chats
+from mmconvert.core.plain_chats import PlainBlock, PlainSource
 from mmconvert.core.record import Image, Record
 from mmconvert.core.rows import Rejected, Row, Span, Where
 from mmconvert.core.text.image_markers import NO_SAMPLING
@@ -29,13 +29,14 @@ from mmconvert.images.frames_ahead import FramesAhead
 from mmconvert.images.loader import MAX_IMAGE_BYTES, ImageLoader
 from mmconvert.images.prefetch import decode_ahead, fetch_ahead
 from mmconvert.images.video import build_sampling
-from mmconvert.io import jsonl, list_span_ends
+from mmconvert.io import list_span_ends
 from mmconvert.io.detect import guess, sample
 from mmconvert.io.field_mapping import check_mapping, parse_mapping
 from mmconvert.io.tables import format_row, is_table, refuse_controls
 from mmconvert.pipeline.diagnose import find_further_problems, find_swallowed_rows, list_texts
 from mmconvert.pipeline.inputs import Input
 from mmconvert.pipeline.piece_numbers import PieceNumbers
+from mmconvert.pipeline.plain_blocks import has_blocks, read_blocks
 from mmconvert.pipeline.prompting import build_prompt_step
 from mmconvert.pipeline.rejects import LONGEST_KEPT, drop_row, keep_row, read_row_id
 from mmconvert.pipeline.sampling import hash_row, list_stored_places
@@ -287,32 +288,23 @@ class Records:
 
     def _read_rows_or_blocks(self, ends: Iterable[int] = ()) -> Iterator[Row | Rejected | PlainBlock]:
         """Read rows, those behind each other that are plain conversations as blocks; none goes over one of the ends."""
-        path, options, plugin = self._input.path, self._options, self.plugin
-        plain, name = plugin.plain, self.format.rpartition("@")[2]
-        source = PlainSource(
-            *(name, path.name, options.dataset, self._input.subset, options.task, self._input.id_prefix),
-            training=plain is not None and plain.training,
-        )
+        path, options = self._input.path, self._options
         # Whatever looks at rows or changes records is given them.
         changing = (options.mapping, options.transforms, options.prompt, options.prompt_suffix, options.read_as)
         looking = (options.for_scoring, options.every_problem, options.allow_remote, options.decode)
         limits = (options.limit, options.first_rows, options.drawn, self._sampling)
         counting = any(limit is not None for limit in limits)
-        if (
-            plain is None
-            or (plain.rows, plain.records) != (plugin.rows, plugin.records)
-            or any((*changing, *looking, counting, self._input.more, self._input.listed is not None))
-            or path.suffix.lower() != ".jsonl"
-            or jsonl.is_array(path)
-            or not source.is_storable
-        ):
+        alone = self._input.listed is None and not self._input.more
+        if not alone or any((*changing, *looking, counting)) or not has_blocks(path, self.plugin):
             return self._read_rows()
-
-        def read_block(raw: bytes, where: Where) -> PlainBlock | None:
-            lines = plain.lines(raw)
-            return None if lines is None else PlainBlock(where, build_chats(lines, where.row, source))
-
-        return jsonl.read_blocks(path, self._span, ends, read_block)
+        name = self.format.rpartition("@")[2]
+        source = PlainSource(
+            *(name, path.name, options.dataset, self._input.subset, options.task, self._input.id_prefix),
+            training=self.plugin.plain is not None and self.plugin.plain.training,
+        )
+        if not source.is_storable:
+            return self._read_rows()
+        return read_blocks(path, self._span, ends, self.plugin, source, self._build_loader())
 
     def _read_rows(self) -> Iterator[Row | Rejected]:
         files = (self._input.path, *self._input.more)
@@ -332,16 +324,8 @@ class Records:
     def _read_records(self, rows: Iterator[Any]) -> Iterator[Record | PlainBlock]:
         self.rejects, self.mended, self.rows_read, self.warnings = [], [], 0, Counter()
         options, source, name = self._options, self._input, self.format.rpartition("@")[2]
-        roots, most = options.image_roots or (source.beside,), options.max_image_bytes
         fetcher = self._open_fetcher() if options.allow_remote else None
-        images = ImageLoader.within(
-            roots,
-            max_bytes=most,
-            keep_urls=options.keep_urls,
-            fetch=fetcher.fetch if fetcher else None,
-            sampling=self._sampling,
-            hashed=options.hashed,
-        )
+        images = self._build_loader(fetcher.fetch if fetcher else None)
         ahead = FramesAhead(options.video_workers) if self._sampling and options.video_workers > 1 else None
         context = Context(
             replace(images, ahead=ahead),
@@ -379,6 +363,17 @@ class Records:
             if fetcher is not None:
                 fetcher.close()
 
+    def _build_loader(self, fetch: Callable[[str], bytes] | None = None) -> ImageLoader:
+        options = self._options
+        return ImageLoader.within(
+            options.image_roots or (self._input.beside,),
+            max_bytes=options.max_image_bytes,
+            keep_urls=options.keep_urls,
+            fetch=fetch,
+            sampling=self._sampling,
+            hashed=options.hashed,
+        )
+
     def _take_records(
         self, made: "Iterator[_Made | PlainBlock]", read_strictly: "Callable[[Row], _Made]"
     ) -> Iterator[Record | PlainBlock]:
@@ -389,7 +384,7 @@ class Records:
                 self.rows_read += len(one.chats)
                 if options.max_rows is not None and self.rows_read > options.max_rows:
                     raise build_too_long_error(self._input, options.max_rows)
-                self.where = one.find_place(len(one.chats) - 1)
+                self.where = one.where
                 if self._condition is not None:
                     whole, one = one, one.select(self._condition)
                     self.warnings[UNMATCHED] += len(whole.chats) - len(one.chats)

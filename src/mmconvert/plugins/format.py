@@ -164,17 +164,20 @@ class PlainReader(PluginStruct, frozen=True):
     """Reads plain conversations many at a time.
 
     Attributes:
-        lines: Whole lines of JSON Lines -> the conversation of each, None where one of them is anything else.
+        lines: Whole lines of JSON Lines -> the conversation of each, None where one of them is anything else; None
+            where lines are read row by row.
         training: Rows are numbered, whatever ids they have; see `PlainSource`.
+        elements: Likewise for elements of a JSON array with commas between them.
         rows: The function of the format that it is a faster way for. A format that was made of this one with another
             function is asked row by row.
         records: Likewise.
     """
 
-    lines: Callable[[bytes], Sequence[PlainLine] | None]
+    lines: Callable[[bytes], Sequence[PlainLine] | None] | None
     rows: Callable[[Path, Span | None], Iterator[Row | Rejected]]
     records: Callable[[Row, Context], Iterable[Record]]
     training: bool = False
+    elements: Callable[[bytes], Sequence[PlainLine] | None] | None = None
 
 
 class Format(PluginStruct, frozen=True):
