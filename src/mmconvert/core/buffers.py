@@ -9,6 +9,8 @@ import weakref
 import pyarrow as pa
 
 _LEAST, _MOST = mmap.PAGESIZE, 64 << 20
+_WASTE = 16
+"""How many times as large as need be memory may be that is idle: a small column may be kept, and all of it with it."""
 _idle: dict[int, list[mmap.mmap]] = {}
 
 
@@ -21,7 +23,7 @@ def take(size: int) -> pa.Buffer:
         size: Bytes.
     """
     room = max(_LEAST, 1 << max(0, size - 1).bit_length())
-    room = next((each for each in sorted(_idle) if each >= room and _idle[each]), room)
+    room = next((each for each in sorted(_idle) if room <= each <= _WASTE * room and _idle[each]), room)
     idle = _idle.setdefault(room, [])
     try:
         block = idle.pop()

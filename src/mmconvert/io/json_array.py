@@ -320,6 +320,10 @@ def _read_elements(
             number += read
             window.number += elements - 1
             continue
+        if blocks is not None and len(raw) <= BLOCK and (found := blocks.read(raw, where)) is not None:
+            number += 1
+            yield found.block
+            continue
         rows = _read_element(raw, where, remarks, nan)
         number += len(rows)
         yield from rows

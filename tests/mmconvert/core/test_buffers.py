@@ -57,9 +57,17 @@ def test_much_memory_goes_back_to_the_system() -> None:
 
 
 def test_the_least_memory_that_is_large_enough_is_taken_before_new_one() -> None:
-    large, small = take(1 << 20), take(16 << 10)
+    large, small = take(64 << 10), take(16 << 10)
     places = [small.address, large.address]
     del large, small
     held = [take(4 << 10), take(4 << 10)]
     assert [buffer.address for buffer in held] == places
     assert take(4 << 10).address not in places
+
+
+def test_what_may_be_kept_long_takes_no_memory_that_is_much_larger() -> None:
+    large = take(1 << 20)
+    place = large.address
+    del large
+    assert take(32 << 10).address != place
+    assert take(64 << 10).address == place
