@@ -11,7 +11,8 @@ import shlex
 import shutil
 import time
 from collections import Counter
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Callable, Iterable, Iterator, Sequence
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import AbstractContextManager
 from pathlib import Path
 from typing import Any
@@ -276,8 +277,11 @@ def _keep_fetched(output: Path, *, wanted: bool) -> Iterator[Path | None]:
 def _run(job: "_Job") -> Summary:
     try:
         crew, common = job.open_crew()
-        with crew as run:
-            return _convert_shared(job, run, common) if job.where.share else _convert_alone(job, run, common)
+        with contextlib.ExitStack() as workers:
+            run = workers.enter_context(crew)
+            if job.where.share:
+                return _convert_shared(job, run, common)
+            return _convert_alone(job, run, common, workers.close)
     except ChangedError:
         raise
     except Error as error:
@@ -366,8 +370,8 @@ class _Job(msgspec.Struct):
             self.sources.join(result.stamps)
 
 
-def _convert_alone(job: _Job, run: Run, common: parts.FilePart) -> Summary:
-    with hold_alone(job.output) as held, job.open_writer() as writer:
+def _convert_alone(job: _Job, run: Run, common: parts.FilePart, end_workers: Callable[[], None]) -> Summary:
+    with ThreadPoolExecutor(1) as aside, hold_alone(job.output) as held, job.open_writer() as writer:
         kept = writer.read_kept_ids(job.where.config)
         inputs = _add_id_words(job.inputs) if kept else job.inputs
         # All folders first: a split that is taken is refused before anything is converted.
@@ -376,8 +380,11 @@ def _convert_alone(job: _Job, run: Run, common: parts.FilePart) -> Summary:
         with follow_progress(inputs, job.told) as tally:
             for found in run(parts.convert_part, (replace(part, tally=tally) for part in planned)):
                 job.results += found
+        # Workers take a while to end, in which what they gave is published.
+        ended = aside.submit(end_workers)
         summary = _finish(job, writer, kept)
         held.check()
+    ended.result()
     return summary
 
 
