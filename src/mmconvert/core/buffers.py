@@ -3,6 +3,7 @@
 Memory that nobody has touched yet is taken from the system page by page, which costs more than filling it.
 """
 
+import contextlib
 import mmap
 import weakref
 
@@ -11,6 +12,8 @@ import pyarrow as pa
 _LEAST, _MOST = mmap.PAGESIZE, 64 << 20
 _WASTE = 16
 """How many times as large as need be memory may be that is idle: a small column may be kept, and all of it with it."""
+_HUGE, _HUGE_PAGE = getattr(mmap, "MADV_HUGEPAGE", None), 2 << 20
+"""Large pages are taken from the system with less work, and passed over faster."""
 _idle: dict[int, list[mmap.mmap]] = {}
 
 
@@ -29,6 +32,9 @@ def take(size: int) -> pa.Buffer:
         block = idle.pop()
     except IndexError:
         block = mmap.mmap(-1, room, access=mmap.ACCESS_COPY)
+        if _HUGE is not None and room >= _HUGE_PAGE:
+            with contextlib.suppress(OSError):  # a system may have none
+                block.madvise(_HUGE)
     view = memoryview(block)[:size]
     if room <= _MOST:
         weakref.finalize(view, idle.append, block).atexit = False
