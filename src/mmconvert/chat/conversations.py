@@ -1,7 +1,7 @@
 """What readers of training data share: turns with their roles, lists of images, one record a conversation."""
 
 from collections.abc import Collection, Mapping, Sequence
-from typing import Any
+from typing import Any, Literal
 
 from msgspec.structs import replace
 
@@ -14,7 +14,9 @@ from mmconvert.core.text.placeholders import format_turn
 from mmconvert.io.columns import keep_json_fields, take_id
 from mmconvert.plugins.format import Context
 
-ROLES = {"system": "system", "user": "user", "human": "user", "assistant": "assistant", "gpt": "assistant"}
+ROLES: dict[str, Literal["system", "user", "assistant"]] = {
+    "system": "system", "user": "user", "human": "user", "assistant": "assistant", "gpt": "assistant",
+}  # fmt: skip
 """Role in a training file -> role of a turn."""
 
 TOOL_ROLES = {
@@ -26,7 +28,7 @@ MESSAGES_EXTRA = "messages_extra"
 """Key in `extra` for the fields of each message beside role and content."""
 
 
-def read_role(value: Any, field: str) -> str:
+def read_role(value: Any, field: str) -> Literal["system", "user", "assistant"]:
     """Give the role of a turn.
 
     Raises:

@@ -51,7 +51,7 @@ def read_plain_elements(raw: bytes, markers: Markers) -> Sequence[PlainLine] | N
         return None
     lines: list[PlainLine] = []
     for element in elements:
-        turns = [PlainTurn(ROLES[turn.role], turn.content) for turn in element.conversations]  # type: ignore[arg-type]
+        turns = [PlainTurn(ROLES[turn.role], turn.content) for turn in element.conversations]
         texts = [turn.content for turn in turns]
         named = element.id is not None and element.id is not msgspec.UNSET
         key = str(element.id).strip() if named else ""

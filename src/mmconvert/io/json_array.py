@@ -41,10 +41,10 @@ def _match_nested(depth: int) -> bytes:
 
 
 _USUAL_DEPTH = 5
-_SHORT = _match_nested(_USUAL_DEPTH)
-_ELEMENT = re.compile(_SPACE.pattern + b"(" + _SHORT + b")" + _SPACE.pattern + b",", re.DOTALL)
+_NESTED = _match_nested(_USUAL_DEPTH)
+_ELEMENT = re.compile(_SPACE.pattern + b"(" + _NESTED + b")" + _SPACE.pattern + b",", re.DOTALL)
 """An element with the comma behind it, as `JsonWindow.read_element` distinguishes it, if it is not nested deeper."""
-_RUN = re.compile(b"((?:" + _SPACE.pattern + _SHORT + _SPACE.pattern + b",){1,16}+)", re.DOTALL)
+_RUN = re.compile(b"((?:" + _SPACE.pattern + _NESTED + _SPACE.pattern + b",){1,16}+)", re.DOTALL)
 """Several of them behind each other."""
 
 

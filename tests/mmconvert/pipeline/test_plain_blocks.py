@@ -86,6 +86,14 @@ def write(lines: Sequence[dict | str], file: Path, *, ascii_only: bool, end: str
     file.write_bytes((end.join(texts) + end).encode(errors="surrogatepass"))
 
 
+def make_small(patch: pytest.MonkeyPatch, part: int, batch: int) -> None:
+    """Let parts hold so many bytes, and batches so many records."""
+    for name in ("SMALL_FILE", "SHORT_LIST", "PART_BYTES"):
+        patch.setattr(parts, name, part)
+    patch.setattr(part_writer, "_CHUNK_RECORDS", max(1, batch // 2))
+    patch.setattr(shards, "BATCH_RECORDS", batch)
+
+
 def convert_both_ways(source: Input, work: Path, how: ReadOptions, **where: object) -> tuple[object, object]:
     """Convert with blocks and without; give everything that is written and said of each."""
     found = []
@@ -145,11 +153,7 @@ def test_blocks_give_the_bytes_and_the_words_of_records(
 ):
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(json_lines, "_BLOCK", block)
-        patch.setattr(parts, "SMALL_FILE", part)
-        patch.setattr(parts, "SHORT_LIST", part)
-        patch.setattr(parts, "PART_BYTES", part)
-        patch.setattr(part_writer, "_CHUNK_RECORDS", max(1, batch // 2))
-        patch.setattr(shards, "BATCH_RECORDS", batch)
+        make_small(patch, part, batch)
         file = Path(folder, "in.jsonl")
         write(lines, file, ascii_only=ascii_only, end=end)
         source, how = Input(file, id_prefix=prefix), ReadOptions(format=format, **options)
@@ -300,11 +304,7 @@ def test_blocks_of_an_array_give_the_bytes_and_the_words_of_records(
     with TemporaryDirectory() as folder, pytest.MonkeyPatch.context() as patch:
         patch.setattr(json_array, "BLOCK", block)
         patch.setattr(plain_blocks, "_MOST_IMAGE_BYTES", most)
-        patch.setattr(parts, "SMALL_FILE", part)
-        patch.setattr(parts, "SHORT_LIST", part)
-        patch.setattr(parts, "PART_BYTES", part)
-        patch.setattr(part_writer, "_CHUNK_RECORDS", max(1, batch // 2))
-        patch.setattr(shards, "BATCH_RECORDS", batch)
+        make_small(patch, part, batch)
         make_images(Path(folder))
         file = Path(folder, name)
         texts = [one if isinstance(one, str) else json.dumps(one, indent=indent) for one in elements]
